@@ -11,7 +11,7 @@ DEMO_TIME := 0.5
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search test-filers results
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -68,8 +68,14 @@ test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, 
 test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
-test-filers: setup ## every command on GlusterFS, MooseFS, xfs, btrfs and tmpfs, servers killed meanwhile; needs root, else skips and says so
+test-filers: setup ## every command on GlusterFS, MooseFS, xfs, btrfs and tmpfs, servers killed and disks full meanwhile; needs root, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/real_filers*.py $(PYTEST_ARGS)
+
+# One job on each of MooseFS and GlusterFS, one brick killed, two full or read-only disks: as much as CI has time for.
+FILERS_CI := (every_turn and moosefs) or (brick and glusterfs and expand) or (full and index and btrfs) or read_only
+
+test-filers-ci: setup ## the part of `make test-filers` that CI runs, in a few minutes
+	@$(MAKE) --no-print-directory test-filers PYTEST_ARGS='-k "$(FILERS_CI)"'
 
 truth: setup ## storage whose answer is known in advance: is the right thing said of it? 20 quiet minutes (TRUTH_ARGS="--only link")
 	@$(PYTHON) tests/truth $(TRUTH_ARGS)
@@ -149,7 +155,10 @@ bench-search: setup ## searches of a job of a million items, made once in .bench
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
-results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 25")
+bench-workers: setup ## what 1, 2 and 4 workers cost an item on this machine (BENCH_ARGS="--floor --base DIR" beside the floor and another checkout)
+	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
+
+results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
@@ -166,5 +175,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json .results
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,6 +26,7 @@ class BenchHome:
     """Runs `edbench` commands against a storage root and scratch of its own."""
 
     directory: Path
+    edbench: Path = EDBENCH  # the command, of this checkout or of another
 
     def environment(self) -> dict[str, str]:
         """The user's environment without EDBENCH_*, pointed here."""
@@ -38,7 +39,7 @@ class BenchHome:
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> None:
         """One command to its end, with more in its environment; RuntimeError with what it printed when it fails."""
         done = subprocess.run(
-            [str(EDBENCH), *arguments],
+            [str(self.edbench), *arguments],
             env=self.environment() | dict(env or {}),
             cwd=self.directory,
             capture_output=True,
@@ -57,7 +58,7 @@ class BenchHome:
     def peak_slot(self, corpus: Path, *options: str) -> tuple[dict[str, Any], int]:
         """A discovery job, and the largest PSS (bytes) any slot had when looked at, five times a second."""
         target = self.directory / "r.json"
-        command = [str(EDBENCH), "discover", str(corpus), "--json", str(target), *options]
+        command = [str(self.edbench), "discover", str(corpus), "--json", str(target), *options]
         process = subprocess.Popen(
             command, env=self.environment(), cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

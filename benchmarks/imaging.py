@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -46,11 +47,19 @@ class Imaged:
     job_s: float  # elapsed
     alone_s: float  # PDFium and the encoder, nothing written
     drawn_s: float  # PDFium alone, nothing encoded
+    job_cpu_s: float  # processor time of the command, with workers and boxes …
+    alone_cpu_s: float  # … and of the processes that drew and encoded
 
     @property
     def percent(self) -> float:
         """Of the rate of renderer and encoder."""
         return 100 * self.alone_s / self.job_s
+
+    @property
+    def cpu_percent(self) -> float:
+        """What of the job's processor time renderer and encoder alone would have taken: with others at work beside, this
+        holds."""
+        return 100 * self.alone_cpu_s / self.job_cpu_s
 
 
 def measure(home: BenchHome, documents: int = DOCUMENTS, repeats: int = 3) -> Imaged:
@@ -59,10 +68,13 @@ def measure(home: BenchHome, documents: int = DOCUMENTS, repeats: int = 3) -> Im
     _write(source, documents)
     home.discover(source, *_CREW)
     jobs: list[float] = []
-    alone: dict[Callable[[Path], int], list[float]] = {_draw: [], _encode: []}
+    cpu: tuple[list[float], list[float]] = ([], [])  # of jobs, and alone
+    alone: dict[Callable[[Path], tuple[int, float]], list[float]] = {_draw: [], _encode: []}
     for number in range(repeats):
         out, target = home.directory / f"out{number}", home.directory / "e.json"
+        before = _children_s()
         home.run("process", "last", "--out", str(out), "--dpi", str(DPI), "--json", str(target), *_CREW)
+        cpu[0].append(_children_s() - before)
         told = json.loads(target.read_text())
         jobs.append(float(told["elapsed_s"]))
         home.run("delete", str(told["job_id"]))
@@ -71,25 +83,38 @@ def measure(home: BenchHome, documents: int = DOCUMENTS, repeats: int = 3) -> Im
             list(pool.map(_encode, files[:_PROCESSES]))  # the processes are there
             for task, seconds in alone.items():
                 began = time.perf_counter()
-                pages = sum(pool.map(task, files))
+                done = list(pool.map(task, files))
                 seconds.append(time.perf_counter() - began)
-    return Imaged(pages, statistics.median(jobs), statistics.median(alone[_encode]), statistics.median(alone[_draw]))
+        pages = sum(count for count, _ in done)
+        cpu[1].append(sum(took for _, took in done))  # of the last task, that encodes
+    return Imaged(
+        pages,
+        *(statistics.median(each) for each in (jobs, alone[_encode], alone[_draw], *cpu)),
+    )
 
 
-def _draw(path: Path) -> int:
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _draw(path: Path) -> tuple[int, float]:
+    """Its pages, and the processor time they took."""
+    began = time.process_time()
     with pdfium.PdfDocument(path) as document:
         for number in range(len(document)):
             document[number].render(scale=DPI / 72, grayscale=True).close()
-        return len(document)
+        return len(document), time.process_time() - began
 
 
-def _encode(path: Path) -> int:
+def _encode(path: Path) -> tuple[int, float]:
+    began = time.process_time()
     with pdfium.PdfDocument(path) as document:
         for number in range(len(document)):
             bitmap = document[number].render(scale=DPI / 72, grayscale=True)
             encoded(bitmap.to_pil(), DPI, "tiff")
             bitmap.close()
-        return len(document)
+        return len(document), time.process_time() - began
 
 
 def _write(source: Path, documents: int) -> None:
@@ -124,7 +149,9 @@ def told(done: Imaged) -> str:
     """In one line."""
     return (
         f"{done.pages:,} pages of PDF at {DPI} dpi to TIFF with numbers: {done.job_s:.1f} s; in {_PROCESSES} processes"
-        f" PDFium and the encoder alone {done.alone_s:.1f} s, of which PDFium {done.drawn_s:.1f}: {done.percent:.0f} % of their rate"
+        f" PDFium and the encoder alone {done.alone_s:.1f} s, of which PDFium {done.drawn_s:.1f}: {done.percent:.0f} % of their rate;"
+        f" processor time {1e3 * done.job_cpu_s / done.pages:.0f} ms a page, of which these {1e3 * done.alone_cpu_s / done.pages:.0f}:"
+        f" {done.cpu_percent:.0f} %"
     )
 
 

@@ -1,4 +1,5 @@
-"""`make bench-review`: de-duplication, DeNIST and threads of a job of a million items, by clock.
+"""`make bench-review`: de-duplication, DeNIST and threads of a job of a million items, by clock; near-duplicates and languages of
+texts, with what they find of what was planted.
 
 The items are rows that a statement makes, in an embedded database of their own: a fifth are containers' members with 30 %
 copies, two fifths messages in stores, two fifths attachments. The list is text, ten million SHA-256, of which one in a
@@ -21,13 +22,19 @@ import numpy as np
 import psutil
 
 from benchmarks.figures import Figure, Figures
+from benchmarks.review_truth import language_quality, near_quality
 from controller.databases import JobHandle, Jobs, alone, open_databases
 from core.records import Custodian, JobOptions
 from core.services import embedded_services
 from core.settings import Settings
+from dataset_gen.corpus import generate_corpus
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
+from review.near.bands import bands_for
+from review.near.collected import collecting
+from review.near.grouping import grouped
+from review.near.shingles import shingles
 from review.threads.run import thread
 from sql.jobs import NewJob, create_job, get_job
 from sql.session import Database
@@ -79,9 +86,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench-review BENCH_ARGS=…", description=__doc__)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--hashes", type=int, default=10_000_000)
+    parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--output", type=Path, default=Path("bench-review.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
+    with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
+        _measure_texts(figures, Path(place), arguments.texts)
+    if not arguments.items:
+        figures.show()
+        return
     with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
         os.chmod(place, 0o711)
         settings = Settings(storage=Path(place) / "storage", scratch=Path(place) / "scratch")
@@ -104,6 +117,38 @@ def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, item
     _timed(figures, f"threads of {items:,} items", None, job, lambda: thread([job], subjects=False).threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     figures.add("memory of this process at its most", Figure(value=peak, unit="MB"))
+
+
+def _measure_texts(figures: Figures, place: Path, texts: int) -> None:
+    """The texts themselves come from nowhere: how long an index takes to give them is not in it."""
+    corpora = {"near": (str(Path(__file__).with_name("near.toml")), 0.5), "languages": ("languages", 0.5)}
+    for name, (profile, scale) in corpora.items():
+        generate_corpus(place / name, profile, scale, 1, 1, _quietly)
+    quality = near_quality(place / "near", place / "scratch", 0.8)
+    for part, value in quality._asdict().items():
+        figures.add(f"near-duplicates: {part}", Figure(value=100 * value, unit="%", target=95, at_most=False))
+    told = language_quality(place / "languages")
+    note = f"{told.right:,} right, {told.wrong:,} wrong, {told.unknown:,} unknown"
+    figures.add("languages told right", Figure(value=100 * told.right / sum(told), unit="%", note=note))
+    dice = np.random.default_rng(1)
+    words = np.array([f"word{number}" for number in range(50_000)])
+    drawn = np.zeros(120, np.int64)
+    start = time.process_time()
+    with collecting(place / "scratch", bands_for(0.8)) as collected:
+        for number in range(texts):
+            if number % 10:  # one in ten is the one before it with a changed word
+                drawn = np.minimum(dice.zipf(1.3, 120), len(words)) - 1
+            else:
+                drawn[60] = number % len(words)
+            collected.add(number, 0, shingles(" ".join(words[drawn])))
+        found = int((grouped(collected, 0.8).principal >= 0).sum())
+    seconds = time.process_time() - start
+    note = f"{found:,} in groups; seconds of processor, making the texts among them"
+    figures.add(f"near-duplicates of {texts:,} texts of 120 words", Figure(value=seconds, unit="s", note=note))
+
+
+def _quietly(_done: int, _total: int) -> None:
+    """Corpora that are made on the way say nothing."""
 
 
 def _timed(figures: Figures, name: str, most: float | None, job: Jobs, work: Callable[[], int]) -> None:

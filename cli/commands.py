@@ -60,6 +60,18 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench dedupe last --by family --scope job",
     ),
     LazyCommand(
+        "near",
+        "cli.review.near:near",
+        "Find items of finished jobs whose texts are nearly the same, and of each group its principal.",
+        "edbench near last --threshold 0.8",
+    ),
+    LazyCommand(
+        "languages",
+        "cli.review.languages:languages",
+        "Tell the language of each text of finished jobs.",
+        "edbench languages last",
+    ),
+    LazyCommand(
         "denist",
         "cli.review.denist:denist",
         "Flag the items of finished jobs whose hash is on a list of known software files.",

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from core.errors import UsageError
-from core.settings import Settings, parse_bytes
+from core.settings import Settings, numbers, parse_bytes
 
 if TYPE_CHECKING:
     from experiments.hosts.wanted import Wanted
+
+__all__ = ["numbers"]  # for the commands that know it from here
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", help="id of a job or group, an unambiguous beginning of it, or `last`")
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the result there")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+FilerCache = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
+    ),
+]
+MinSeconds = Annotated[
+    float, typer.Option(min=1, help="how long each run has to be; a point with a shorter one is labelled SHORT")
+]
 StorageRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="storage root of the job  [default: EDBENCH_STORAGE]")
 ]
@@ -55,14 +66,6 @@ PlannedWorkers = Annotated[
 PlannedSlots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each  [default: as planned]")]
 Serve = Annotated[bool, typer.Option("--serve", help="show the page on loopback while it runs")]
 ServePort = Annotated[int, typer.Option("--serve-port", min=0, max=65_535, help="of that page; 0: any that is free")]
-
-
-def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
-    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
-        raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
-    return [int(part) for part in parts]
 
 
 def hosts_wanted(hosts: int | None, listen: str | None, seconds: float) -> Wanted | None:

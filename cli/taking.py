@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from typer.models import OptionInfo
 
 from core.document import bounds
 
@@ -47,7 +48,8 @@ def _options(kind: Any, only: Collection[str] | None) -> Iterator[inspect.Parame
     if issubclass(kind, BaseModel):
         for name, info in kind.model_fields.items():
             if only is None or name in only:
-                yield _parameter(name, info.default, Annotated[info.annotation, _option(name, info)])
+                default = inspect.Parameter.empty if info.is_required() else info.default
+                yield _parameter(name, default, Annotated[info.annotation, _option(name, info)])
     elif is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True)
         yield from (_parameter(field.name, field.default, hints[field.name]) for field in fields(kind))
@@ -63,6 +65,9 @@ def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
 
 
 def _option(name: str, info: FieldInfo) -> Any:
+    given = next((each for each in info.metadata if isinstance(each, OptionInfo)), None)
+    if given is not None:  # of a command's own field
+        return given
     of = bounds(info)
     return typer.Option(
         f"--{name.replace('_', '-')}",

@@ -27,6 +27,17 @@ def items_location(job: uuid.UUID) -> bytes:
     return job_location(job) + b"/items"
 
 
+def renderings_location(job: uuid.UUID) -> bytes:
+    """The folder of what a processing job keeps between its phases; it is gone when they are over."""
+    return job_location(job) + b"/rendered"
+
+
+def rendered_location(job: uuid.UUID, item: uuid.UUID) -> bytes:
+    """The PDF that an item was rendered to, or why it was not; 256-way fan-out."""
+    name = item.hex.encode()
+    return renderings_location(job) + b"/" + name[:2] + b"/" + name
+
+
 def indexes_location(job: uuid.UUID) -> bytes:
     """The folder of a job's index shards."""
     return job_location(job) + b"/index"

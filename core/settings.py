@@ -238,3 +238,13 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),
     )
+
+
+def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
+    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
+        raise UsageError(
+            f"{option} is {text!r}; it must be whole numbers such as 1,2,4", field=option.lstrip("-").replace("-", "_")
+        )
+    return [int(part) for part in parts]

@@ -76,6 +76,15 @@ _ALL = (
         " between them",
     ),
     Variable(
+        "EDBENCH_HASH_LISTS",
+        "directories beside `hash-lists` of the storage root whose files may be chosen on the page as lists of known software"
+        " files, colons between them",
+    ),
+    Variable(
+        "EDBENCH_TARGETS",
+        "directories beside the storage root below which the page and the API may run storage profiles, colons between them",
+    ),
+    Variable(
         "EDBENCH_BOX",
         "`off`: files are parsed in the slots themselves, with all that these may do, to see what the box costs; the"
         " result says so",

@@ -21,8 +21,9 @@ from dataset_gen.material.series import plan_series, write_series
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.planning.shelf import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of
+from dataset_gen.truth import columns as m
 from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
-from dataset_gen.workshop import Workshop
+from dataset_gen.workshop import NEAR, WITH_TEXT, Workshop
 
 UNIT_BYTES = 12_000_000
 UNIT_FILES = 300
@@ -78,7 +79,9 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
                 folder = os.path.dirname(path)
                 os.makedirs(folder, exist_ok=True)
             truth = _write_file(shop, spec, path, tally.blocks)
-            for row in each_row(spec.path, truth, count):
+            for place, row in enumerate(each_row(spec.path, truth, count)):
+                if not place:
+                    row |= _of_text(shop, spec)
                 tally.row(spec.fmt, row)
                 rows.append(row)
                 count += 1
@@ -88,6 +91,15 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
         out.write_batch(batch_of(rows), custom_metadata={_TALLY: tally.to_json()})
     partial.rename(parts / unit.part)
     return tally.raw
+
+
+def _of_text(shop: Workshop, spec: FileSpec) -> Row:
+    """What the manifest says of a loose file's text because its order does."""
+    if spec.fmt == LANGUAGE:
+        return {m.LANGUAGE: spec.key.partition("/")[0]}
+    if spec.fmt in WITH_TEXT and shop.profile.duplicates.near_copies:
+        return {m.TEXT_OF: spec.key.partition(NEAR)[0]}
+    return {}
 
 
 def tally_of_part(part: Path) -> CorpusTotals:

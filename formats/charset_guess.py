@@ -32,8 +32,15 @@ _TWINS = {"iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "
 _NEVER = (
     *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-7"),
     *("cp856", "cp860", "cp861", "cp863", "cp864", "cp865", "cp1006", "cp1125", "hp-roman8", "koi8-t", "mac-iceland"),
-    *("iso8859-3", "iso8859-10", "iso8859-14", "iso8859-16", "iso2022_jp_2004", "iso2022_jp_ext"),
+    *("iso8859-10", "iso8859-16", "iso2022_jp_2004", "iso2022_jp_ext"),
 )
+# Believed in the languages that they were made for alone.
+_RARE = {"iso8859-3": ("eo", "mt"), "iso8859-14": ("cy",)}
+# What ISO 8859-7 has for an accented capital alpha and for a quote, and windows-1253 for signs that stand before no letter.
+_ISO_GREEK = re.compile(rb"(?<![\xb8-\xfe])\xb6[\xdc-\xfe]|\xa1[\xc1-\xfe]")
+_RUN, _FEWEST_BARE = re.compile(rb"[\x80-\xff]{3,}"), 40  # bytes of such
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters that nobody assigned
+_MOST_PRIVATE = 0.005  # of a text's
 # What the detector calls it → the codec that programs mean, if it reads the sample as well.
 _USUAL = {
     "shift_jis_2004": "cp932",
@@ -60,9 +67,25 @@ class Guess(NamedTuple):
 @remembered
 def guess(data: bytes) -> Guess:
     """What bytes that are not UTF-8 are likeliest in. Its first call loads the detector."""
+    sample = sample_of(data)
+    ranked = _ranked(sample)
+    if ranked and ranked[0][1] < SURE and (words := _bare(sample)):
+        ranked = max(ranked, _ranked(words), key=lambda one: one[0][1] if one else 0.0)
+    if not ranked:
+        return Guess("", 0, False)
+    codec, score = _chosen(ranked, sample)
+    latin = codec in _LATIN and western(sample)
+    right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
+    usual = _usual(codec, sample)
+    text = sample.decode(usual, "replace")
+    known = len(_PRIVATE.findall(text)) <= _MOST_PRIVATE * len(text)  # EUC-TW, say, which Python does not have
+    return Guess(usual, right if known else _RIGHT[-1][1], known and score >= (_LATIN_LEAST if latin else SURE))
+
+
+def _ranked(sample: bytes) -> list[tuple[str, float]]:
+    """What the detector holds it for, the likeliest first."""
     import chardet  # two megabytes and a tenth of a second, of which most processes have no need
 
-    sample = sample_of(data)
     candidates = chardet.detect_all(
         sample,
         ignore_threshold=True,
@@ -72,13 +95,20 @@ def guess(data: bytes) -> Guess:
         no_match_encoding="cp1252",
         empty_input_encoding="cp1252",
     )
-    ranked = [(str(one["encoding"]), float(one["confidence"] or 0)) for one in candidates if one["encoding"]]
-    if not ranked:
-        return Guess("", 0, False)
-    codec, score = _chosen(ranked, sample)
-    latin = codec in _LATIN and western(sample)
-    right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
-    return Guess(_usual(codec, sample), right, score >= (_LATIN_LEAST if latin else SURE))
+    rare = [one["encoding"] in _RARE and one["language"] in _RARE[one["encoding"]] for one in candidates[:1]]
+    return [
+        (str(one["encoding"]), float(one["confidence"] or 0))
+        for at, one in enumerate(candidates)
+        if one["encoding"] and (one["encoding"] not in _RARE or (at == 0 and rare[0] and one["confidence"] >= SURE))
+    ]
+
+
+def _bare(sample: bytes) -> bytes:
+    """Its words of another alphabet than the Latin, where it has hardly any others that are not ASCII: addresses and markup between
+    them water them down. Empty where it is no such text."""
+    words = _RUN.findall(sample)
+    size = sum(map(len, words))
+    return b" ".join(words) if size >= _FEWEST_BARE and 2 * size > len(_HIGH.findall(sample)) else b""
 
 
 def preload() -> None:
@@ -98,6 +128,8 @@ def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]
     the letters are where it has them."""
     best = ranked[0]
     twin = _TWINS.get(best[0])
+    if twin == "cp1253" and _ISO_GREEK.search(sample):
+        return best
     best = next((one for one in ranked if one[0] == twin and one[1] >= best[1] - _TIE), best)
     if best[1] >= SURE or not western(sample):
         return best

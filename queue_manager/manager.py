@@ -21,7 +21,7 @@ from sql.migrate import migrate
 from sql.session import Database
 
 AFTER_SENDING_SECONDS = 0.01  # lets some tasks end, so that a look sends more than one
-BARRIER_SECONDS = 0.02  # tasks run and nothing is pending: the phase is about to end
+BARRIER_SECONDS = 0.02  # nothing is pending and one task runs: the phase is about to end
 BUSY_SECONDS = 0.1  # tasks run, and each slot has its next one waiting at the broker
 IDLE_SECONDS = 0.5
 
@@ -38,7 +38,8 @@ def pause_after(look: Look, before: float) -> float:
     if look.sent:
         return AFTER_SENDING_SECONDS
     if look.out and not look.pending:
-        return BARRIER_SECONDS
+        # A phase of milliseconds is seen to its end at once; while many tasks of a long one run, the end is not near.
+        return min(BUSY_SECONDS, BARRIER_SECONDS * look.out, max(BARRIER_SECONDS, 2 * before))
     return min(BUSY_SECONDS if look.out else IDLE_SECONDS, max(AFTER_SENDING_SECONDS, 2 * before))
 
 

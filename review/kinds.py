@@ -11,6 +11,8 @@ class ReviewKind(enum.StrEnum):
     DEDUPE = "dedupe"
     DENIST = "denist"
     THREADS = "threads"
+    NEAR = "near"
+    LANGUAGES = "languages"
 
 
 class Scope(enum.StrEnum):

@@ -28,6 +28,8 @@ _COMMANDS = {
     ReviewKind.DEDUPE: "edbench dedupe {}",
     ReviewKind.DENIST: "edbench denist {} --list FILE",
     ReviewKind.THREADS: "edbench threads {}",
+    ReviewKind.NEAR: "edbench near {}",
+    ReviewKind.LANGUAGES: "edbench languages {}",
 }
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
@@ -141,13 +143,17 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
 
 
 def check_findings(
-    handles: Sequence[JobHandle], databases: Sequence[Database], *, duplicates: bool, system: bool
+    handles: Sequence[JobHandle],
+    databases: Sequence[Database],
+    *,
+    duplicates: bool = False,
+    near: bool = False,
+    system: bool = False,
 ) -> None:
-    """Whether items of these jobs can be told by what was found of duplicates, or system files; raises as `latest`."""
-    if duplicates:
-        latest(handles, ReviewKind.DEDUPE, databases)
-    if system:
-        latest(handles, ReviewKind.DENIST, databases)
+    """Whether items of these jobs can be told by what was found of (near-)duplicates, or system files; raises as `latest`."""
+    asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near, ReviewKind.DENIST: system}
+    for kind in (kind for kind, wanted in asked.items() if wanted):
+        latest(handles, kind, databases)
 
 
 def _others(

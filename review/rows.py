@@ -7,7 +7,7 @@ from typing import Any
 
 from core.csv_cells import defused
 
-_BETWEEN = {"container_path": " / ", "original_path": " / "}
+_BETWEEN = {"container_path": " / ", "original_path": " / ", "principal_path": " / "}
 
 
 def csv_cells(row: Mapping[str, Any], fields: Sequence[str], *, raw: bool = False) -> list[str]:

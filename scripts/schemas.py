@@ -22,6 +22,8 @@ from experiments.result.json_schema import json_schema
 from experiments.sizing.steps import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
+from review.languages.run import LanguagesFound
+from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
 
@@ -45,6 +47,8 @@ DOCUMENTS = {
     "plan": lambda: _schema(SizingDocument, "What `edbench plan --json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench dedupe --json` writes."),
     "denist": lambda: _schema(SystemFiles, "What `edbench denist --json` writes."),
+    "near": lambda: _schema(NearDuplicates, "What `edbench near --json` writes."),
+    "languages": lambda: _schema(LanguagesFound, "What `edbench languages --json` writes."),
     "threads": lambda: _schema(ThreadsFound, "What `edbench threads --json` writes."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor --json` prints."),
 }

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     Identity,
     Index,
     Integer,
@@ -92,6 +93,19 @@ duplicate = Table(
     Column("custodians", ARRAY(Text)),  # of the original: all that have it, its own among them; of others NULL
     Column("copies", BigInteger),  # of the original: duplicates in its group; of others NULL
     Index("ix_duplicate_job", "job"),
+)
+
+# Members of groups of items whose texts are nearly the same: each names its group's principal, which names itself.
+near_duplicate = Table(
+    "near_duplicate",
+    metadata,
+    job_column(),
+    Column("item", Uuid, primary_key=True),
+    Column("principal", Uuid, nullable=False),
+    Column("principal_job", Uuid, nullable=False),  # may lie in another database, so no foreign key
+    Column("similarity", Double, nullable=False),  # of the two texts' sets of shingles; of the principal 1
+    Column("members", BigInteger),  # of the principal: items in its group besides itself; of others NULL
+    Index("ix_near_duplicate_job", "job"),
 )
 
 # Items whose hash is on a list of known software files.

@@ -36,6 +36,12 @@ class Around:
     size: int  # bytes
 
 
+def any_of(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
+    """Whether a slot died in the job, in any phase, or a task of this one noted what a loose file took; where not, nobody is
+    convicted and `deaths` and `spent` are empty."""
+    return bool(QUERIES["cost_anything"].run(conn, job=job, phase=phase.value).scalar_one())
+
+
 def deaths(conn: Connection, job: uuid.UUID, phase: Phase) -> list[Death]:
     """The deaths in one phase, as their slots told them."""
     rows = QUERIES["deaths"].run(conn, job=job, phase=phase.value).mappings()

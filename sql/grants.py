@@ -55,6 +55,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     # What the controller finds out of the items once a job is over.
     "review": {},
     "duplicate": {WORKER: ("SELECT",)},  # who else has an item stands in what is produced of it
+    "near_duplicate": {},
     "system_file": {},
     "item_digest": {},
     "thread_message": {},

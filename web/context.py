@@ -16,9 +16,11 @@ from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.door import Door
+from web.errands import Errands
 
 if TYPE_CHECKING:
     from experiments.profiles.live import Live
+    from web.measuring.runs import Measurements
 
 
 class Runner(Protocol):
@@ -57,9 +59,13 @@ class WebContext:
     clock: Clock = field(default_factory=SystemClock)
     corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
     productions: tuple[Path, ...] = ()  # the same of what jobs are told to write
+    hash_lists: tuple[Path, ...] = ()  # directories with lists of known software files, beside the storage root's
+    targets: tuple[Path, ...] = ()  # directories below which storage profiles may run, beside the storage root
+    measurements: Measurements | None = None  # where this server may start some
     profile: Live | None = None  # of the command that this server stands beside, where that runs one
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
     indexes: Indexes = field(init=False)  # that searches share
+    errands: Errands = field(init=False, default_factory=Errands)  # what takes longer than a request
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indexes", Indexes(self.settings))

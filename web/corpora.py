@@ -15,8 +15,10 @@ from web.errors import FieldErrors
 
 VARIABLE = "EDBENCH_CORPORA"
 PRODUCTIONS = "EDBENCH_PRODUCTIONS"  # below these directories, and the storage root, jobs may be told to write
+HASH_LISTS = "EDBENCH_HASH_LISTS"  # files of these directories, and of `hash-lists` of the storage root, may be read
+TARGETS = "EDBENCH_TARGETS"  # below these directories, and the storage root, storage profiles may run
 _DEEPEST = 3  # levels below the storage root at which corpora are looked for
-_OURS = frozenset(("jobs", "results"))  # folders of the storage root that hold no corpus
+_OURS = frozenset(("jobs", "results", "hash-lists"))  # folders of the storage root that hold no corpus
 _MOST = 1_000
 
 
@@ -119,6 +121,11 @@ def allowed_path(context: WebContext, text: str) -> Path:
 def allowed_output(context: WebContext, text: str) -> Path:
     """The same of a directory that a job is to write to, which need not be there yet."""
     return _below_one([context.settings.storage, *context.productions], text, "out", PRODUCTIONS)
+
+
+def allowed_target(context: WebContext, text: str) -> Path:
+    """The same of a directory that a storage profile is to run on."""
+    return _below_one([context.settings.storage, *context.targets], text, "paths", TARGETS)
 
 
 def _below_one(places: Sequence[Path], text: str, field: str, variable: str) -> Path:

@@ -12,8 +12,9 @@ from core.clock import Clock, SystemClock
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 from web.context import Runner, WebContext
-from web.corpora import PRODUCTIONS, read_corpora
+from web.corpora import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora
 from web.door import Door
+from web.measuring.runs import Measurements
 from web.results import runs
 from web.server import CONNECTIONS
 
@@ -28,6 +29,7 @@ def web_context(
     door: Door,
     clock: Clock | None = None,
     results: Path | None = None,
+    measurements: Measurements | None = None,
 ) -> Iterator[WebContext]:
     """For as long as the block lasts; the page has database connections of its own. Raises UsageError, DatabaseFault."""
     corpora, productions = read_corpora(env), read_corpora(env, PRODUCTIONS)
@@ -42,7 +44,10 @@ def web_context(
         door=door,
         corpora=corpora,
         productions=productions,
+        hash_lists=read_corpora(env, HASH_LISTS),
+        targets=read_corpora(env, TARGETS),
         results=results,
+        measurements=measurements,
     )
     try:
         with metrics_served(settings, read_endpoint(env), lambda: len(runs(context.results_root))):

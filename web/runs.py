@@ -21,6 +21,7 @@ from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
 from web.errors import FieldErrors, one_line
+from web.measuring.runs import Measurements
 from web.workers import SharedWorkers
 
 log = logging.getLogger("web.runs")
@@ -46,11 +47,20 @@ class EmbeddedRunner:
 
     creating = True
 
-    def __init__(self, settings: Settings, env: Mapping[str, str], clock: Clock, *, room: int) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        clock: Clock,
+        *,
+        room: int,
+        measurements: Measurements | None = None,
+    ) -> None:
         self._settings = settings
         self._env = env
         self._clock = clock
         self._room = room
+        self._measurements = measurements
         self._lock = threading.RLock()
         self._runs: dict[uuid.UUID, _Run] = {}
         self._cluster: EmbeddedCluster | None = None
@@ -66,7 +76,9 @@ class EmbeddedRunner:
         return sum(run.workers for run in list(self._runs.values()))
 
     def refuse(self, workers: int, slots: int, filer: str) -> None:
-        """Raises FieldErrors when these workers cannot be had now."""
+        """Raises FieldErrors when these workers cannot be had now, UsageError while a measurement runs."""
+        if self._measurements is not None:
+            self._measurements.refuse()
         if self._runs:
             if slots != self._slots:
                 raise FieldErrors(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -15,6 +16,7 @@ _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs beside
 _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which come and go all the time
+_NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -47,6 +49,14 @@ def give_memory_back() -> None:
         mallopt(_M_ARENA_MAX, _ARENAS)
 
 
+def freeze() -> None:
+    """Before forking: what is loaded is for ever, so the garbage collector keeps its hands off pages that children share;
+    and it looks for cycles among new objects fifteen times less often than by itself, where parsers leave few."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
+
+
 def limit_slot(memory_mb: int) -> None:
     """Private memory of this process at most that much (RLIMIT_DATA), no core files, first in line for the OOM killer."""
     give_memory_back()
@@ -62,10 +72,10 @@ def limit_slot(memory_mb: int) -> None:
         return  # not every container lets us; it only matters when memory runs out
 
 
-def _stat_fields(pid: int) -> list[str]:
+def _stat_fields(process: int | str) -> list[str]:
     """Fields of /proc/PID/stat from the state on; empty when the process is gone."""
     try:
-        text = _read(f"{_PROC}/{pid}/stat")
+        text = _read(f"{_PROC}/{process}/stat")
     except (FileNotFoundError, ProcessLookupError):
         return []
     return text.rpartition(")")[2].split()
@@ -82,19 +92,36 @@ def _read(path: str) -> str:
 
 def process_state(pid: int) -> str | None:
     """The state letter of /proc/PID/stat (R, S, D, T, Z …); None when the process is gone."""
-    fields = _stat_fields(pid)
+    return _state(pid)
+
+
+def _state(process: int | str) -> str | None:
+    fields = _stat_fields(process)
     return fields[0] if fields else None
 
 
 def waits_in(pid: int) -> str:
     """Where in the kernel the process waits, if it says; for people."""
+    waiting = _waiting_thread(pid)
     try:
-        function = _read(f"{_PROC}/{pid}/wchan").strip()
+        function = _read(f"{_PROC}/{waiting}/wchan").strip()
     except OSError:
         function = ""
-    state = process_state(pid)
+    state = _state(waiting)
     known = f" in {function}" if function.strip("0") else ""
     return "uninterruptible sleep" + known if state == "D" else f"state {state}" + known
+
+
+def _waiting_thread(pid: int) -> str:
+    """Of a process that was killed the first thread has ended, and another may still wait: that one, below /proc."""
+    try:
+        threads = sorted(os.listdir(f"{_PROC}/{pid}/task"))
+    except OSError:
+        threads = []
+    living = (
+        thread for thread in (f"{pid}/task/{one}" for one in threads) if _state(thread) not in (*DEAD_STATES, None)
+    )
+    return f"{pid}" if process_state(pid) not in DEAD_STATES else next(living, f"{pid}")
 
 
 def is_running(pid: int) -> bool:

@@ -13,6 +13,9 @@ import logging
 import os
 import uuid
 from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
 from core.moments import reached
@@ -20,7 +23,6 @@ from core.places import job_location
 from core.records import ClaimedTask, Phase, TaskResult
 from monitoring.metrics.tally import Outcome
 from sql import costs, jobs, ledger, states
-from sql.items import custodian_names
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.ocr import phase as ocr
@@ -147,11 +149,8 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
 def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWork:
     with db.transaction() as conn:
         job = jobs.get_job(conn, claimed.job)
-        convicted = ledger.convicted(conn, claimed.job)
-        untouchable = ledger.untouchable(conn, claimed.job) if convicted else set()
-        custodians = custodian_names(conn, claimed.job)
-        deaths = costs.deaths(conn, claimed.job, claimed.phase)
-        spent = costs.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), job.options.limits.loose_seconds)
+        custodians = context.custodians.of(conn, claimed.job)
+        spoilt = _spoilt(conn, claimed, job.options.limits.loose_seconds)
     if job.options.filer.digest != context.filer_digest:
         wanted = job.options.filer.source
         raise StorageFault(
@@ -169,11 +168,8 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         claimed=claimed,
         job=job,
         custodians=custodians,
-        convicted=convicted,
-        untouchable=untouchable,
         portions=Portions(database=db, claimed=claimed, clock=context.clock, seconds=job.options.lease_seconds),
-        deaths=deaths,
-        spent=spent,
+        **spoilt,
     )
     context.storage.keep_below(work.root, own=True, hold=True)
     if not job.options.production.asked:  # which looks at the sources of others, where it reads of them
@@ -190,6 +186,19 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
+
+
+def _spoilt(conn: Connection, claimed: ClaimedTask, at_least: float) -> dict[str, Any]:
+    """Fields of TaskWork that say which items killed slots, and what loose files have cost."""
+    if not costs.any_of(conn, claimed.job, claimed.phase):
+        return {"convicted": {}, "untouchable": frozenset()}
+    convicted = ledger.convicted(conn, claimed.job)
+    return {
+        "convicted": convicted,
+        "untouchable": ledger.untouchable(conn, claimed.job) if convicted else frozenset(),
+        "deaths": costs.deaths(conn, claimed.job, claimed.phase),
+        "spent": costs.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), at_least),
+    }
 
 
 def _loose_files(claimed: ClaimedTask) -> set[uuid.UUID]:

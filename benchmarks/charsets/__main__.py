@@ -1,4 +1,4 @@
-"""`python -m benchmarks.charsets [--texts DIRECTORY] [--each N]`: the tables of docs/charsets.md."""
+"""`python -m benchmarks.charsets [--texts DIRECTORY] [--each N] [--files DIRECTORY]`: the tables of docs/charsets.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.charsets import files
 from benchmarks.charsets.samples import LENGTHS, Sample, samples
 from dataset_gen.languages.texts import TEXTS, texts
 from formats.charset import Detected, decode
@@ -22,7 +23,12 @@ def main() -> None:
         "--texts", type=Path, default=TEXTS, help="a directory with a text for each language (de.txt …)"
     )
     parser.add_argument("--each", type=int, default=1, help="samples of each length")
+    parser.add_argument("--files", type=Path, help="instead: files in folders that are named after their charsets")
     arguments = parser.parse_args()
+    if arguments.files:
+        for line in files.report(*files.readings(arguments.files)):
+            print(line)
+        return
     read = []
     begin = time.process_time()
     for sample in samples(texts(arguments.texts), each=arguments.each):

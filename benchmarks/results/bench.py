@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from benchmarks.results.sizes import Sizes
 from benchmarks.results.storages import Place, Storage
 
 _PATIENCE_S = 60.0  # that a command has to remove what it wrote
+_TAKE_AWAY = ("umount", "--force")  # ends the connection of a FUSE client, also where it then says that it is busy
 
 
 class NotOfThis(Exception):
@@ -40,6 +44,7 @@ class Bench:
     state: Path  # of this storage; stays
     trace: Path
     corpus: Path  # where it was generated, on local storage
+    until: float = math.inf  # monotonic: when the step under way is ended
 
     def environment(self, *, there: bool) -> dict[str, str]:
         """`there`: the storage root lies on the storage under test; else what is written beside lies elsewhere."""
@@ -56,8 +61,9 @@ class Bench:
         return self.run([str(EDBENCH), *arguments], self.environment(there=there)).rstrip().rpartition("\n")[2]
 
     def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
-        """To its end, or to the most that a step may take; what it printed. Raises StepFailed."""
-        return finished(command, self.sizes.step_s, environment, cwd)
+        """To its end, or to that of its step; what it printed. Raises StepFailed."""
+        left = min(self.sizes.step_s, self.until - time.monotonic())
+        return finished(command, max(1.0, left), environment, cwd)
 
     def keep(self, name: str, page: str) -> Path:
         """The package that the last line names, as this step's."""
@@ -105,7 +111,7 @@ def finished(
         out, err = process.communicate(timeout=most_s)
     except subprocess.TimeoutExpired as late:
         _end(process)
-        raise StepFailed(f"ended after {most_s:,.0f} s, the most that a step may take") from late
+        raise StepFailed(f"ended after {most_s:,.0f} s, the most that its step may take") from late
     except BaseException:
         _end(process)
         raise
@@ -116,15 +122,27 @@ def finished(
     return out
 
 
+@contextlib.contextmanager
+def given_up(bench: Bench) -> Iterator[None]:
+    """A storage that answers nobody is taken away by force: no signal ends whoever waits for it, ourselves included."""
+    wait = bench.sizes.step_s + 3 * _PATIENCE_S
+    timer = threading.Timer(wait, subprocess.run, ((*_TAKE_AWAY, str(bench.place.directory)),), {"check": False})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _end(process: subprocess.Popen[str]) -> None:
     """As Ctrl-C would, then by force: all of its own session."""
     process.send_signal(signal.SIGINT)
     until = time.monotonic() + _PATIENCE_S
     while process.poll() is None and time.monotonic() < until:
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            continue
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    with contextlib.suppress(subprocess.TimeoutExpired):  # one that waits for dead storage cannot be killed
+        process.communicate(timeout=_PATIENCE_S)

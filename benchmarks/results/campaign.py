@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import platform
@@ -18,7 +19,7 @@ import psutil
 
 from benchmarks.bench_home import EDBENCH
 from benchmarks.results import record
-from benchmarks.results.bench import Bench, NotOfThis, StepFailed, finished
+from benchmarks.results.bench import Bench, NotOfThis, StepFailed, finished, given_up
 from benchmarks.results.sizes import Sizes
 from benchmarks.results.steps import Step, steps
 from benchmarks.results.storages import CannotBeHad, Storage, own_directory
@@ -45,17 +46,20 @@ class Campaign:
             say("recording: a job on ext4")
             _record(recording, self.sizes)
         for number, storage in enumerate(self.storages):
-            until = self._until(len(self.storages) - number)
+            until = self._until(storage.share / sum(one.share for one in self.storages[number:]))
+            if until is not None and until <= time.monotonic():
+                say(f"{storage.name}: no time is left; what was published of it before stays")
+                continue
             self._one(storage, recording, until)
             weight = record.publish(STATE / storage.name, record.PUBLISHED / storage.name)
             say(f"{storage.name}: published, {weight / 1e3:,.0f} kB")
 
-    def _until(self, left: int) -> float | None:
-        """What is left of the time, shared out alike; what one does not need the next ones have."""
+    def _until(self, share: float) -> float | None:
+        """Its share of what is left of the time; what one does not need the next ones have."""
         if self.minutes is None:
             return None
         now = time.monotonic()
-        return now + max(0.0, self.began + self.minutes * 60 - now) / left
+        return now + max(0.0, self.began + self.minutes * 60 - now) * share
 
     def _one(self, storage: Storage, recording: Path, until: float | None) -> None:
         state = STATE / storage.name
@@ -110,7 +114,11 @@ def _make(bench: Bench, step: Step, kept: dict[str, Any], until: float | None) -
     else:
         say(f"{bench.storage.name}: {step.name}")
         try:
-            _take(step, kept, step.make(bench))
+            if kept["mount"] != _mounted(bench.place.directory):
+                raise StepFailed("the storage is not mounted any more")
+            until_then = time.monotonic() + bench.sizes.step_s
+            with given_up(bench):
+                _take(step, kept, step.make(dataclasses.replace(bench, until=until_then)))
         except NotOfThis as why:
             entry["why_not"] = str(why)
         except (StepFailed, CannotBeHad, OSError, ValueError, LookupError) as why:

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from benchmarks.results.bench import Bench, NotOfThis, StepFailed
 
 _EVERY = "0.25"
 _NAME = "counted"
+_FIRST_S = 60.0  # for the first look at the counters
 
 
 def made(bench: Bench) -> dict[str, Any]:
@@ -62,9 +64,12 @@ def _collected(kind: str, command: tuple[str, ...], out: Path) -> Iterator[None]
     out.unlink(missing_ok=True)
     asked = [str(EDBENCH), "collect-counters", kind, "--out", str(out), "--every", _EVERY, "--", *command]
     process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + _FIRST_S
     try:
         while not out.exists() or out.read_text().count("\n") < 2:
             try:
+                if time.monotonic() > until:
+                    raise StepFailed(f"collect-counters {kind}: nothing was counted within {_FIRST_S:.0f} s")
                 process.wait(0.1)
                 said = (process.stderr.read() if process.stderr else "").strip()
                 raise StepFailed(f"collect-counters {kind}: {said.rpartition(chr(10))[2][:200]}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.results import figures_table, other_tables
+from benchmarks.results.nfs_counts import nfs_counts
 from benchmarks.results.record import PUBLISHED
 from benchmarks.results.told import Told, told
 
@@ -24,6 +25,7 @@ def page(storages: Sequence[Told]) -> str:
         "limits": other_tables.limits(storages),
         "tools": other_tables.tools(storages),
         "counters": other_tables.counters(storages),
+        "nfs": nfs_counts(),
         "packages": other_tables.packages(storages),
         "took": _took(storages),
     }

@@ -14,7 +14,8 @@ class Sizes:
     repeats: int  # of each point of a discovery
     clients: tuple[int, ...]  # of the replays
     most_clients: int  # that the search for the knee tries
-    drift_files: int
+    drift_files: int  # at most
+    drift_s: float  # at the rate of the metadata step; fewer files where they would take longer
     drift_group: int
     empty_files: int  # of the metadata figure
     objects: tuple[int, ...]  # clients of the sweep
@@ -30,18 +31,18 @@ class Sizes:
 
 
 WHOLE = Sizes(
-    name="whole", scale=0.001, repeats=2, clients=(1, 2, 4, 8, 16), most_clients=16, drift_files=200_000, drift_group=5_000,
-    empty_files=20_000, objects=(1, 4, 16), object_bytes=32_000_000, block_bytes=512 << 20, block_s=20, block_ramp_s=5,
+    name="whole", scale=0.001, repeats=2, clients=(1, 2, 4, 8, 16), most_clients=16, drift_files=200_000, drift_s=300,
+    drift_group=5_000, empty_files=20_000, objects=(1, 4, 16), object_bytes=32_000_000, block_bytes=512 << 20, block_s=20, block_ramp_s=5,
     matrix_threads=(1, 4), matrix_mib=(16, 128), matrix_s=5, tool_repeats=3, step_s=900,
 )  # fmt: skip
 SMALL = Sizes(
-    name="small", scale=0.0003, repeats=1, clients=(1, 2, 4, 8, 16), most_clients=16, drift_files=12_000, drift_group=500,
-    empty_files=6_000, objects=(1, 4, 16), object_bytes=8_000_000, block_bytes=128 << 20, block_s=4, block_ramp_s=1,
-    matrix_threads=(1, 4), matrix_mib=(8, 64), matrix_s=2, tool_repeats=3, step_s=240,
+    name="small", scale=0.0003, repeats=1, clients=(1, 4, 16), most_clients=16, drift_files=200_000, drift_s=20,
+    drift_group=2_000, empty_files=6_000, objects=(1, 4, 16), object_bytes=8_000_000, block_bytes=128 << 20, block_s=3, block_ramp_s=1,
+    matrix_threads=(1, 4), matrix_mib=(8, 64), matrix_s=1, tool_repeats=3, step_s=240,
 )  # fmt: skip
 TINY = Sizes(
-    name="tiny", scale=0.0001, repeats=1, clients=(1, 2), most_clients=2, drift_files=1_200, drift_group=100,
-    empty_files=300, objects=(1, 2), object_bytes=1_000_000, block_bytes=32 << 20, block_s=2, block_ramp_s=0,
+    name="tiny", scale=0.0001, repeats=1, clients=(1, 2), most_clients=2, drift_files=1_200, drift_s=10,
+    drift_group=100, empty_files=300, objects=(1, 2), object_bytes=1_000_000, block_bytes=32 << 20, block_s=2, block_ramp_s=0,
     matrix_threads=(1,), matrix_mib=(8,), matrix_s=1, tool_repeats=2, step_s=120,
 )  # fmt: skip
 SIZES = {one.name: one for one in (WHOLE, SMALL, TINY)}

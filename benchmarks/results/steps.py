@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from experiments.result.codec import read_result
 
 BOUNDS = "read=20ms,write=40ms"
 OUTSTANDING = 16  # of block-8k, case 1
+_DRIFT_GROUPS = 12  # at least: fewer say nothing of a drift
 CALIBRATION, MOST, LOOP, KNEE, COUNTED = "discovery-1-2", "discovery-4", "closed-loop", "knee", "counted"
 EMPTY, BLOCK, DRIFT, SWEEP, MATRIX = "metadata", "block-8k", "insert-drift", "client-sweep", "matrix"
 
@@ -32,7 +34,8 @@ class Step:
 
 
 def steps() -> tuple[Step, ...]:
-    """The replay says how long a job would take there, then the job is run; the model says what four workers would, then they do."""
+    """The replay says how long a job would take there, then the job is run; the model says what four workers would, then they do.
+    Where the time is over, the last ones are what is left out."""
     return (
         Step(name=LOOP, make=_closed_loop),
         Step(name=CALIBRATION, make=_discovery(CALIBRATION, "1,2")),
@@ -40,15 +43,15 @@ def steps() -> tuple[Step, ...]:
         Step(name=MOST, make=_discovery(MOST, "4")),
         Step(name=EMPTY, make=_profile(EMPTY, "insert-drift", _empty_files), s3=True),
         Step(name="tools-metadata", make=tools.metadata, key="beside"),
-        Step(name=BLOCK, make=_profile(BLOCK, "block-8k", _block)),
-        Step(name="tools-block", make=tools.block, key="beside"),
         Step(name=SWEEP, make=_profile(SWEEP, "client-sweep", _sweep), s3=True),
         Step(name="tools-sweep", make=tools.sweep, key="beside"),
         Step(name=MATRIX, make=_profile(MATRIX, "matrix", _matrix)),
         Step(name="tools-matrix", make=tools.matrix, key="beside"),
         Step(name=COUNTED, make=counted.made, key="counters"),
-        Step(name=KNEE, make=_knee),
         Step(name=DRIFT, make=_profile(DRIFT, "insert-drift", _drift), s3=True),
+        Step(name=BLOCK, make=_profile(BLOCK, "block-8k", _block)),
+        Step(name="tools-block", make=tools.block, key="beside"),
+        Step(name=KNEE, make=_knee),
     )
 
 
@@ -80,14 +83,14 @@ def _prediction(bench: Bench) -> dict[str, Any]:
 
 
 def _closed_loop(bench: Bench) -> None:
-    clients = ",".join(map(str, bench.sizes.clients))
+    clients = ",".join(str(number) for number in bench.sizes.clients if number <= bench.storage.most_clients)
     asked = ("--path", str(bench.empty("replay")), "--clients", clients, "--pace", "job", "--seed", "1")
     bench.keep(LOOP, bench.edbench("replay", str(bench.trace), *asked, *bench.cache))
 
 
 def _knee(bench: Bench) -> None:
     asked = ("--path", str(bench.empty("replay")), "--pace", "max", "--max-p99", BOUNDS)
-    most = ("--max-clients", str(bench.sizes.most_clients), "--seed", "1")
+    most = ("--max-clients", str(min(bench.sizes.most_clients, bench.storage.most_clients)), "--seed", "1")
     bench.keep(KNEE, bench.edbench("replay", str(bench.trace), *asked, *most, *bench.cache))
 
 
@@ -108,8 +111,20 @@ def _empty_files(bench: Bench) -> dict[str, object]:
 
 
 def _drift(bench: Bench) -> dict[str, object]:
+    """As many as are wanted, or as last so long at the rate that empty ones had; whole groups, and some of them."""
     sizes = bench.sizes
-    return {"files": sizes.drift_files, "group": sizes.drift_group, "clients": "8", "directories": "shared"}
+    files = min(sizes.drift_files, _empty_rate(bench) * sizes.drift_s)
+    groups = max(_DRIFT_GROUPS, round(files / sizes.drift_group))
+    return {"files": groups * sizes.drift_group, "group": sizes.drift_group, "clients": "8", "directories": "shared"}
+
+
+def _empty_rate(bench: Bench) -> float:
+    """Files a second of eight clients, as measured before; without end where they were not."""
+    package = bench.state / "packages" / EMPTY
+    if not package.is_dir():
+        return math.inf
+    points = read_result(package).points
+    return max(point.figures["files_per_s"].median for point in points)
 
 
 def _block(bench: Bench) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 FILERS = Path(os.environ.get("FILERS_TOOL") or Path(__file__).resolve().parents[3] / "shared/tools/filers")
 _MIB = 6_000  # of a loop device: sparse
 _SPACE = "/run/netns/edb-{}"
+_COMING_S = 300.0  # for servers to come up or go, their packages and an S3 server to be compiled among it
 
 
 class CannotBeHad(Exception):
@@ -51,6 +52,8 @@ class Storage:
     rate: str | None = None  # limit of its link
     mounted: Path | None = None  # where, of one that is given
     cache: str = ""  # that a given one declares
+    share: float = 1.0  # of the time given, beside the others'
+    most_clients: int = 1_000  # of a replay: as many as end within the time of a step
 
     @contextlib.contextmanager
     def up(self, work: Path) -> Iterator[Place]:
@@ -64,17 +67,30 @@ class Storage:
 
 STORAGES = (
     Storage(name="ext4", title="ext4", about="a loop device over a file on this machine's disk", kind="loop"),
-    Storage(name="tmpfs", title="tmpfs", about="this machine's memory", kind="tmpfs", direct=False),
-    Storage(name="moosefs", title="MooseFS", about="master, two chunk servers, one copy, FUSE client", kind="filer"),
-    Storage(name="glusterfs", title="GlusterFS", about="distributed over two bricks, FUSE client", kind="filer"),
+    Storage(name="tmpfs", title="tmpfs", about="this machine's memory", kind="tmpfs", direct=False,
+            share=0.6),
+    Storage(name="moosefs", title="MooseFS", about="master, two chunk servers, one copy, FUSE client", kind="filer",
+            share=2.0),
+    Storage(name="glusterfs", title="GlusterFS",
+            about="distributed over two bricks, FUSE client; replays of at most 4 clients, because more do not end in time",
+            kind="filer", share=2.6, most_clients=4),
     Storage(name="xfs", title="xfs", about="a loop device over a file on this machine's disk", kind="loop"),
     Storage(name="btrfs", title="btrfs", about="a loop device over a file on this machine's disk", kind="loop"),
     Storage(name="moosefs-200mbit", title="MooseFS, 200 Mbit/s", about="the same with its link limited to 25 MB/s", kind="filer",
-            rate="200mbit"),
-    Storage(name="s3", title="S3 (versitygw)", about="versitygw over a directory of this machine's disk", kind="s3"),
+            rate="200mbit", share=1.8),
+    Storage(name="s3", title="S3 (versitygw)", about="versitygw over a directory of this machine's disk", kind="s3",
+            share=0.3),
 )  # fmt: skip
 DEFAULT = ("ext4", "tmpfs", "moosefs", "glusterfs", "xfs", "btrfs", "moosefs-200mbit", "s3")
-QUICK = ("ext4", "tmpfs", "moosefs", "glusterfs")  # what half an hour is enough for
+QUICK = (
+    "ext4",
+    "moosefs",
+    "glusterfs",
+    "xfs",
+    "btrfs",
+    "s3",
+    "tmpfs",
+)  # in half an hour, the last with what is left of it
 
 
 @contextlib.contextmanager
@@ -144,7 +160,7 @@ def _filer(storage: Storage, work: Path) -> Iterator[Place]:
             _run(*inside, "mfssettrashtime", "-r", "0", str(mount))
         yield Place(directory=mount, counting=_counting(name, inside, mount))
     finally:
-        subprocess.run([str(FILERS), "down", name], env=environment, capture_output=True, check=False)
+        _down(name, environment)
 
 
 def _counting(name: str, inside: tuple[str, ...], mount: Path) -> Counting | None:
@@ -178,7 +194,7 @@ def _s3(_storage: Storage, _work: Path) -> Iterator[Place]:
         (root / "results").mkdir(parents=True, exist_ok=True)
         yield Place(directory=root, s3="s3://results/test", environment=variables)
     finally:
-        subprocess.run([str(FILERS), "down", "s3"], env=environment, capture_output=True, check=False)
+        _down("s3", environment)
 
 
 @contextlib.contextmanager
@@ -198,8 +214,19 @@ def _unmount(mount: Path) -> None:
         subprocess.run(["umount", "-l", str(mount)], capture_output=True, check=False)
 
 
+def _down(name: str, environment: Mapping[str, str]) -> None:
+    """Whatever state it is in: servers that hang are not waited for."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            [str(FILERS), "down", name], env=environment, capture_output=True, check=False, timeout=_COMING_S
+        )
+
+
 def _run(*command: str, environment: Mapping[str, str] | None = None) -> str:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=_COMING_S)
+    except subprocess.TimeoutExpired as late:
+        raise CannotBeHad(f"{' '.join(command[:3])}: not within {_COMING_S:.0f} s") from late
     if done.returncode:
         raise CannotBeHad(f"{' '.join(command[:3])}: {' '.join((done.stderr or done.stdout).split())[-200:]}")
     return done.stdout.strip()

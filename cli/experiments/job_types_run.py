@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from cli.context import CommandContext
@@ -14,7 +15,7 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.kinds.grid import Grid
+from experiments.kinds.grid import Grid, checked
 from experiments.package.finish import finish
 from experiments.study import conduct
 from experiments.workloads.job_types.result import TypeLoad
@@ -25,7 +26,7 @@ def run_types(
     context: CommandContext,
     settings: Settings,
     corpus: Path,
-    workers: int,
+    workers: Sequence[int],
     repeats: int,
     min_seconds: float,
     seed: int,
@@ -34,15 +35,14 @@ def run_types(
     if not settings.embedded:
         raise UsageError("job-types starts workers of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
     source = prepare_source(Storage(NullRecorder()), corpus)
-    points = [TypeLoad(type=kind.value, workers=workers) for kind in TYPES]
+    points = [TypeLoad(type=kind.value, workers=many) for kind in TYPES for many in checked(workers, "--workers")]
     with (
-        installation(settings, slots=workers * settings.slots) as installed,
+        installation(settings, slots=max(workers) * settings.slots) as installed,
         progress_display(context.err) as display,
     ):
         stage = Stage(
             settings=installed.settings,
             database=installed.first(1)[0],
-            workers=workers,
             env=context.env,
             clock=context.clock,
             show=display.show,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -12,15 +11,16 @@ from rich.console import Console
 from cli.context import shared, with_options
 from cli.corpus.generate import reporter, usable_processors
 from cli.experiments.conducting import carry_out
-from cli.experiments.studies import Study
+from cli.experiments.studies import Study, given_seed
 from cli.show.table import table
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.filer.load import scaled_site
 from dataset_gen.corpus import generate_corpus
 from experiments.kinds.grid import Grid
+from experiments.orders import R1Order
 from experiments.report import FIGURES
-from experiments.workloads.discovery.r1.brief import brief
+from experiments.workloads.discovery.r1.brief import brief as brief_lines
 from experiments.workloads.discovery.r1.checks import checks, verdict
 from experiments.workloads.discovery.r1.parameters import (
     ASSUMED,
@@ -40,40 +40,25 @@ _SEED = 16
 _MOST_SCALE = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class R1Order:
-    """What the command line asked for."""
-
-    scale: str
-    time_scale: float
-    site: str | None
-    index_streams: int | None  # None: as fitted
-    repeats: int
-    min_seconds: float
-    storage: Path | None
-    seed: int
-    brief: bool = False  # the tables and a few lines
-
-
-def run_rows(ctx: typer.Context, asked: R1Order) -> None:
+def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: bool, storage: Path | None) -> None:
     """Generate what is not there, run the rows, show. Raises UsageError for a scale that is none, and what `conduct` does."""
     context = shared(ctx)
     times = _times(asked.scale)
-    settings = with_options(context.settings(None), storage=asked.storage, slots=SLOTS, engine=None)
-    source = scaled_site(asked.site or SITE, times, asked.time_scale)
+    settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
+    source = scaled_site(site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
         with reporter(context.err, context.clock, "generating") as report:
             generate_corpus(corpus, "r1", 1 / times, _SEED, usable_processors(), report)
     points = [PointSpec(databases, workers, SLOTS) for databases, workers in POINTS]
-    plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=asked.seed)
+    plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=given_seed(asked.seed))
     streams = INDEX_STREAMS if asked.index_streams is None else asked.index_streams
     order = DiscoveryOrder(index_streams=streams or None)
     study = Study(min_seconds=asked.min_seconds)
-    result, path = carry_out(ctx, settings, corpus, plan, study, order, options=scaled_tasks(times), brief=asked.brief)
+    result, path = carry_out(ctx, settings, corpus, plan, study, order, options=scaled_tasks(times), brief=brief)
     _tables(context.out, of_discovery(result))
-    if asked.brief:
+    if brief:
         _few_lines(context.out, of_discovery(result), times, path)
     else:
         _show(context.out, of_discovery(result))
@@ -97,7 +82,7 @@ def _tables(console: Console, result: Result) -> None:
 
 def _few_lines(console: Console, result: Result, times: int, report: Path) -> None:
     """What held, and where the picture of the filer's ops over time is."""
-    for line in brief(result, checks(result), times):
+    for line in brief_lines(result, checks(result), times):
         console.print(line, markup=False, soft_wrap=True)
     picture = report.parent / FIGURES / "filer-ops.png"
     if picture.exists():

@@ -34,6 +34,7 @@ def items(
     kind: Annotated[Kind | None, typer.Option(help="only of this kind")] = None,
     text: Annotated[TextState | None, typer.Option(help="only with this text state")] = None,
     duplicates: Annotated[YesNo | None, typer.Option(help="only what `dedupe` found to be duplicates, or not")] = None,
+    near: Annotated[YesNo | None, typer.Option(help="only what `near` found to be near-duplicates, or not")] = None,
     system: Annotated[YesNo | None, typer.Option(help="only what `denist` found to be system files, or not")] = None,
     exception: Annotated[str | None, typer.Option(metavar="CODE", help="only with this exception, or `any`")] = None,
 ) -> None:
@@ -58,6 +59,7 @@ def items(
         text_state=text,
         conditions=parse_conditions(where),
         duplicate=None if duplicates is None else duplicates is YesNo.YES,
+        near=None if near is None else near is YesNo.YES,
         system=None if system is None else system is YesNo.YES,
     )
     context = shared(ctx)
@@ -66,5 +68,6 @@ def items(
         from review.looked_at import check_findings
 
         handles = installed.find_discovered(job).each
-        check_findings(handles, installed.databases, duplicates=duplicates is not None, system=system is not None)
+        asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
+        check_findings(handles, installed.databases, **asked)
         print_items(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle
     from controller.verify.group import GroupVerification
     from controller.verify.job import Count, Example, Verification
+    from controller.verify.production import ProductionVerification
 
 
 def verify(
@@ -92,9 +93,24 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
         f" {done.extra:,} extra, {done.wrong:,} wrong",
         markup=False,
     )
+    for said in _pages(done):
+        context.out.print(said, markup=False)
     flush()
     if done.differences:
         raise RunFailed(f"job {done.job_id} differs from what it wrote in {done.differences:,} places")
+
+
+def _pages(done: ProductionVerification) -> Iterator[str]:
+    """A line for what has to agree with the discovery, and one for each other type that does not."""
+    if exact := [each for each in done.pages if each.exact]:
+        items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
+        yield f"{items:,} PDF and TIFF items have {pages:,} pages, {done.pages_wrong:,} of them others than were found"
+    for each in done.pages:
+        if each.differing and not each.exact:
+            yield (
+                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items, {each.found_pages:,} were found"
+                f" ({each.differing:,} items differ)"
+            )
 
 
 def _quiet(_line: str) -> None:

@@ -11,10 +11,12 @@ import typer
 from cli import options as opt
 from cli.beside import PORT
 from cli.context import shared, with_options, writable_file
-from cli.experiments.studies import FilerCache, Seed, given_seed
+from cli.experiments.studies import given_seed
 from cli.options import declared_cache, numbers
 from cli.profiles import ALL
+from cli.taking import taking
 from core.errors import UsageError
+from experiments.orders import ProfileOrder
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="a profile of `edbench profile list` that is a workload, or all")
@@ -32,19 +34,6 @@ Endpoint = Annotated[
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="a setting (`profile describe`); repeatable")
 ]
-Small = Annotated[bool, typer.Option("--small", help="settings of seconds and megabytes: to see that it works")]
-Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
-MinSeconds = Annotated[
-    float | None,
-    typer.Option(min=1, help="how long each run has to be for a result  [default: the profile's, else 600]"),
-]
-Filer = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|FILE", help="emulated filer that delays our own clients' calls  [default: EDBENCH_FILER]"
-    ),
-]
-Yes = Annotated[bool, typer.Option("--yes", help="also where it takes over 80 % of the free space")]
 Package = Annotated[
     Path | None, typer.Option("--discovery", metavar="PACKAGE", help="of all: an experiment made before, not a new one")
 ]
@@ -58,22 +47,18 @@ Workers = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the same command where it was interrupted")]
 
 
+@taking()
 def run(
     ctx: typer.Context,
+    *,
     name: Name,
     path: Paths = None,
     s3: Endpoint = None,
     setting: Settings = None,
-    small: Small = False,
-    repeats: Repeats = 1,
-    min_seconds: MinSeconds = None,
-    seed: Seed = None,
-    filer: Filer = None,
-    filer_cache: FilerCache = None,
+    order: ProfileOrder,
     discovery: Package = None,
     scale: Scale = None,
     workers: Workers = None,
-    yes: Yes = False,
     resume: Resume = False,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
@@ -87,20 +72,20 @@ def run(
     report's path is the last line printed.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=filer)
-    settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=order.filer)
+    settings = dataclasses.replace(settings, filer_cache=declared_cache(order.filer_cache, settings))
     writable_file(json_file, "--json")
-    if resume and seed is not None:
+    if resume and order.seed is not None:
         raise UsageError("--resume goes on in the order that was begun: --seed is of a new one")
 
     from cli.profiles import running  # slow to come
 
     targets = running.Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
     wish = running.Wish(
-        repeats=repeats,
-        seed=given_seed(seed),
-        min_seconds=min_seconds,
-        yes=yes,
+        repeats=order.repeats,
+        seed=given_seed(order.seed),
+        min_seconds=order.min_seconds,
+        yes=order.yes,
         resume=resume,
         json_file=json_file,
         serve_port=serve_port if serve else None,
@@ -108,12 +93,12 @@ def run(
     if name == ALL:
         from cli.profiles import everything  # with a discovery: slower to come
 
-        counts = tuple(numbers(workers or ("1" if small else "1,2,4"), "--workers"))
+        counts = tuple(numbers(workers or ("1" if order.small else "1,2,4"), "--workers"))
         discovering = everything.Discovering(
-            package=discovery, scale=scale or (0.0003 if small else 0.01), workers=counts
+            package=discovery, scale=scale or (0.0003 if order.small else 0.01), workers=counts
         )
-        everything.run_all(ctx, settings, targets, setting or [], wish, discovering, small=small)
+        everything.run_all(ctx, settings, targets, setting or [], wish, discovering, small=order.small)
         return
     if discovery or scale is not None or workers:
         raise UsageError(f"--discovery, --scale and --workers are of `profile run {ALL}`")
-    running.carry_out(context, settings, running.made(name, targets, setting or [], small=small), wish)
+    running.carry_out(context, settings, running.made(name, targets, setting or [], small=order.small), wish)

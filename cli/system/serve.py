@@ -44,6 +44,7 @@ def serve(
     from web.door import Door
     from web.guests import OthersWork
     from web.installed import web_context
+    from web.measuring.runs import Measurements
     from web.runs import EmbeddedRunner
     from web.server import Stage, address, listening
     from web.server import serve as serve_until_stopped
@@ -52,20 +53,29 @@ def serve(
     given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
     with listening(host, port) as sock, installation(settings, slots=room, databases=order.databases) as installed:
+        measurements = Measurements(installed.settings, context.env) if installed.embedded else None
         runner = (
-            EmbeddedRunner(installed.settings, context.env, context.clock, room=room)
+            EmbeddedRunner(installed.settings, context.env, context.clock, room=room, measurements=measurements)
             if installed.embedded
             else OthersWork(installed.settings, context.clock)
         )
         token = given or kept_token(settings.scratch)
         door = Door(token)
         with web_context(
-            installed.settings, context.env, runner, embedded=installed.embedded, door=door, clock=context.clock
+            installed.settings,
+            context.env,
+            runner,
+            embedded=installed.embedded,
+            door=door,
+            clock=context.clock,
+            measurements=measurements,
         ) as served_context:
             print(shown_address(address(sock), given, token), flush=True)
             try:
                 serve_until_stopped(Stage(create_app(served_context)), sock)
             finally:
+                if measurements is not None:
+                    measurements.stop()
                 if isinstance(runner, EmbeddedRunner):
                     context.say("stopping; jobs that run are paused")
                     runner.stop()

@@ -10,8 +10,7 @@ import typer
 
 from cli import options as opt
 from cli.context import shared, with_options, writable_file
-from cli.experiments.studies import FilerCache, MinSeconds
-from cli.options import declared_cache
+from cli.options import FilerCache, MinSeconds, declared_cache
 from core.filer.load import profile_names
 from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
 from experiments.result.steady import MIN_SECONDS

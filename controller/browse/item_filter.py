@@ -38,7 +38,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Which items are wanted; None: all. `exception` is a code or `any`; of duplicates and system files the latest
+    """Which items are wanted; None: all. `exception` is a code or `any`; of duplicates, near-duplicates and system files the latest
     finding counts, and where nothing was looked for nothing is one (`review.looked_at.check_findings`)."""
 
     custodian: str | None = None
@@ -48,6 +48,7 @@ class ItemFilter:
     text_state: TextState | None = None
     conditions: Sequence[Condition] = ()
     duplicate: bool | None = None
+    near: bool | None = None
     system: bool | None = None
 
     def parameters(self) -> dict[str, Any]:
@@ -61,6 +62,7 @@ class ItemFilter:
             "text_state": self.text_state and self.text_state.value,
             "conditions": json.dumps(rows) if rows else None,
             "duplicate": self.duplicate,
+            "near": self.near,
             "system": self.system,
         }
 

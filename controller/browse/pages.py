@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from controller.browse.counts import Counted, TextCount
@@ -34,6 +34,39 @@ def items_page(
         if len(out) >= limit:
             break
     return out
+
+
+def items_beside(
+    handles: Sequence[JobHandle], wanted: ItemFilter, item: uuid.UUID
+) -> tuple[uuid.UUID | None, uuid.UUID | None]:
+    """The wanted items before and behind this one, as `items_page` orders them; None: there is none. Raises UsageError when
+    it is no item of these jobs, DatabaseFault."""
+    here = _position(handles, item)
+    return (
+        next(_each(handles[here::-1], wanted, item, BROWSE.item_before, last=True), None),
+        next(_each(handles[here:], wanted, item, BROWSE.item_after, last=False), None),
+    )
+
+
+def _each(
+    handles: Sequence[JobHandle],
+    wanted: ItemFilter,
+    item: uuid.UUID,
+    beside: Callable[..., list[uuid.UUID]],
+    *,
+    last: bool,
+) -> Iterator[uuid.UUID]:
+    """Those of the item's own job, then of the jobs beyond it the one at the end that is nearer."""
+    first, *others = handles
+    with first.database.transaction() as conn:
+        yield from beside(conn, job=first.id, item=item, **wanted.parameters())
+    for handle in others:
+        with handle.database.transaction() as conn:
+            if last:
+                yield from BROWSE.last_item(conn, job=handle.id, **wanted.parameters())
+            else:
+                rows = BROWSE.items_page(conn, job=handle.id, after=None, limit=1, **wanted.parameters())
+                yield from (row.id for row in rows)
 
 
 def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:

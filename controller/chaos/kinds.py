@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from controller.chaos.plan import Course
 from core.errors import UsageError
+from core.options.production import JobType
 from core.records import JobOptions, OcrChoice
 from dataset_gen.formats.office.encrypted import PASSWORD
 
@@ -49,6 +50,7 @@ class Kind:
     bank: tuple[str, ...] = ()  # passwords that are tried
     truth: bool = True  # the manifest holds for it; else what an undisturbed run found does
     script: str = "discover"  # controller.chaos.scripts
+    produces: JobType = JobType.DISCOVERY  # what is made of the items of one, where that is not all
     missing: Callable[[], str] = _here  # why it cannot be had on this machine; empty: it can
 
     @property
@@ -77,6 +79,7 @@ ALL: tuple[Kind, ...] = (
         missing=no_tesseract,
     ),
     Kind(name="replay", phases=("replay", "finalise"), script="replay"),
+    Kind(name="export", phases=("extract", "export", "finalise"), script="produce", produces=JobType.EXPORT),
     Kind(name="command", script="command", own_faults=True),
     Kind(name="deleted", script="delete", moments=("commit", "committed")),
 )

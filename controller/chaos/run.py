@@ -16,6 +16,7 @@ from controller.chaos.moments import Moments, Pending
 from controller.chaos.plan import RunPlan, Strike
 from controller.chaos.scripts import Stage
 from controller.chaos.scripts_command import command
+from controller.chaos.scripts_producing import produce
 from controller.chaos.scripts_replay import replay
 from controller.chaos.site import Site
 from controller.chaos.source import Source
@@ -29,6 +30,7 @@ SCRIPTS: Mapping[str, Callable[[Stage], None]] = {
     "cancel": scripts.cancel,
     "delete": scripts.delete,
     "replay": replay,
+    "produce": produce,
     "command": command,
 }
 JOB_SECONDS = 120.0  # for a job to come to rest, faults and one resume included …

@@ -77,7 +77,7 @@ def _options(stage: Stage) -> JobOptions:
     return dataclasses.replace(options, limits=dataclasses.replace(options.limits, item_seconds=POISON_SECONDS))
 
 
-def _follow(stage: Stage, jobs: Jobs, started: float) -> None:
+def follow(stage: Stage, jobs: Jobs, started: float) -> None:
     """To its end, with one resume at most, and then the faults are over too."""
     rest = to_rest(jobs, stage.deadline, mend=stage.mend)
     stage.seconds = time.monotonic() - started
@@ -127,7 +127,7 @@ def _state_or_gone(handle: JobHandle) -> JobState | None:
 
 def _end(stage: Stage, jobs: Jobs, started: float) -> None:
     """Follow it to its end, hold it against the truth, and delete it; what is wrong is kept."""
-    _follow(stage, jobs, started)
+    follow(stage, jobs, started)
     _check(stage, jobs)
     if not stage.wrong:
         delete_found(stage, jobs)

@@ -16,6 +16,7 @@ def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield from machine.packages()
     yield machine.magic()
     yield machine.ocr()
+    yield machine.office()
     yield machine.box() if settings.box else machine.no_box()
     yield from machine.programs()
     yield machine.open_files()

@@ -19,6 +19,7 @@ from core.services.binaries import installed_postgres, valkey_server
 from formats.identification import libmagic
 from worker.box.probe import try_out
 from worker.ocr.engine import OcrUnavailable, find_engine
+from worker.office.engine import INSTALL, PARTS, OfficeUnavailable, find_office
 
 LEAST_PYTHON = (3, 11)
 _OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024
@@ -74,6 +75,18 @@ def ocr() -> Finding:
     except OcrUnavailable as error:
         return warn(f"no OCR (--ocr): {error.what}", f"for jobs that read pictures, {error.mend}")
     return ok(f"OCR: tesseract {engine.version} with {', '.join(engine.languages) or 'no language'}")
+
+
+def office() -> Finding:
+    """LibreOffice, for jobs that process."""
+    try:
+        found = find_office()
+    except OfficeUnavailable as error:
+        return warn(
+            f"office documents are slip sheets in processing jobs: {error}", f"install it (Debian, Ubuntu: {INSTALL})"
+        )
+    told = f"office documents as pages: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
+    return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
 
 
 def box() -> Finding:

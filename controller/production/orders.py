@@ -26,8 +26,12 @@ class ProductionOrder(Document):
         str, Field(max_length=10_000, pattern=TEXT, description="which items, as `edbench search` takes it")
     ] = ""
     tag: Annotated[str, Field(max_length=100, pattern=TEXT, description="only those with this tag")] = ""
-    originals: Annotated[bool, Field(description="leave duplicates out, as `edbench dedupe` found them")] = False
-    not_nist: Annotated[bool, Field(description="leave system files out, as `edbench denist` found them")] = False
+    originals: Annotated[
+        bool, Field(title="Originals alone", description="leave duplicates out, as `edbench dedupe` found them")
+    ] = False
+    not_nist: Annotated[
+        bool, Field(title="No system files", description="leave system files out, as `edbench denist` found them")
+    ] = False
     no_families: Annotated[bool, Field(description="take items without the rest of their families")] = False
     prefix: Annotated[
         str, Field(max_length=40, description="what control numbers begin with: letters and digits, a letter first"),
@@ -37,7 +41,12 @@ class ProductionOrder(Document):
     first: Annotated[int, Field(ge=1, le=10**15, description="number of the first item")] = _CHOICE.first
     folder_files: Annotated[int, Field(ge=1, le=1_000_000, description="items in one folder")] = _CHOICE.folder_files
     volume_gb: Annotated[
-        float | None, Field(gt=0, description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]")
+        float | None,
+        Field(
+            gt=0,
+            title="Volume, GB",
+            description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]",
+        ),
     ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")

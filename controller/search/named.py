@@ -73,6 +73,42 @@ def tag_found(
     return TagChange(tag=tag, found=found, changed=changed)
 
 
+def tag_items(
+    handles: Sequence[JobHandle],
+    tag: str,
+    items: Sequence[uuid.UUID],
+    *,
+    families: bool = False,
+    remove: bool = False,
+) -> TagChange:
+    """The same of these items; raises UsageError, too, where one of them is in none of the jobs."""
+    checked_name(tag, "a tag")
+    found = changed = 0
+    for handle, there in _there(handles, items):
+        with handle.database.transaction(durable=True) as conn:
+            whole = SEARCH.items_there(conn, job=handle.id, items=there, families=families)
+            here = sum(_tag(conn, handle.id, tag, some, remove) for some in _portions(whole))
+            action = UNTAGGED if remove else TAGGED
+            told = [str(item) for item in there]
+            note(conn, handle.id, action, tag=tag, items=told, families=families, found=len(whole), changed=here)
+        found, changed = found + len(whole), changed + here
+    return TagChange(tag=tag, found=found, changed=changed)
+
+
+def _there(handles: Sequence[JobHandle], items: Sequence[uuid.UUID]) -> list[tuple[JobHandle, list[uuid.UUID]]]:
+    """The jobs that have some of the items, with those. Raises UsageError where one of them is in none."""
+    out = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            there = SEARCH.items_there(conn, job=handle.id, items=list(items), families=False)
+        if there:
+            out.append((handle, there))
+    missing = len(set(items)) - sum(len(there) for _, there in out)
+    if missing:
+        raise UsageError(f"{missing} of these items are not in this job", field="items")
+    return out
+
+
 def _tag(conn: Connection, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], remove: bool) -> int:
     if remove:
         return SEARCH.remove_tag(conn, job=job, tag=tag, items=items)

@@ -21,6 +21,7 @@ from sql.faces.production import PRODUCTION, FileRow
 _AT_ONCE = 1_000
 _CHUNK = 1 << 20
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+_EXACT = ("application/pdf", "image/tiff")  # formats that have pages themselves
 MISSING, EXTRA, WRONG = "missing", "extra", "wrong"
 
 
@@ -31,6 +32,18 @@ class FileDifference(Document):
     path: str
     expected: str
     found: str
+
+
+class PageCount(Document):
+    """Pages that were made of the items of one type beside those that the discovery counted; items with an exception are left
+    out. `differing`: items with other pages than that. `exact`: whether there may be none, because both count the same."""
+
+    media_type: str
+    items: int
+    pages: int
+    found_pages: int
+    differing: int
+    exact: bool
 
 
 class ProductionVerification(Document):
@@ -46,11 +59,17 @@ class ProductionVerification(Document):
     extra: int
     wrong: int
     examples: list[FileDifference]
+    pages: list[PageCount]  # of a processing job
+
+    @property
+    def pages_wrong(self) -> int:
+        """Items that have other pages than they were found with, and ought not to."""
+        return sum(each.differing for each in self.pages if each.exact)
 
     @property
     def differences(self) -> int:
         """All of them."""
-        return self.missing + self.extra + self.wrong
+        return self.missing + self.extra + self.wrong + self.pages_wrong
 
 
 @dataclass(slots=True)
@@ -89,7 +108,14 @@ def verify_production(
         bytes=size,
         **found.counts,
         examples=found.examples,
+        pages=_pages(handle) if choice.type is JobType.PROCESSING else [],
     )
+
+
+def _pages(handle: JobHandle) -> list[PageCount]:
+    with handle.database.transaction() as conn:
+        rows = PRODUCTION.production_pages(conn, job=handle.id)
+    return [PageCount(**row._asdict(), exact=row.media_type in _EXACT) for row in rows]
 
 
 def _rows(handle: JobHandle) -> Iterator[FileRow]:

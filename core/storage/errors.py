@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
@@ -105,3 +106,12 @@ def listing_error(path: bytes, error: OSError) -> SourceFileError | StorageFault
 def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) -> SourceFileError:
     number = error.errno or 0
     return SourceFileError(code, f"cannot {doing} {display_name(path)}: {_words(error)}", errno=number)
+
+
+def not_regular(path: bytes, mode: int) -> SourceFileError:
+    """What an open file of such a mode is refused with."""
+    if stat.S_ISDIR(mode):
+        return SourceFileError(ExceptionCode.UNREADABLE, f"{display_name(path)} is a directory now", errno=errno.EISDIR)
+    return SourceFileError(
+        ExceptionCode.SPECIAL_FILE, f"{display_name(path)} is a FIFO, socket or device; it is not read"
+    )

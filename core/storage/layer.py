@@ -13,12 +13,13 @@ import os
 import secrets
 import stat as stat_module
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
@@ -26,7 +27,7 @@ from core.storage.beneath import Anywhere, Beneath
 from core.storage.chunks import gathered, local_chunks
 from core.storage.delay import DelayingRecorder, Station
 from core.storage.entries import Entry, EntryKind, Space
-from core.storage.errors import listing_error, opening_error, reading_error, storage_fault
+from core.storage.errors import listing_error, not_regular, opening_error, reading_error, storage_fault
 from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
 from core.storage.nowhere import lead_nowhere
@@ -165,7 +166,7 @@ class Storage:
         self._record(_OPEN, start, self._now() - start, 0, path, 0, _size(info))
         if not stat_module.S_ISREG(info.st_mode):
             close_fd(fd, path, self._record, self._now)
-            raise _not_regular(path, info.st_mode)
+            raise not_regular(path, info.st_mode)
         return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now)
 
     def root_identity(self, path: bytes) -> tuple[int, int]:
@@ -224,17 +225,23 @@ class Storage:
         makes every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and
         the error goes on; a file of that name is replaced only by a whole one.
         """
+        with self.writing(path, private=private, hollow=hollow) as file:
+            for piece in gathered(chunks):
+                file.write(piece)
+        return file.bytes_written
+
+    @contextmanager
+    def writing(self, path: bytes, *, private: bool = False, hollow: bool = False) -> Iterator[WriteFile]:
+        """The same for whoever writes several at once: the file has its own name when the block has ended well."""
         temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
         mode = _PRIVATE_MODE if private else _FILE_MODE
         with self._create_making_parents(temporary, mode, hollow) as file:
-            for piece in gathered(chunks):
-                file.write(piece)
+            yield file
         try:
             self.rename(temporary, path)
         except StorageFault:
             file.abort()
             raise
-        return file.bytes_written
 
     def _create_making_parents(self, path: bytes, mode: int, hollow: bool) -> WriteFile:
         try:
@@ -390,11 +397,3 @@ class Storage:
 def _size(info: os.stat_result) -> int:
     """As call records have it: a directory's own size says nothing about what it holds."""
     return 0 if stat_module.S_ISDIR(info.st_mode) else info.st_size
-
-
-def _not_regular(path: bytes, mode: int) -> SourceFileError:
-    if stat_module.S_ISDIR(mode):
-        return SourceFileError(ExceptionCode.UNREADABLE, f"{display_name(path)} is a directory now", errno=errno.EISDIR)
-    return SourceFileError(
-        ExceptionCode.SPECIAL_FILE, f"{display_name(path)} is a FIFO, socket or device; it is not read"
-    )

@@ -32,3 +32,5 @@ EXCEPTIONS = "exceptions"  # codes
 ANNOUNCED = "announced"  # containers: children announced; null where the format does not
 FAILED = "failed"  # containers: children expected less children that have a row; null for others and unopened ones
 CONTENT = "content"  # hash over what it says, whatever compressor packed it
+TEXT_OF = "text_of"  # loose documents: key of the one whose text it has, with a changed sentence here and there if near; else null
+LANGUAGE = "language"  # of real text (profile languages), as ISO 639 or zh_Hans, zh_Hant; else null

@@ -61,6 +61,9 @@ from dataset_gen.truth.columns import (
     KIND as KIND,
 )
 from dataset_gen.truth.columns import (
+    LANGUAGE as LANGUAGE,
+)
+from dataset_gen.truth.columns import (
     MEDIA_TYPE as MEDIA_TYPE,
 )
 from dataset_gen.truth.columns import (
@@ -83,6 +86,9 @@ from dataset_gen.truth.columns import (
 )
 from dataset_gen.truth.columns import (
     TERMS as TERMS,
+)
+from dataset_gen.truth.columns import (
+    TEXT_OF as TEXT_OF,
 )
 from dataset_gen.truth.columns import (
     TEXT_STATES as TEXT_STATES,
@@ -119,8 +125,11 @@ SCHEMA = pa.schema(
         (CONTENT, pa.binary()),
         (SYSTEM, pa.bool_()),
         (TEXT_STATES, pa.list_(pa.string())),
+        (TEXT_OF, pa.string()),
+        (LANGUAGE, pa.string()),
     ]
 )
+_LATER = (TEXT_STATES, TEXT_OF, LANGUAGE)  # columns that manifests of before have not
 
 
 def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> list[Row]:
@@ -131,7 +140,7 @@ def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().d
 def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> Iterator[Row]:
     """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
-    `SYSTEM` is set when the parts are joined. An item at `depth_limit` is not opened: its children have no rows and
+    `SYSTEM` is set when the parts are joined, `TEXT_OF` and `LANGUAGE` by who knows the file's order. An item at `depth_limit` is not opened: its children have no rows and
     it gets `nesting_limit`.
     """
     numbers = itertools.count(first)
@@ -177,6 +186,8 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
             CONTENT: truth.content,
             SYSTEM: False,
             TEXT_STATES: list(truth.states) or None,
+            TEXT_OF: None,
+            LANGUAGE: None,
         }
         names = Siblings()
         for child in () if shut else truth.children:
@@ -269,8 +280,9 @@ def read_manifest(path: Path) -> pa.Table:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{file} is not a manifest that can be read: {error}") from error
-    if TEXT_STATES not in table.column_names:  # it was made before there was such a column
-        table = table.append_column(SCHEMA.field(TEXT_STATES), pa.nulls(table.num_rows, pa.list_(pa.string())))
+    for name in _LATER:
+        if name not in table.column_names:
+            table = table.append_column(SCHEMA.field(name), pa.nulls(table.num_rows, SCHEMA.field(name).type))
     if missing := [name for name in SCHEMA.names if name not in table.column_names]:
         raise UsageError(f"{file} is not a manifest of edbench: it has no column {missing[0]}")
     return table

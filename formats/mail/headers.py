@@ -351,7 +351,13 @@ def conversation_index(value: str) -> str:
         index = binascii.a2b_base64(value[:_CONVERSATION_CHARACTERS], strict_mode=True)
     except ValueError:  # binascii.Error is one
         return ""
-    return index.hex() if len(index) >= 22 and len(index) % 5 == 2 else ""
+    return conversation_hex(index)
+
+
+def conversation_hex(index: bytes) -> str:
+    """The same of the index itself, of whose answers there are no more than a field has room for."""
+    right = len(index) >= 22 and len(index) % 5 == 2 and len(index) * 4 <= _CONVERSATION_CHARACTERS * 3
+    return index.hex() if right else ""
 
 
 @remembered

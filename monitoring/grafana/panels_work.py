@@ -36,6 +36,7 @@ WORK = (
         queries=(
             Query(rate("edbench_items_total", "kind"), "{{kind}}"),
             Query(rate("edbench_texts_total"), "texts taken"),
+            Query(rate("edbench_produced_files_total", "kind"), "{{kind}} files written"),
         ),
     ),
     Panel(

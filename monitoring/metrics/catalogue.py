@@ -20,9 +20,10 @@ edbench_calls_lost_total | counter | - | calls | worker | Storage calls made but
 edbench_tasks_total | counter | phase outcome | tasks | worker | Attempts of tasks that ended, by how
 edbench_items_total | counter | kind | items | worker | Items that got a row
 edbench_texts_total | counter | state | items | worker | Items whose text was taken, by what became of it
+edbench_produced_files_total | counter | kind | files | worker | Files that extractions, processings and exports wrote
 edbench_exceptions_total | counter | code | exceptions | worker | Exceptions recorded, of both levels
 edbench_raw_bytes_total | counter | - | bytes | worker | Bytes of loose files worked on
-edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracted children written
+edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracted children, and of files of a production, written
 edbench_index_bytes_total | counter | - | bytes | worker | Bytes of index files published
 edbench_slots | gauge | - | slots | worker | Slots of the worker
 edbench_slot_busy_seconds_total | counter | phase | seconds | worker | Time that slots were at a task, all slots together

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from core.errors import ExceptionCode
 from core.filer.emulation import SERVED_WORDS
+from core.options.production import FileKind
 from core.records import PHASES, Kind, Phase, TaskResult, TextState
 from monitoring.metrics import buckets
 
@@ -54,6 +55,7 @@ BUSY = _layout.place(PHASES)
 TASKS = _layout.place(product(PHASES, Outcome))
 KINDS = _layout.place(Kind)
 TEXTS = _layout.place(TextState)
+FILES = _layout.place(FileKind)
 CODES = _layout.place(ExceptionCode)
 VOLUMES = _layout.place(("raw", "extracted", "index"))
 SERVED = _layout.words  # where the counts of an emulated filer begin: core.filer.emulation
@@ -99,9 +101,10 @@ class CallCounters:
         self._rest(phase)
 
     def brought(self, result: TaskResult) -> None:
-        """Items, texts and exceptions that were committed; those of a task that is done again count again."""
+        """Items, texts, produced files and exceptions that were committed; those of a task that is done again count again."""
         self._add(KINDS, Counter(item.kind for item in result.items))
         self._add(TEXTS, Counter(text.state for text in result.texts))
+        self._add(FILES, Counter(file.kind for file in result.files))
         self._add(CODES, Counter(exception.code for exception in result.exceptions))
 
     def slot_died(self) -> None:

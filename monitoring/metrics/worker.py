@@ -30,6 +30,7 @@ class TallyMetrics(Collector):
         yield _counter("edbench_tasks_total", words, tasks)
         yield _counter("edbench_items_total", words, {(key.value,): at for key, at in tally.KINDS.items()})
         yield _counter("edbench_texts_total", words, {(key.value,): at for key, at in tally.TEXTS.items()})
+        yield _counter("edbench_produced_files_total", words, {(key.value,): at for key, at in tally.FILES.items()})
         yield _counter("edbench_exceptions_total", words, {(key.value,): at for key, at in tally.CODES.items()})
         for volume, at in tally.VOLUMES.items():
             yield _counter(f"edbench_{volume}_bytes_total", words, {(): at})

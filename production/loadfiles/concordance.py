@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Encoding = Literal["utf-8", "utf-16-le", "cp1252"]
 BOMS: dict[Encoding, bytes] = {"utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "cp1252": b""}
 _NEWLINE = re.compile("\r\n|\r|\n")
-_GATHERED = 65_536  # bytes that go to the filer together
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +25,26 @@ class Delimiters:
 _OURS = Delimiters()
 # What would be read as a delimiter or as the end of a line: some readers take each of Unicode's for one.
 _INSIDE = re.compile("[\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_TO_REPLACE = re.compile("[\r\n\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_BETWEEN = _OURS.quote + _OURS.field + _OURS.quote
+_END = _OURS.quote + "\r\n"
 
 
-def lines(titles: Sequence[str], rows: Iterable[Sequence[str]], encoding: Encoding = "utf-8") -> Iterator[bytes]:
-    """A head and a line a record, some at a time. A delimiter inside a value is written as [U+00FE]; a character that the
-    encoding lacks, and half of a surrogate pair, as a backslash escape; CRLF, CR and LF become the newline delimiter."""
-    gathered = bytearray(BOMS[encoding] + _line(titles, encoding))
-    for row in rows:
-        gathered += _line(row, encoding)
-        if len(gathered) > _GATHERED:
-            yield bytes(gathered)
-            gathered.clear()
-    yield bytes(gathered)
+def head(titles: Sequence[str], encoding: Encoding = "utf-8") -> bytes:
+    """What a file begins with."""
+    return BOMS[encoding] + lines((titles,), encoding)
 
 
-def _line(row: Sequence[str], encoding: Encoding) -> bytes:
-    quoted = (f"{_OURS.quote}{_value(cell)}{_OURS.quote}" for cell in row)
-    return (_OURS.field.join(quoted) + "\r\n").encode(encoding, "backslashreplace")
+def lines(rows: Iterable[Sequence[str]], encoding: Encoding = "utf-8") -> bytes:
+    """A line a record. A delimiter inside a value is written as [U+00FE]; a character that the encoding lacks, and half of a
+    surrogate pair, as a backslash escape; CRLF, CR and LF become the newline delimiter."""
+    return "".join(map(_line, rows)).encode(encoding, "backslashreplace")
+
+
+def _line(row: Sequence[str]) -> str:
+    if _TO_REPLACE.search("".join(row)) is not None:
+        row = [_value(cell) for cell in row]
+    return _OURS.quote + _BETWEEN.join(row) + _END
 
 
 def _value(cell: str) -> str:

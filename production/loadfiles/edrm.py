@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -15,6 +15,7 @@ _DATES = frozenset({"modified"})  # that are ISO 8601; others are as the item ha
 _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TO_ESCAPE = re.compile('[&<>"\n\r\t]')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
 
 
@@ -28,13 +29,19 @@ class ExternalFile:
     md5: str
 
 
+HEAD = (
+    b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Load">\n'
+    b"<Batch><Documents>\n"
+)
+MIDDLE = b"</Documents><Relationships>\n"  # between the documents and what is attached to what
+TAIL = b"</Relationships></Batch></Root>\n"
+
+
 def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
     """One document. `told` is what `fields` names."""
     kind = "Message" if told["media_type"] in _MESSAGES else "File"
     tags = "".join(
-        f"<Tag TagName={_quoted(title)} TagDataType={_quoted(_type(name))} TagValue={_quoted(_text(told[name]))}/>"
-        for name, title in FIELDS.items()
-        if name not in _ELSEWHERE and told[name] not in (None, "", [])
+        f"{begins}{_quoted(_text(told[name]))}/>" for name, begins in _TAGS if told[name] not in (None, "", [])
     )
     at = _text(" / ".join(map(str, told["path"])))
     return (
@@ -54,19 +61,9 @@ def _file(file: ExternalFile) -> str:
     )
 
 
-def lines(documents: Iterable[str], attached: Iterable[tuple[str, str]]) -> Iterator[bytes]:
-    """The whole file; `attached`: parent and child."""
-    yield (
-        b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Load">\n'
-        b"<Batch><Documents>\n"
-    )
-    for one in documents:
-        yield one.encode()
-    yield b"</Documents><Relationships>\n"
-    for parent, child in attached:
-        said = f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
-        yield said.encode()
-    yield b"</Relationships></Batch></Root>\n"
+def relationship(parent: str, child: str) -> str:
+    """One document is attached to another."""
+    return f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
 
 
 def _type(name: str) -> str:
@@ -79,5 +76,14 @@ def _text(value: Any) -> str:
     return _NO_XML.sub("\ufffd", "" if value is None else str(value))
 
 
-def _quoted(value: Any) -> str:
-    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+def _quoted(value: str) -> str:
+    if _TO_ESCAPE.search(value) is None:
+        return f'"{value}"'
+    return quoteattr(value, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+_TAGS = tuple(
+    (name, f"<Tag TagName={_quoted(title)} TagDataType={_quoted(_type(name))} TagValue=")
+    for name, title in FIELDS.items()
+    if name not in _ELSEWHERE
+)

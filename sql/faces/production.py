@@ -75,6 +75,23 @@ class BatchRow(NamedTuple):
     first_page: int | None
 
 
+class NativeRow(NamedTuple):
+    """An item of one task, and where its bytes are."""
+
+    number: int
+    item: uuid.UUID
+    source_job: uuid.UUID
+    volume: int
+    folder: int
+    suffix: str
+    first_page: int | None
+    path: memoryview | None  # of a loose file, relative to its job's source
+    location: memoryview | None  # of a child, relative to the storage root
+    name: memoryview | None
+    size: int | None  # None: the item has no row any more
+    sha256: memoryview | None
+
+
 class ImageRow(NamedTuple):
     """A page that another job made."""
 
@@ -95,16 +112,13 @@ class RecordRow(NamedTuple):
     """An item as load files tell of it."""
 
     number: int
-    item: uuid.UUID
     family_first: int
     family_last: int
     parent: int | None
     volume: int
     pages: int | None
     first_page: int | None
-    family_id: uuid.UUID | None
     container_path: list[str]
-    name: memoryview
     kind: str
     media_type: str
     bytes: int
@@ -113,7 +127,6 @@ class RecordRow(NamedTuple):
     mtime_ns: int | None
     custodian: str
     text_state: str | None
-    characters: int | None
     found_pages: int | None
     metadata: Mapping[str, Any] | None
     custodians: list[str] | None
@@ -143,6 +156,16 @@ class Written(NamedTuple):
     bytes: int
 
 
+class PagesRow(NamedTuple):
+    """Pages of the items of one type."""
+
+    media_type: str
+    items: int
+    pages: int
+    found_pages: int
+    differing: int
+
+
 class _Production(Protocol):
     def production_tables(self, conn: Connection) -> None: ...
     def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
@@ -157,6 +180,7 @@ class _Production(Protocol):
     ) -> list[TextRow]: ...
     def production_shard(self, conn: Connection, *, shard: uuid.UUID) -> ShardRow | None: ...
     def production_batch(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[BatchRow]: ...
+    def production_natives(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[NativeRow]: ...
     def production_images(
         self, conn: Connection, *, job: uuid.UUID, images: uuid.UUID, first: int, last: int
     ) -> list[ImageRow]: ...
@@ -165,6 +189,7 @@ class _Production(Protocol):
     def production_records(self, conn: Connection, *, job: uuid.UUID, after: int, limit: int) -> list[RecordRow]: ...
     def production_files(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[FileRow]: ...
     def production_written(self, conn: Connection, *, job: uuid.UUID) -> list[Written]: ...
+    def production_pages(self, conn: Connection, *, job: uuid.UUID) -> list[PagesRow]: ...
     def production_of(self, conn: Connection, *, job: str) -> list[uuid.UUID]: ...
 
 

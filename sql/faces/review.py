@@ -61,6 +61,52 @@ class DuplicateRow(NamedTuple):
     copies: int | None
 
 
+class EqualRow(NamedTuple):
+    """An item of a group of equals."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    copy: bool
+    custodian: str
+    container_path: list[str]
+
+
+class ThreadMember(NamedTuple):
+    """A message of a thread; its time in UTC."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    depth: int
+    sent_at: str | None
+    subject: str | None
+    custodian: str
+    container_path: list[str]
+
+
+class NearItem(NamedTuple):
+    """An item that may be compared by its text; its id as bytes."""
+
+    item: memoryview
+    custodian: int
+
+
+class NearRow(NamedTuple):
+    """A member of a group of texts that are nearly the same."""
+
+    item: uuid.UUID
+    principal: uuid.UUID
+    principal_job: uuid.UUID
+    near: bool
+    similarity: float
+    custodian: str
+    container_path: list[str]
+    kind: str
+    media_type: str
+    bytes: int
+    principal_path: list[str] | None
+    members: int | None
+
+
 class HashedCount(NamedTuple):
     """Items, and those without a hash."""
 
@@ -152,6 +198,25 @@ class _Review(Protocol):
     ) -> None: ...
     def get_review(self, conn: Connection, *, job: uuid.UUID, kind: str) -> ReviewRow | None: ...
     def duplicates(self, conn: Connection, *, job: uuid.UUID, families: bool) -> Iterator[DuplicateRow]: ...
+    def original_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
+    def equals_of(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], original: uuid.UUID, families: bool, limit: int
+    ) -> list[EqualRow]: ...
+    def thread_with(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
+    def thread_of(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], thread: uuid.UUID, limit: int
+    ) -> list[ThreadMember]: ...
+    def near_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearItem]: ...
+    def clear_near(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def put_near(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], principals: Sequence[uuid.UUID],
+        principal_jobs: Sequence[uuid.UUID], similarities: Sequence[float], members: Sequence[int | None],
+    ) -> None: ...  # fmt: skip
+    def near_bytes(self, conn: Connection, *, job: uuid.UUID) -> int: ...
+    def near_duplicates(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearRow]: ...
+    def put_languages(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], languages: Sequence[str]
+    ) -> None: ...
     def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
     def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...

@@ -20,6 +20,32 @@ LEFT JOIN item_text t ON t.item = p.id
 LEFT JOIN item_index x ON x.item = p.id
 ORDER BY p.container_path, p.id;
 
+-- name: item_before
+-- The wanted item that stands before this one in the order of container paths.
+SELECT i.id FROM item i
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE i.job = %(job)s
+  @wanted_items
+  AND (i.container_path, i.id) < (SELECT a.container_path, a.id FROM item a WHERE a.id = %(item)s)
+ORDER BY i.container_path DESC, i.id DESC LIMIT 1;
+
+-- name: last_item
+-- The wanted item that stands last.
+SELECT i.id FROM item i
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE i.job = %(job)s
+  @wanted_items
+ORDER BY i.container_path DESC, i.id DESC LIMIT 1;
+
+-- name: item_after
+-- The one that stands behind it.
+SELECT i.id FROM item i
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE i.job = %(job)s
+  @wanted_items
+  AND (i.container_path, i.id) > (SELECT a.container_path, a.id FROM item a WHERE a.id = %(item)s)
+ORDER BY i.container_path, i.id LIMIT 1;
+
 -- name: item_whole
 -- One item with everything that is known of it.
 SELECT i.id, i.parent, i.family_id, u.name AS custodian, i.container_path, i.kind, i.container, i.media_type, i.name,

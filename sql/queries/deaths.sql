@@ -7,6 +7,11 @@ VALUES (%(job)s, %(phase)s, %(task)s, %(token)s, %(item)s, %(parent)s, %(loose)s
     %(detail)s, %(worker)s)
 ON CONFLICT DO NOTHING;
 
+-- name: cost_anything
+-- Whether a slot died in the job, or a loose file took long in this phase: most tasks of most jobs need ask no further.
+SELECT EXISTS (SELECT 1 FROM death WHERE job = %(job)s)
+    OR EXISTS (SELECT 1 FROM loose_cost WHERE job = %(job)s AND phase = %(phase)s);
+
 -- name: convicted
 -- Items that were being read at two deaths or more, with the latest cause.
 SELECT item, (array_agg(cause ORDER BY created_at DESC, token))[1] AS cause,

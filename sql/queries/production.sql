@@ -101,6 +101,13 @@ SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.pages, p.
 FROM production_item p
 WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
+-- name: production_natives
+-- The items of one task by number, with what says where their bytes are; size NULL: the item has gone.
+SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.first_page,
+    CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size, i.sha256
+FROM production_item p LEFT JOIN item i ON i.id = p.item
+WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
+
 -- name: production_images
 -- The pages that another job made of the items of one task.
 SELECT p.number, f.page, f.path, f.sha256
@@ -121,9 +128,9 @@ WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 -- name: production_records
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
-SELECT p.number, p.item, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page, i.family_id,
-    i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
-    u.display AS custodian, t.state AS text_state, t.characters, t.pages AS found_pages, t.metadata,
+SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
+    i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
+    u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT d.custodians FROM duplicate d WHERE d.item = p.item AND NOT d.copy) AS custodians,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
         WHERE e.item = p.item AND e.job IN (p.job, p.source_job)) AS codes,
@@ -155,3 +162,13 @@ ORDER BY kind;
 SELECT id FROM job
 WHERE options -> 'production' -> 'sources' ? %(job)s AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
 ORDER BY id;
+
+-- name: production_pages
+-- Pages of the items of a processing job beside those that the discovery counted, by type; items with an exception, which may
+-- be slip sheets, are left out.
+SELECT i.media_type, count(*) AS items, sum(p.pages)::bigint AS pages, sum(t.pages)::bigint AS found_pages,
+    count(*) FILTER (WHERE p.pages <> t.pages) AS differing
+FROM production_item p JOIN item i ON i.id = p.item JOIN item_text t ON t.item = p.item
+WHERE p.job = %(job)s AND p.pages IS NOT NULL
+  AND NOT EXISTS (SELECT FROM exception e WHERE e.item = p.item AND e.job IN (p.job, p.source_job))
+GROUP BY i.media_type ORDER BY i.media_type;

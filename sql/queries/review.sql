@@ -30,6 +30,77 @@ WHERE d.job = %(job)s AND (NOT %(families)s OR i.family_id = i.id)
 ORDER BY o.container_path COLLATE "C", length(o.ordinal), o.ordinal, d.original, d.copy, u.name,
     i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id;
 
+-- name: equals_of
+-- The group of equals that an item is in, as far as it lies in these jobs, original first; of families the topmost items.
+SELECT d.item, d.job, d.copy, u.display AS custodian, i.container_path
+FROM duplicate d
+JOIN item i ON i.id = d.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE d.job = ANY(%(jobs)s::uuid[]) AND d.original = %(original)s
+    AND (NOT %(families)s OR i.family_id = i.id)
+ORDER BY d.copy, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+
+-- name: original_of
+-- The original of the group of equals that an item is in.
+SELECT original FROM duplicate WHERE job = %(job)s AND item = %(item)s;
+
+-- name: thread_of
+-- The thread that a message is in, as far as it lies in these jobs, in the order of its dates.
+SELECT m.item, m.job, m.depth, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
+    t.metadata ->> 'subject' AS subject, u.display AS custodian, i.container_path
+FROM thread_message m
+JOIN item i ON i.id = m.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+LEFT JOIN item_text t ON t.item = m.item
+WHERE m.job = ANY(%(jobs)s::uuid[]) AND m.thread = %(thread)s
+ORDER BY m.sent_at, m.depth, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+
+-- name: thread_with
+-- The thread that a message is in.
+SELECT thread FROM thread_message WHERE job = %(job)s AND item = %(item)s;
+
+-- name: near_items
+-- The items of a job that may be compared by their texts, in path order; equal places in that of their bytes.
+SELECT uuid_send(i.id) AS item, i.custodian
+FROM item i
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE i.job = %(job)s AND NOT i.container
+ORDER BY u.name, i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.sha256, i.id;
+
+-- name: clear_near
+-- What an earlier run said of a job.
+DELETE FROM near_duplicate WHERE job = %(job)s;
+
+-- name: put_near
+-- Some members of groups.
+INSERT INTO near_duplicate (job, item, principal, principal_job, similarity, members)
+SELECT %(job)s, item, principal, principal_job, similarity, members
+FROM unnest(%(items)s::uuid[], %(principals)s::uuid[], %(principal_jobs)s::uuid[], %(similarities)s::float8[],
+    %(members)s::bigint[]) AS n (item, principal, principal_job, similarity, members);
+
+-- name: near_bytes
+-- Bytes of the items of a job that are nearly the same as their principals.
+SELECT coalesce(sum(i.bytes), 0)::bigint AS bytes
+FROM near_duplicate n JOIN item i ON i.id = n.item WHERE n.job = %(job)s AND n.item <> n.principal;
+
+-- name: near_duplicates
+-- The groups that a job has part in, principal first, then the more alike. A principal in another database has no path here.
+SELECT n.item, n.principal, n.principal_job, n.item <> n.principal AS near, n.similarity, u.display AS custodian,
+    i.container_path, i.kind, i.media_type, i.bytes, p.container_path AS principal_path, n.members
+FROM near_duplicate n
+JOIN item i ON i.id = n.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+LEFT JOIN item p ON p.id = n.principal
+WHERE n.job = %(job)s
+ORDER BY p.container_path COLLATE "C", length(p.ordinal), p.ordinal, n.principal, near, n.similarity DESC, u.name,
+    i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id;
+
+-- name: put_languages
+-- The languages of some items, with what their metadata says; an item whose text was taken anew since has none.
+UPDATE item_text t SET metadata = t.metadata || jsonb_build_object('language', l.language)
+FROM unnest(%(items)s::uuid[], %(languages)s::text[]) AS l (item, language)
+WHERE t.job = %(job)s AND t.item = l.item AND t.metadata ->> 'language' IS DISTINCT FROM l.language;
+
 -- name: clear_system_files
 -- What an earlier run said of a job.
 DELETE FROM system_file WHERE job = %(job)s;

@@ -52,6 +52,11 @@ JOIN item i ON i.id = found.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 WHERE i.job = %(job)s GROUP BY 1, 2;
 
+-- name: items_there
+-- Those of these items that the job has; with `families` everything in the families of those.
+SELECT i.id FROM item i WHERE i.job = %(job)s AND (i.id = ANY(%(items)s::uuid[]) OR %(families)s AND i.family_id IN (
+    SELECT f.family_id FROM item f WHERE f.job = %(job)s AND f.id = ANY(%(items)s::uuid[])));
+
 -- name: add_tag
 -- Give items a tag; those that have it keep who gave it first.
 INSERT INTO item_tag (job, tag, item, tagged_by)

@@ -1,6 +1,6 @@
 """`make test-filers`: every command on storage that is no local disk, and what its servers and limits do to a job.
 
-GlusterFS and MooseFS by ../shared/tools/filers, xfs and btrfs on files, tmpfs. What cannot be had here is skipped with the
+GlusterFS and MooseFS by ../shared/tools/filers, xfs, btrfs and exFAT on files, tmpfs. What cannot be had here is skipped with the
 reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
 waited for.
 """
@@ -8,79 +8,30 @@ waited for.
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from installation import Bench, until
-from testbeds import Memory, Mounted, Skipped
+from real_mounts import installed, real
 
 from core.storage.whole import parts_of
 
-_RATE = "10gbit"  # no limit that anybody notices
-_MIB = {"xfs": 400, "btrfs": 400}
 
-
-@contextlib.contextmanager
-def _loop(kind: str, work: Path) -> Iterator[Path]:
-    """A local file system on a file."""
-    image, mount = work / "disk.img", work / "disk"
-    with image.open("wb") as file:
-        file.truncate(_MIB[kind] << 20)
-    mount.mkdir()
-    if shutil.which(f"mkfs.{kind}") is None:
-        raise Skipped(f"there is no mkfs.{kind}")
-    for line in (["mkfs." + kind, "-q", str(image)], ["mount", "-o", "loop", str(image), str(mount)]):
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise Skipped(f"{line[0]}: {done.stderr.strip()[-200:]}")
-    try:
-        yield mount
-    finally:
-        subprocess.run(["umount", str(mount)], check=True)
-
-
-@contextlib.contextmanager
-def _storage(name: str, work: Path) -> Iterator[Path]:
-    if name in _MIB:
-        with _loop(name, work) as mount:
-            yield mount
-    else:
-        with (Memory() if name == "tmpfs" else Mounted(name, _RATE)).up(work) as place:
-            yield place.directory
-
-
-@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "moosefs", "glusterfs"])
+@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "exfat", "moosefs", "glusterfs"])
 def mount(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A directory on it."""
-    if os.geteuid():
-        pytest.skip("this needs root")
-    work = Path(tempfile.mkdtemp(prefix="edbench-filers-", dir="/var/tmp"))
-    try:
-        with contextlib.ExitStack() as stack:
-            try:
-                there = stack.enter_context(_storage(request.param, work))
-            except Skipped as why:
-                pytest.skip(f"{request.param}: {why}")
-            yield there
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with real(request.param) as there:
+        yield there.directory
 
 
 @pytest.fixture
 def there(mount: Path, bench: Bench, small: Path) -> Iterator[Bench]:
     """An installation whose source and storage root lie on it; nothing is left of them."""
-    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=mount))
-    shutil.copytree(small, root / "corpus")
-    bench.corpus = root / "corpus"
-    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
-    yield bench
-    shutil.rmtree(root)
+    with installed(bench, mount, small) as made:
+        yield made
 
 
 def test_every_turn_of_a_job_ends_with_zero_differences(there: Bench) -> None:

@@ -7,12 +7,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from browsing import TIMEOUT_MS, Complaints, launched, serving
-from installation import Bench, Hold, until
+from browsing import TIMEOUT_MS, Complaints, Watched, launched, serving, watch
+from installation import Bench, Hold
 from playwright.sync_api import Browser, Page, expect
 from report_results import point, result
 
@@ -22,7 +21,19 @@ from experiments.result.codec import write_result
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
-PLACES = ("/", "{job}", "{job}/items", "{job}/search?q=the", "{job}/exceptions", "/results", f"/results/{FIRST}")
+PLACES = (
+    *(
+        "/",
+        "{job}",
+        "{job}/items",
+        "{job}/search?q=the",
+        "{job}/terms",
+        "{job}/review",
+        "{job}/produce",
+        "{job}/exceptions",
+    ),
+    *("{job}/custody", "/measure", "/measure?kind=profile", "/results", f"/results/{FIRST}"),
+)
 
 expect.set_options(timeout=TIMEOUT_MS)
 
@@ -83,55 +94,10 @@ def page(link: str, site: str, browser: Browser, complaints: Complaints) -> Iter
     assert not complaints.unexpected()
 
 
-@dataclass
-class Watched:
-    """What was seen of a job while it ran."""
-
-    path: str  # of its page
-    states: list[str] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)  # what the chart of calls said of itself
-    reloaded: bool = False
-    complaints: list[str] = field(default_factory=list)
-
-
 @pytest.fixture(scope="module")
 def watched(link: str, site: str, bench: Bench, browser: Browser) -> Watched:
     """A job created with the form, and watched to its end without touching the page."""
-    noted, hold, held = Complaints(), bench.hold("expand"), True
-    context = browser.new_context()
-    context.set_default_timeout(TIMEOUT_MS)
-    page = context.new_page()
-    noted.listen(page)
-    page.goto(link)
-    page.wait_for_url(f"{site}/")
-    page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
-    page.get_by_label("Workers").fill("1")
-    page.get_by_label("Slots of each worker").fill("2")
-    page.get_by_label("Filer").select_option("nas-10g")
-    page.get_by_role("button", name="Create and run").click()
-    page.wait_for_url("**/jobs/*-*")
-    page.evaluate("document.documentElement.dataset.same = 'page'")
-    seen = Watched(page.url.removeprefix(site))
-    chart = page.locator("[data-panel=calls] canvas")
-
-    def over() -> bool:
-        nonlocal held
-        state = page.locator("#state").inner_text()
-        said = chart.get_attribute("aria-label") if chart.count() else None
-        if state not in seen.states:
-            seen.states.append(state)
-        if said and said not in seen.calls:
-            seen.calls.append(said)
-        if held and seen.states and seen.calls:  # what comes now is seen to come
-            hold.let_go()
-            held = False
-        return state.startswith("completed") and len(seen.calls) > 1  # its last calls come a moment after its end
-
-    until(over, "the job completes and its chart of calls moves")
-    seen.reloaded = page.evaluate("document.documentElement.dataset.same") != "page"
-    seen.complaints = noted.unexpected()
-    context.close()
-    return seen
+    return watch(link, site, bench.hold("expand"), browser)
 
 
 def test_a_job_is_created_and_its_charts_move_until_it_is_over(watched: Watched) -> None:
@@ -299,6 +265,79 @@ def test_a_search_shows_snippets_and_its_facets_narrow_it(site: str, watched: Wa
     expect(page.locator("main")).to_contain_text(f"{number} items match")
     page.locator(".hits a").first.click()
     expect(page.locator("pre.text")).to_be_visible()
+
+
+def test_from_a_search_by_tags_without_duplicates_to_a_production(
+    bench: Bench, site: str, watched: Watched, page: Page
+) -> None:
+    """Everything with the mouse: dedupe, search, read, tag, export, verify, and who did it."""
+    page.goto(f"{site}{watched.path}/review")
+    page.get_by_role("button", name="Find duplicates").click()
+    expect(page.locator("#dedupe")).to_contain_text("are duplicates")
+    page.goto(f"{site}{watched.path}/search?q=body%3Athe")
+    page.locator(".hits a").first.click()
+    expect(page.locator("pre.text mark").first).to_have_text(re.compile("the", re.IGNORECASE))
+    expect(page.locator("mark.here")).to_be_visible()  # keys are heard from here on
+    first = page.url
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: url != first)
+    page.get_by_role("link", name="previous").click()
+    page.wait_for_url(first)
+    page.get_by_role("link", name="back to search").click()
+    page.get_by_label("Tag all that match").fill("responsive")
+    page.get_by_role("button", name="Tag", exact=True).click()
+    page.get_by_role("link", name="responsive").click()
+    expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
+    page.get_by_role("link", name="Produce").click()
+    page.get_by_label("Output directory").fill("/etc/production")
+    page.get_by_label("Tag", exact=True).fill("responsive")
+    page.get_by_label("Originals alone").check()
+    page.get_by_role("button", name="Create and run").click()
+    expect(page.locator("#error-out")).to_contain_text("does not lie below")
+    page.get_by_label("Output directory").fill(str(bench.storage / "productions/first"))
+    page.get_by_role("button", name="Create and run").click()
+    page.wait_for_url(lambda url: "/jobs/" in url and "/produce" not in url)
+    expect(page.locator("#state")).to_have_text(re.compile("^completed"))
+    page.get_by_role("link", name="Custody").click()
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
+    page.goto(f"{site}{watched.path}/custody")
+    for done in ("dedupe", "tagged", "export created"):
+        expect(page.locator("#actions")).to_contain_text(done)
+
+
+def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page) -> None:
+    """From a file in the character set of another program; what a term finds is a click away."""
+    page.goto(f"{site}{watched.path}/terms")
+    listed = "the\nnosuchwordanywhere\n".encode("utf-16")
+    page.get_by_label("or from a file").set_input_files([{"name": "t.txt", "mimeType": "text/plain", "buffer": listed}])
+    expect(page.get_by_label("Terms, one a line")).to_have_value(re.compile("^the"))
+    page.get_by_role("button", name="Report").click()
+    row = page.locator("#report tr", has_text="nosuchwordanywhere")
+    expect(row.locator(".number").first).to_have_text("0")
+    page.locator("#report").get_by_role("link", name="the", exact=True).click()
+    expect(page.locator(".snippet mark").first).to_be_visible()
+
+
+def test_a_measurement_is_started_refused_beside_a_job_and_shown(site: str, page: Page, complaints: Complaints) -> None:
+    """A small profile: what is wrong stands at its field, its log moves, its result is among the results."""
+    complaints.expected = ("422", "409")
+    page.goto(f"{site}/measure?kind=profile&profile=insert-drift")
+    page.get_by_label("Paths").fill("/etc")
+    page.get_by_role("button", name="Measure").click()
+    expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
+    page.get_by_label("Profile", exact=True).select_option("self-check")
+    page.get_by_role("button", name="Show").click()
+    page.get_by_label("Small: settings of seconds").check()
+    page.get_by_role("button", name="Measure").click()
+    page.wait_for_url("**/measurements/*")
+    corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
+    beside = page.request.post(f"{site}/api/v1/jobs", data={"corpus": corpus})
+    assert beside.status == 409, beside.text()
+    expect(page.locator("#state")).to_have_text("completed")
+    expect(page.locator("#log")).to_contain_text("report.html")
+    page.locator("#result a").click()
+    expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
 
 
 def test_two_results_stand_side_by_side(site: str, page: Page) -> None:

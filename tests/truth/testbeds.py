@@ -16,9 +16,10 @@ from typing import Protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EDBENCH = REPOSITORY / ".venv/bin/edbench"
-FILERS = REPOSITORY.parent / "shared/tools/filers"
+FILERS = Path(os.environ.get("FILERS_TOOL") or REPOSITORY.parent / "shared/tools/filers")
 GROUPS = Path("/sys/fs/cgroup")
 _SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
+_PATIENCE_S = 200.0  # for servers to come up, the installation of their packages among it
 _LOOP_TOOLS = ("losetup", "mkfs.ext4", "mount")
 
 
@@ -234,7 +235,12 @@ def _need_root(*tools: str) -> None:
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=_PATIENCE_S
+        )
+    except subprocess.TimeoutExpired as late:
+        raise Skipped(f"{' '.join(command[:2])}: not within {_PATIENCE_S:.0f} s") from late
     if done.returncode:
         raise Skipped(f"{' '.join(command[:2])}: {' '.join(done.stderr.split())[-200:]}")
     return done.stdout.strip()

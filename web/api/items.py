@@ -1,36 +1,33 @@
-"""Items: pages, one, its family, its text; search."""
+"""Items: pages of them, and search."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
 from controller.browse.item_filter import ItemFilter, parse_conditions
-from controller.browse.pages import family_tree, find_item, item_details, items_page
+from controller.browse.pages import items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
-from controller.browse.texts import item_text
+from controller.databases import JobHandle, Jobs
 from controller.search.answers import Wanted, answer_all
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
 from review.looked_at import check_findings
 from web.api.models.common import CountByName, Filter, responses
-from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
+from web.api.models.items import ItemPage, SearchAnswer
 from web.api.needs import Context, Found
 from web.api.shapes import pieces
+from web.context import WebContext
 from web.errors import FieldErrors, NotFound
-
-TEXT_CHARACTERS = 200_000
 
 router = APIRouter(tags=["items"])
 
 
-@router.get("/jobs/{job}/items", responses=responses(404, 409, 422))
-def items(
-    context: Context,
-    jobs: Found,
+def item_filter(
     custodian: Filter = None,
     type: Filter = None,
     exception: Annotated[str | None, Query(max_length=50, pattern=TEXT, description="A code, or `any`.")] = None,
@@ -41,18 +38,17 @@ def items(
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
     duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
+    near: Annotated[bool | None, Query(description="Only what `near` found to be near-duplicates, or not.")] = None,
     system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
-) -> ItemPage:
-    """Items in path order that pass every filter that is given."""
+) -> ItemFilter:
+    """Which items are wanted. Raises FieldErrors."""
     if exception not in (None, "any", *ExceptionCode):
         raise FieldErrors({"exception": f"it can be any, {', '.join(ExceptionCode)}"})
     try:
         conditions = parse_conditions(where)
     except UsageError as error:
         raise FieldErrors({"where": str(error)}) from error
-    wanted = ItemFilter(
+    return ItemFilter(
         custodian=custodian,
         type=type,
         exception=exception,
@@ -60,60 +56,37 @@ def items(
         text_state=text,
         conditions=conditions,
         duplicate=duplicate,
+        near=near,
         system=system,
     )
-    check_findings(jobs.each, context.databases, duplicates=duplicate is not None, system=system is not None)
+
+
+Wish = Annotated[ItemFilter, Depends(item_filter)]
+
+
+def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
+    """The jobs, of which what the filter asks is known. Raises UsageError where it is not."""
+    asked = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
+    check_findings(jobs.each, context.databases, **{name: said is not None for name, said in asked.items()})
+    return jobs.each
+
+
+@router.get("/jobs/{job}/items", responses=responses(404, 409, 422))
+def items(
+    context: Context,
+    jobs: Found,
+    wanted: Wish,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
+) -> ItemPage:
+    """Items in path order that pass every filter that is given."""
+    handles = told(context, jobs, wanted)
     try:
-        rows = items_page(jobs.each, wanted, after=after, limit=limit + 1)
+        rows = items_page(handles, wanted, after=after, limit=limit + 1)
     except UsageError as error:
         raise NotFound(str(error)) from error
     more = rows[limit - 1]["id"] if len(rows) > limit else None
     return ItemPage.model_validate({"items": rows[:limit], "next": more})
-
-
-@router.get("/jobs/{job}/items/{item}", responses=responses(404, 422))
-def item(jobs: Found, item: uuid.UUID) -> ItemDetails:
-    """Everything that is known of one item."""
-    try:
-        handle, row = find_item(jobs.each, item)
-    except UsageError as error:
-        raise NotFound(str(error)) from error
-    return ItemDetails.model_validate(item_details(handle, row))
-
-
-@router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 422))
-def family(jobs: Found, item: uuid.UUID) -> Family:
-    """The item's family as a tree, and what it lies in."""
-    try:
-        handle, row = find_item(jobs.each, item)
-    except UsageError as error:
-        raise NotFound(str(error)) from error
-    return Family.model_validate(family_tree(handle, row))
-
-
-@router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))
-def text(
-    context: Context,
-    jobs: Found,
-    item: uuid.UUID,
-    offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
-    limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,
-) -> ItemText:
-    """The text that was indexed of the item, so many characters of it from `offset` on."""
-    try:
-        handle, row = find_item(jobs.each, item)
-    except UsageError as error:
-        raise NotFound(str(error)) from error
-    whole = item_text(handle, context.settings, row)
-    size = len(whole or "")
-    return ItemText(
-        item=item,
-        state=None if row.text_state is None else TextState(row.text_state),
-        text=None if whole is None else whole[offset : offset + limit],
-        characters=size,
-        offset=offset,
-        next=offset + limit if offset + limit < size else None,
-    )
 
 
 @router.get("/jobs/{job}/search", tags=["search"], responses=responses(404, 409, 422))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 
 from controller.custody.actions import actions_of
 from controller.search.named import (
@@ -15,10 +17,12 @@ from controller.search.named import (
     save_search,
     searches_of,
     tag_found,
+    tag_items,
     tags_of,
 )
-from controller.search.report import HitReport, hit_report
+from controller.search.report import CSV_FIELDS, HitReport, csv_rows, hit_report
 from controller.search.term_lists import listed
+from core.csv_cells import defused
 from core.document import TEXT
 from core.errors import UsageError
 from web.api.models.common import responses
@@ -36,6 +40,22 @@ def terms(context: Context, jobs: Found, wish: TermsWish) -> HitReport:
         return hit_report(jobs.each, context.indexes.of, listed(wish.terms, "the list"), custodian=wish.custodian)
 
 
+@router.post(
+    "/jobs/{job}/terms.csv",
+    response_class=Response,
+    responses=responses(404, 409, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+)
+def terms_csv(context: Context, jobs: Found, wish: TermsWish, raw: bool = False) -> Response:
+    """The same as CSV, a line for each custodian with hits behind its term's. A cell that a spreadsheet would run as a formula
+    has an apostrophe in front; with `raw` it stays as it is."""
+    report, out = terms(context, jobs, wish), io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(CSV_FIELDS)
+    writer.writerows(list(map(str if raw else defused, row)) for row in csv_rows(report))
+    name = {"Content-Disposition": f'attachment; filename="terms-{jobs.id}.csv"'}
+    return Response(out.getvalue().encode("utf-8", "replace"), media_type="text/csv; charset=utf-8", headers=name)
+
+
 @router.get("/jobs/{job}/tags", responses=responses(404))
 def tags(jobs: Found) -> Tags:
     """Every tag, and how many items have it."""
@@ -44,13 +64,18 @@ def tags(jobs: Found) -> Tags:
 
 @router.post("/jobs/{job}/tags", responses=responses(404, 409, 422))
 def tag(context: Context, jobs: Found, wish: TagWish) -> TagChange:
-    """Tag what a query finds, or take the tag away; it is written down with the caller's address."""
+    """Tag what a query finds, or some items, or take the tag away; it is written down with the caller's address."""
+    if (wish.query is None) == (wish.items is None):
+        raise FieldErrors({"query": "give either a query or items"})
+    if wish.items is not None:
+        with _at_field("tag"):
+            return tag_items(jobs.each, wish.tag, wish.items, families=wish.families, remove=wish.remove)
     with _at_field("query"):
         return tag_found(
             jobs.each,
             context.indexes.of,
             wish.tag,
-            wish.query,
+            wish.query or "",
             families=wish.families,
             remove=wish.remove,
         )

@@ -1,4 +1,4 @@
-"""What was found out of a job's items: duplicates, system files, threads; in sum, and one by one as CSV."""
+"""What was found out of a job's items: duplicates, near-duplicates, system files, languages, threads; in sum, and one by one as CSV."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from review.dedupe import report as dedupe_report
 from review.dedupe.run import Duplicates
 from review.denist import report as denist_report
 from review.denist.run import SystemFiles
+from review.languages.report import last_languages
+from review.languages.run import LanguagesFound
+from review.near import report as near_report
+from review.near.run import NearDuplicates
 from review.rows import csv_cells
 from review.threads import report as threads_report
 from review.threads.run import ThreadsFound
@@ -41,6 +45,28 @@ def duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> Streamin
     apostrophe in front; with `raw` it stays as it is."""
     by = dedupe_report.last_dedupe(jobs.each, context.databases).by
     return _csv(f"duplicates-{jobs.id}", dedupe_report.stream_duplicates(jobs.each, by), dedupe_report.FIELDS, raw)
+
+
+@router.get("/jobs/{job}/near-duplicates", responses=responses(404, 409, 422))
+def near_duplicates(context: Context, jobs: Found) -> NearDuplicates:
+    """What the latest `edbench near` of the job came to."""
+    return near_report.last_near(jobs.each, context.databases)
+
+
+@router.get(
+    "/jobs/{job}/near-duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV
+)
+def near_duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+    """Every member of a group of near-duplicates, its principal first; `raw` as for the duplicates."""
+    near_report.last_near(jobs.each, context.databases)
+    return _csv(f"near-duplicates-{jobs.id}", near_report.stream_near(jobs.each), near_report.FIELDS, raw)
+
+
+@router.get("/jobs/{job}/languages", responses=responses(404, 409, 422))
+def languages(context: Context, jobs: Found) -> LanguagesFound:
+    """What the latest `edbench languages` of the job came to: items by language. Each item's is the key `language` of its
+    metadata."""
+    return last_languages(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files", responses=responses(404, 409, 422))

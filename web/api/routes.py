@@ -4,10 +4,44 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from web.api import actions, create, exceptions, items, jobs, named, produce, profile, results, review, system, timeline
+from web.api import (
+    actions,
+    create,
+    custody,
+    exceptions,
+    items,
+    jobs,
+    looking,
+    measure,
+    named,
+    produce,
+    profile,
+    results,
+    review,
+    system,
+    timeline,
+    viewing,
+)
 
 PREFIX = "/api/v1"
-PARTS = (system, jobs, create, produce, actions, timeline, items, named, exceptions, review, results, profile)
+PARTS = (
+    system,
+    jobs,
+    create,
+    produce,
+    actions,
+    timeline,
+    items,
+    viewing,
+    named,
+    exceptions,
+    review,
+    looking,
+    custody,
+    measure,
+    results,
+    profile,
+)
 
 
 def api_router() -> APIRouter:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controller.browse.counts import JobCounts
 from web.api.models.items import Piece
 from web.api.models.jobs import JobCounts as Counts
@@ -37,3 +39,12 @@ def pieces(snippet: str, start: str, stop: str) -> list[Piece]:
         if part:
             out.append(Piece(text=part.replace(stop, ""), match=False))
     return out
+
+
+def cut(text: str, matches: Sequence[tuple[int, int]]) -> list[Piece]:
+    """A text cut where its matches begin and end."""
+    out, done = [], 0
+    for first, last in matches:
+        out += [Piece(text=text[done:first], match=False), Piece(text=text[first:last], match=True)]
+        done = last
+    return [piece for piece in (*out, Piece(text=text[done:], match=False)) if piece.text]

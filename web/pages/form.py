@@ -1,4 +1,4 @@
-"""The form that creates a job: an input for each field of the API's model, which has them of `DiscoveryOrder`.
+"""Forms: an input for each field of the API's model, which has them of the orders that the commands are made from.
 
 Where the data lie (`corpus`, `source`) the template asks itself.
 """
@@ -6,21 +6,20 @@ Where the data lie (`corpus`, `source`) the template asks itself.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from controller.jobs.orders import DiscoveryOrder
-from core.document import bounds
+from core.document import Document, bounds
 from core.records import FsyncPolicy, Layout
-from web.api.models.jobs import NewJob
 from web.api.models.system import Choices
 
 _KINDS = ("text", "number", "choice", "lines", "check")  # in the order of the page
-_TEMPLATES = {"corpus", "source"}
+_TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting"}
 _WORKERS = {"workers", "slots"}  # asked for where the server starts them
 _HINTS = {"slots": "", "passwords": "one a line; tried on encrypted items, shown nowhere afterwards"}
 _WORDS: Mapping[str, str] = {
@@ -44,9 +43,9 @@ class Input:
     options: Sequence[tuple[str, str]] = ()  # of a choice: value and text
 
 
-def inputs(model: type[NewJob], choices: Choices) -> list[Input]:
-    """Those of the model's fields, with what may be chosen on this server."""
-    hidden = _TEMPLATES if choices.embedded else _TEMPLATES | _WORKERS
+def inputs(model: type[Document], choices: Choices, *, but: Collection[str] = ()) -> list[Input]:
+    """Those of the model's fields, with what may be chosen on this server; `but` some."""
+    hidden = {*_TEMPLATES, *but} if choices.embedded else {*_TEMPLATES, *_WORKERS, *but}
     fields = [_input(name, info, choices) for name, info in model.model_fields.items() if name not in hidden]
     # What is of the API alone, such as workers, stands before what the order has.
     return sorted(fields, key=lambda each: (_KINDS.index(each.kind), each.name in DiscoveryOrder.model_fields))
@@ -57,18 +56,20 @@ def _input(name: str, info: FieldInfo, choices: Choices) -> Input:
     hint, _, default = (info.description or "").partition("  [default: ")
     if default and not options:
         hint += f"; default: {default.removesuffix(']')}"
-    if name == "databases":
+    if name == "databases" and "le" in limits:
         there = len(choices.databases)
         hint, limits["le"] = f"{hint}; there {'is' if there == 1 else 'are'} {there}", min(limits["le"], there)
     here = {key: getattr(choices, key) for key in ("workers", "slots", "filer", "index_engine")}
-    beside = {"workers": f"room for {choices.room} slots in all"} | _HINTS
+    if info.default is not None:  # the field itself says what it is otherwise
+        del here["workers"], here["slots"]
+    beside = ({"workers": f"room for {choices.room} slots in all"} if info.default is None else {}) | _HINTS
     attributes = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Input(
         name=name,
         kind="choice" if options else _kind(info),
         label=info.title or name.replace("_", " ").capitalize(),
-        hint=beside.get(name, hint),
-        value=here.get(name, info.default),
+        hint=beside.get(name, hint).replace("`", ""),
+        value=here.get(name, None if info.is_required() else info.default),
         attributes={attributes[key]: value for key, value in limits.items()},
         options=options,
     )
@@ -78,7 +79,8 @@ def _options(name: str, info: FieldInfo, choices: Choices) -> list[tuple[str, st
     """Of what is one of a few: each value with its text."""
     here = {"filer": choices.filers, "index_engine": choices.index_engines}
     of = _type(info)
-    values = list(of) if isinstance(of, enum.EnumType) else here.get(name, [])
+    few = list(of) if isinstance(of, enum.EnumType) else list(get_args(of)) if get_origin(of) is Literal else []
+    values = few or here.get(name, [])
     return [(str(value), _WORDS.get(value, str(value))) for value in values]
 
 
@@ -88,4 +90,6 @@ def _kind(info: FieldInfo) -> str:
 
 def _type(info: FieldInfo) -> Any:
     """Without the None of what may be left unsaid."""
+    if get_origin(info.annotation) is Literal:
+        return info.annotation
     return next((kind for kind in get_args(info.annotation) if kind is not NoneType), info.annotation)

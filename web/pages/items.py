@@ -1,60 +1,36 @@
-"""Items: pages of them, one with its family and text, search, exceptions."""
+"""Items in pages, filtered; exceptions."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from controller.browse.item_filter import EXAMPLE
 from controller.browse.pages import texts_of_jobs
-from core.errors import ExceptionCode, RunFailed
+from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
 from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
-from web.api import named as named_api
 from web.api.exceptions import By
-from web.api.models.common import Filter
-from web.api.models.items import ItemPage, SearchAnswer
+from web.api.models.items import ItemPage
 from web.api.needs import Context, Found, Rows
 from web.errors import FieldErrors
-from web.pages.family import tree
-from web.pages.metadata import pairs_of
+from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 
 PAGE_ROWS = 100
-TEXT_SHOWN = 20_000  # characters of an item's text on its page; the API gives all of it
-HITS = 50
 
 router = APIRouter()
 
 
 @router.get("/jobs/{job}/items")
 def items(
-    request: Request,
-    context: Context,
-    rows: Rows,
-    jobs: Found,
-    custodian: Filter = None,
-    type: Filter = None,
-    exception: Annotated[str, Query(max_length=50)] = "",
-    kind: Kind | Literal[""] = "",
-    text: TextState | Literal[""] = "",
-    where: Annotated[str, Query(max_length=2_000)] = "",
-    after: uuid.UUID | None = None,
+    request: Request, context: Context, rows: Rows, jobs: Found, chosen: Chosen, after: uuid.UUID | None = None
 ) -> Response:
     """Items in path order that pass the filters; an empty filter is none."""
-    chosen = {
-        "custodian": custodian or "",
-        "type": type or "",
-        "exception": exception,
-        "kind": str(kind),
-        "text": str(text),
-        "where": where.strip(),
-    }
     given = {name: value for name, value in chosen.items() if value}
     listed, wrong = _listed(context, jobs, given, after)
     job = jobs_api.one_job(context, rows, jobs)
@@ -65,9 +41,10 @@ def items(
         status=422 if wrong else 200,
         job=job,
         rows=listed.items,
-        wrong=wrong,
+        wrong={"where": "", "found": ""} | wrong,
         chosen=chosen,
         narrowed=bool(given),
+        carried=f"?{urlencode(given)}" if given else "",
         kinds=list(Kind),
         text_states=list(TextState),
         example=EXAMPLE,
@@ -77,81 +54,19 @@ def items(
     )
 
 
-def _listed(context: Context, jobs: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
-    """The page of items, or none and what is wrong with the conditions."""
-    kind, text = given.get("kind"), given.get("text")
+def _listed(
+    context: Context, jobs: Found, given: dict[str, str], after: uuid.UUID | None
+) -> tuple[ItemPage, dict[str, str]]:
+    """The page of items, or none and what is wrong with which filter."""
     try:
-        return api.items(
-            context,
-            jobs,
-            custodian=given.get("custodian"),
-            type=given.get("type"),
-            exception=given.get("exception"),
-            kind=Kind(kind) if kind else None,
-            text=TextState(text) if text else None,
-            where=given.get("where", "").replace("\0", " "),
-            limit=PAGE_ROWS,
-            after=after,
-        ), ""
+        return api.items(context, jobs, filter_of(given), limit=PAGE_ROWS, after=after), {}
     except FieldErrors as error:
         if "where" not in error.errors:
             raise
-        return ItemPage(items=[], next=None), error.errors["where"]
-
-
-@router.get("/jobs/{job}/items/{item}")
-def one_item(request: Request, context: Context, rows: Rows, jobs: Found, item: uuid.UUID) -> Response:
-    """Everything about one item."""
-    details = api.item(jobs, item)
-    family = api.family(jobs, item)
-    try:
-        text, no_text = api.text(context, jobs, item, limit=TEXT_SHOWN), ""
-    except RunFailed as error:  # no index yet, say: the rest of the page is as good as ever
-        text, no_text = None, str(error)
-    return page(
-        request,
-        "item.html",
-        job=jobs_api.one_job(context, rows, jobs),
-        item=details,
-        pairs=pairs_of(details),
-        roots=tree(family),
-        truncated=family.truncated,
-        text=text,
-        no_text=no_text,
-    )
-
-
-@router.get("/jobs/{job}/search")
-def search(
-    request: Request,
-    context: Context,
-    rows: Rows,
-    jobs: Found,
-    q: Annotated[str, Query(max_length=2_000)] = "",
-    families: bool = False,
-) -> Response:
-    """The best hits with their snippets, and all that match counted."""
-    answer: SearchAnswer | None = None
-    wrong = ""
-    status = 200
-    if q.strip():
-        try:
-            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=HITS, families=families)
-        except (FieldErrors, RunFailed) as error:
-            wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
-    job = jobs_api.one_job(context, rows, jobs)
-    return page(
-        request,
-        "search.html",
-        status=status,
-        job=job,
-        q=q,
-        families=families,
-        answer=answer,
-        wrong=wrong,
-        searches=named_api.searches(jobs).searches,
-        tags=named_api.tags(jobs).tags,
-    )
+        wrong = {"where": error.errors["where"]}
+    except UsageError as error:  # nothing is known of duplicates, or of system files
+        wrong = {"found": str(error)}
+    return ItemPage(items=[], next=None), wrong
 
 
 @router.get("/jobs/{job}/exceptions")

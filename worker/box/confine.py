@@ -1,7 +1,7 @@
 """Started in between: becomes the program it is given, locked down as far as a program can be.
 
-Run by path as `python -I -S confine.py PARENT READABLE PROGRAM ARGUMENT…`, behind core.services.launch and for its
-reasons; READABLE are the paths that it may read and run, a line each.
+Run by path as `python -I -S confine.py PARENT READABLE WORK PROGRAM ARGUMENT…`, behind core.services.launch and for its
+reasons; READABLE are the paths that it may read and run, a line each; WORK is empty or the directory that is its own.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SYSTEM = (
 
 def main(argv: list[str]) -> None:
     """Lock down, and become the program."""
-    parent, readable, program = int(argv[1]), argv[2], argv[3:]
-    lock_down_program(parent, (program[0], *filter(None, readable.split("\n")), *SYSTEM))
+    parent, readable, work, program = int(argv[1]), argv[2], argv[3], argv[4:]
+    lock_down_program(parent, (program[0], *filter(None, readable.split("\n")), *SYSTEM), work)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # that Python ignores, and so would the program
         signal.signal(number, signal.SIG_DFL)
     os.execv(program[0], program)
@@ -44,5 +44,5 @@ if __name__ == "__main__":
     try:
         main(sys.argv)
     except OSError as error:
-        sys.stderr.write(f"cannot start {sys.argv[3:4]}: {error}\n")
+        sys.stderr.write(f"cannot start {sys.argv[4:5]}: {error}\n")
         sys.exit(CANNOT_START)

@@ -16,6 +16,9 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION = 1  # a flag of _CREATE
 _BENEATH = 1  # a kind of rule
 _EXECUTE, _READ_FILE, _READ_DIRECTORY = 1, 1 << 2, 1 << 3
+_MAKE_SOCKET = 1 << 9
+# Write, read, list, remove, make directories and files, move, truncate: all but devices, pipes, links and running what is there.
+_WORK = 1 << 1 | _READ_FILE | _READ_DIRECTORY | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 13 | 1 << 14
 # Rights over files by the ABI that brought the last of them (bits from 0 up), over TCP from 4, scopes from 6.
 _FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _NETWORK_SINCE, _NETWORK = 4, 0b11
@@ -56,20 +59,25 @@ def abi() -> int:
     return max(0, _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION)))
 
 
-def confine(readable: Iterable[str] = ()) -> str | None:
+def confine(readable: Iterable[str] = (), work: str = "", sockets: str = "") -> str | None:
     """Take everything away from this thread and all it starts, but reading and running what lies in `readable` (files
-    and directories; passed over where they are not there); no_new_privs must be set. None when that is so, else why
-    not."""
+    and directories; passed over where they are not there), files in the directory `work` and making sockets in `sockets`;
+    no_new_privs must be set. None when that is so, else why not."""
     version = abi()
     if not version:
         return "the kernel has none"
-    attributes = rights_of(version).packed(version)
+    rights = rights_of(version)
+    attributes = rights.packed(version)
     ruleset = _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if ruleset < 0:
         return os.strerror(ctypes.get_errno())
     try:
         for path in readable:
-            _allow(ruleset, path)
+            _allow(ruleset, path, _EXECUTE | _READ_FILE | _READ_DIRECTORY)
+        if work:
+            _allow(ruleset, work, _WORK & rights.files)
+        if sockets:
+            _allow(ruleset, sockets, _MAKE_SOCKET)
         if _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0)) != 0:
             return os.strerror(ctypes.get_errno())
     finally:
@@ -77,14 +85,13 @@ def confine(readable: Iterable[str] = ()) -> str | None:
     return None
 
 
-def _allow(ruleset: int, path: str) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        rights = _EXECUTE | _READ_FILE | (_READ_DIRECTORY if os.path.isdir(path) else 0)
-        rule = struct.pack("=Qi", rights, place)
+        rule = struct.pack("=Qi", rights if os.path.isdir(path) else rights & ~_READ_DIRECTORY, place)
         if _call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_BENEATH), rule, ctypes.c_uint(0)) != 0:
             raise OSError(ctypes.get_errno(), "landlock_add_rule")
     finally:

@@ -21,6 +21,7 @@ _CAPABILITY_VERSION = 0x20080522
 _OWN_UIDS = 1_610_612_736  # a process gets this and its own number: nobody else's
 _NOBODY = 65_534  # where the namespace has no such number
 _OPEN_FILES = 64
+OFFICE_SOCKETS = "/tmp"  # where LibreOffice makes its socket, whatever TMPDIR says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +58,21 @@ def lock_down(*, parent: int | None = None) -> Powers:
     return Powers(user=user, landlock=land or "", seccomp=calls or "")
 
 
-def lock_down_program(parent: int, readable: Sequence[str]) -> None:
+def lock_down_program(parent: int, readable: Sequence[str], work: str = "") -> None:
     """The same for a program that this process is about to become: it may read and run what lies in `readable`, of which
-    it needs the first."""
+    it needs the first. With `work`, a directory that is its own, it is an office suite: it may do with files there what it
+    likes, and make the one socket that it cannot do without."""
     libc = ctypes.CDLL(None, use_errno=True)
     _be_somebody_else(needs=readable[0])
     _drop_capabilities(libc)
     die_with_parent(parent)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
-    landlock.confine(readable)
-    seccomp.confine_program()
+    landlock.confine(readable, work, OFFICE_SOCKETS if work else "")
+    if work:
+        seccomp.confine_office()
+    else:
+        seccomp.confine_program()
 
 
 def _be_somebody_else(needs: str = "") -> str:

@@ -9,7 +9,6 @@ die with it, and each with the process that ordered it.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import select
 import signal
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from worker.box.fate import PID, STATUS
-from worker.processes import oom_kills
+from worker.processes import freeze, oom_kills
 
 ORDER = b"box"
 _SAID_BYTES = 1 << 16  # of what a box writes to standard error
@@ -46,8 +45,7 @@ class Nursery:
 
     def run(self) -> int:
         """Until nobody is left who might order."""
-        gc.collect()
-        gc.freeze()
+        freeze()
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16
 _X32 = 0x40000000  # x86_64 numbers above this are another table
 
@@ -113,6 +113,9 @@ _FORBIDDEN: tuple[tuple[int, int], ...] = (
     (169, 142),  # reboot
 )
 _TGKILL, _PRLIMIT = (234, 131), (302, 261)
+_SOCKET, _BIND, _CLONE, _CLONE3 = (41, 198), (49, 200), (56, 220), (435, 435)
+_FORKS: tuple[tuple[int | None, int | None], ...] = ((57, None), (58, None))  # fork, vfork
+_AF_UNIX, _SOCK_STREAM, _CLONE_THREAD = 1, 1, 0x10000
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
@@ -148,6 +151,32 @@ def forbidding(machine: str) -> bytes | None:
         code += (_jump(_EQUAL, numbers[column], 0, 1), _statement(_RETURN, _ERRNO | errno.EPERM))
     code.append(_statement(_RETURN, _ALLOW))
     return b"".join(code)
+
+
+def office(machine: str) -> bytes | None:
+    """As `forbidding`, and no other processes; but one kind of socket, which can be made and listened on and connects to
+    nothing: LibreOffice ends where it cannot tell others that it runs."""
+    rest = forbidding(machine)
+    if rest is None:
+        return None
+    column, _ = _MACHINES[machine]
+    stream = (
+        _argument(0),
+        _jump(_EQUAL, _AF_UNIX, 0, 3),
+        _argument(1),
+        _jump(_EQUAL, _SOCK_STREAM, 0, 1),
+        _statement(_RETURN, _ALLOW),
+    )
+    thread = (_argument(0), _jump(_SET, _CLONE_THREAD, 0, 1), _statement(_RETURN, _ALLOW))
+    code = _if(_SOCKET[column], stream) + _if(_CLONE[column], thread)
+    code += (_jump(_EQUAL, _BIND[column], 0, 1), _statement(_RETURN, _ALLOW))
+    # glibc asks for clone3 first, and for clone where the kernel is too old to have it.
+    code += (_jump(_EQUAL, _CLONE3[column], 0, 1), _statement(_RETURN, _ERRNO | errno.ENOSYS))
+    for numbers in _FORKS:
+        if (number := numbers[column]) is not None:
+            code += (_jump(_EQUAL, number, 0, 1), _statement(_RETURN, _ERRNO | errno.EPERM))
+    beginning = b"".join(_beginning(machine))
+    return beginning + b"".join(code) + rest[len(beginning) :]
 
 
 def _beginning(machine: str) -> list[bytes]:
@@ -202,6 +231,11 @@ def confine() -> str | None:
 def confine_program() -> str | None:
     """The same for a program that this process becomes: not what is forbidden to it."""
     return _install(forbidding(platform.machine()))
+
+
+def confine_office() -> str | None:
+    """The same for LibreOffice."""
+    return _install(office(platform.machine()))
 
 
 def _install(code: bytes | None) -> str | None:

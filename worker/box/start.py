@@ -16,6 +16,8 @@ from worker.box.pipe import Pipe
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "TZ")
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: a nursery forks
+
 
 @dataclass(frozen=True, slots=True)
 class NurseryAddress:
@@ -38,7 +40,7 @@ def start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            env={key: env[key] for key in _PASSED_ON if key in env},
+            env={key: env[key] for key in _PASSED_ON if key in env} | _ONE_THREAD,
             pass_fds=(theirs.fileno(),),
         )
     return NurseryAddress(ours, process.pid)

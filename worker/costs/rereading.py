@@ -41,13 +41,14 @@ class ItemCosts:
     def of(self, item: Item) -> Iterator[DocumentError | None]:
         """While one item is read: why it is not to be, or None. Ask for the items in their order, each once."""
         begun = self._clock()
-        yield self._refusal(item.id)
+        yield self.refusal(item.id)
         # The display name of the loose file stands for it, so that nothing has to be looked up for most tasks.
         loose = (item.custodian, item.container_path[0])
         self._one.setdefault(loose, item.id)
         self._seconds[loose] += self._clock() - begun  # type: ignore[assignment]
 
-    def _refusal(self, item: uuid.UUID) -> DocumentError | None:
+    def refusal(self, item: uuid.UUID) -> DocumentError | None:
+        """Why it is not to be read; None: it is."""
         refusal = self._charges.refusal(item) if self._charges is not None else None
         if item in self._work.convicted:
             return DocumentError(*self._work.convicted[item])

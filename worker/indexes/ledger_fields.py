@@ -21,6 +21,7 @@ SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED, CUSTODIAN_IS = (
     "custodian_is",
 )
 ANY = "any"
+_CODES = ("language",)  # of the metadata, that are asked for whole
 _OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT}
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
@@ -60,4 +61,5 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
         raise UsageError(f"{field} is a number")
     elif kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{field} is true or false")
-    return op or ("~" if field in _METADATA and kind in (TEXT, LIST) else "="), value
+    contains = field in _METADATA and kind in (TEXT, LIST) and field not in _CODES
+    return op or ("~" if contains else "="), value

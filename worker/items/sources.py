@@ -87,15 +87,13 @@ class FilerSource:
                     return
                 yield chunk
 
-    def pieces(self) -> Iterator[bytes]:
-        """All bytes that there are now, of a small file with one read."""
+    def content(self) -> bytes | Iterator[bytes]:
+        """All bytes that there are now: of a small file by one read, of a larger one in pieces."""
         with self._open() as f:
             if f.size <= CHUNK:
                 with self._reading():
-                    data = f.readall()
-                yield data
-                return
-        yield from self.chunks()
+                    return f.readall()
+        return self.chunks()
 
     def digest(self) -> tuple[bytes, int]:
         """sha256 over all bytes, and how many there really were."""

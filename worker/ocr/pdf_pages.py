@@ -56,9 +56,9 @@ def _netpbm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
 
 
 def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
-    from worker.ocr.bilevel import pbm  # Pillow, which OCR does without
+    from worker.ocr.bilevel import pbm  # numpy, which OCR does without
 
-    return pbm(bitmap.to_pil(), max(1, round(dpi)))
+    return pbm(bitmap.to_numpy().reshape(bitmap.height, bitmap.width), max(1, round(dpi)))
 
 
 def dpi_for(width: float, height: float, choice: OcrChoice) -> float:

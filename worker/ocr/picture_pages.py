@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 from PIL import (
     BmpImagePlugin,
     GifImagePlugin,
@@ -68,7 +69,7 @@ class PicturePages:
             )
             dpi = max(1, round(dpi * less))
         if self.choice.bilevel:
-            return pbm(frame, dpi)
+            return pbm(np.asarray(frame), dpi)
         kind = b"P6" if frame.mode == "RGB" else b"P5"
         return Page(b"%b %d %d 255\n%b" % (kind, *frame.size, frame.tobytes()), dpi)
 

@@ -91,7 +91,7 @@ def _confined(command: list[str]) -> list[str]:
     """`command` as it is started: without network, and without files but those of programs and its data, under a user of
     its own where that is possible (worker.box)."""
     readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
-    return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, *command]
+    return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, "", *command]
 
 
 def _environment() -> dict[str, str]:

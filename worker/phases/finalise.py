@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.errors import ExceptionCode, SourceFileError
 from core.places import indexes_location, items_location
@@ -65,23 +65,27 @@ def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
 
 
 def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
+    """Folders hold few files each where a job is small, so those of several are asked for together."""
+    places: list[bytes] = []
     for folder in _folders(work, digits):
         path = os.path.join(work.root, folder)
         work.context.crumb.doing(Activity.LISTING, path)
         with work.storage.listing(path, work.context.scratch, work.context.crumb.alive) as listing:
-            work.context.crumb.doing(Activity.REMOVING, path)
             for entries in listing:
-                for start in range(0, len(entries), _ROWS_AT_ONCE):
-                    _sweep(work, folder, [e.name for e in entries[start : start + _ROWS_AT_ONCE]])
+                places += [os.path.join(folder, e.name) for e in entries]
+                while len(places) >= _ROWS_AT_ONCE:
+                    _sweep(work, places[:_ROWS_AT_ONCE])
+                    del places[:_ROWS_AT_ONCE]
+    if places:
+        _sweep(work, places)
 
 
-def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:
-    work.context.crumb.alive()
-    ids = {name: _item_of(name) for name in names}
+def _sweep(work: TaskWork, places: Sequence[bytes]) -> None:
+    work.context.crumb.doing(Activity.REMOVING, os.path.join(work.root, os.path.dirname(places[0])))
+    ids = [_item_of(os.path.basename(place)) for place in places]
     with work.database.transaction() as conn:
-        known = locations(conn, [i for i in ids.values() if i is not None])
-    for name, ident in ids.items():
-        place = os.path.join(folder, name)
+        known = locations(conn, [i for i in ids if i is not None])
+    for place, ident in zip(places, ids, strict=True):
         if ident is None or known.get(ident) != place:
             # Somebody else may have been at it: a claim that was taken over and does not know it yet.
             work.storage.remove(os.path.join(work.root, place), missing_ok=True)

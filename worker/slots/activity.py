@@ -28,6 +28,8 @@ class Activity(enum.IntEnum):
     FETCHING = 12
     COPYING = 13
     REPORTING = 14
+    WRITING = 15
+    RENDERING = 16
 
 
 _WORDS = {
@@ -45,7 +47,9 @@ _WORDS = {
     Activity.REPLAYING: "replaying calls",
     Activity.FETCHING: "fetching the index shard {}",
     Activity.COPYING: "copying item {}",
-    Activity.REPORTING: "writing {}",
+    Activity.REPORTING: "writing what is told of all items to {}",
+    Activity.WRITING: "writing texts to {}",
+    Activity.RENDERING: "rendering documents with LibreOffice",
 }
 _PATIENCE = {
     Activity.IDLE: 0.0,

@@ -17,6 +17,7 @@ from core.storage.layer import Storage
 from monitoring.metrics.tally import CallCounters, own_tally
 from worker.slots.banks import Banks
 from worker.slots.breadcrumb import Breadcrumb
+from worker.slots.custodians import Custodians
 from worker.slots.tracing import NoTracer, Tracer
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class SlotContext:
     tally: CallCounters = field(default_factory=own_tally)
     tracer: Tracer = field(default_factory=NoTracer)
     banks: Banks = field(default_factory=Banks)
+    custodians: Custodians = field(default_factory=Custodians)
     clock: Clock = field(default_factory=SystemClock)
     filer: Station | None = None  # the emulated filer that `storage` is delayed by
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import gc
 import logging
 import os
 import signal
@@ -33,7 +32,7 @@ from worker.box.start import NurseryAddress, order_box
 from worker.costs.processor_time import count_box, processor_seconds
 from worker.indexes.publisher import OpenShards
 from worker.indexes.registry import load_engine
-from worker.processes import die_with_parent, limit_slot
+from worker.processes import die_with_parent, freeze, limit_slot
 from worker.slots.context import SlotContext, UnselectedRecorder
 from worker.slots.table import RowWriter, SlotTable
 from worker.slots.tracing import SpoolTracer
@@ -70,8 +69,7 @@ def preload(settings: Settings) -> None:
     if not settings.box:
         all_handlers()
         libmagic.preload()
-    gc.collect()
-    gc.freeze()
+    freeze()
 
 
 def make_context(plan: SlotPlan) -> SlotContext:

@@ -47,7 +47,6 @@ class Stage:
 
     settings: Settings  # with services attached
     database: Database
-    workers: int
     env: Mapping[str, str]
     clock: Clock
     show: Callable[[Snapshot, float], None]
@@ -55,7 +54,8 @@ class Stage:
 
 
 class JobTypes(Workload):
-    """Workers are started once, and every job but the first discovery is deleted when it has been measured."""
+    """Workers are started where there are to be more or fewer of them, and every job but the first discovery is deleted when
+    it has been measured."""
 
     about = ABOUT
 
@@ -64,7 +64,9 @@ class JobTypes(Workload):
         self._stage, self._source = stage, source
         self._filer = Storage(NullRecorder())
         self._meter = WorkerMeter(os.getpid())
+        self._shift = contextlib.ExitStack()
         self._crew: Crew
+        self._workers = 0  # that are up
         self._base: JobHandle
         self._items = 0
         self._outputs = (
@@ -74,11 +76,9 @@ class JobTypes(Workload):
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """Workers, and a discovery whose items the others take."""
-        stage = self._stage
-        refuse_own_output(self._source, stage.settings)
-        slots = stage.settings.slots
-        crew = Crew(settings=stage.settings, ours=True, workers=stage.workers, slots=slots, env=stage.env)
-        with kept_up(crew) as self._crew:
+        refuse_own_output(self._source, self._stage.settings)
+        with self._shift:
+            self._staff(max(cast(TypeLoad, point).workers for point in points))
             self._base = self._discovery("of job types")
             try:
                 self._items = self._run(self._base).items
@@ -88,10 +88,20 @@ class JobTypes(Workload):
                 delete_job(self._base, self._filer, self.storage)
                 shutil.rmtree(self._outputs, ignore_errors=True)
 
+    def _staff(self, workers: int) -> None:
+        """So many workers are up."""
+        if workers == self._workers:
+            return
+        self._shift.close()
+        settings = self._stage.settings
+        crew = Crew(settings=settings, ours=True, workers=workers, slots=settings.slots, env=self._stage.env)
+        self._crew, self._workers = self._shift.enter_context(kept_up(crew)), workers
+
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job is made when it is observed: it runs from then on."""
         made: list[JobHandle] = []
+        self._staff(cast(TypeLoad, turn.at).workers)
         try:
             yield lambda: self._observed(turn, made)
         finally:
@@ -143,7 +153,7 @@ class JobTypes(Workload):
             settings,
             self._source,
             DiscoveryPlan(options=options, name=name),
-            workers=stage.workers,
+            workers=self._workers,
             slots=settings.slots,
         )
         return _only(jobs)
@@ -156,7 +166,7 @@ class JobTypes(Workload):
             sources=[self._base],
             options=JobOptions(production=choice, filer=filer_choice(settings)),
             name=name,
-            workers=self._stage.workers,
+            workers=self._workers,
             slots=settings.slots,
         )
         return _only(create_production(self._filer, settings, plan))

@@ -3,7 +3,8 @@ than these, several words come out as one.
 
 Words then still stand further apart than letters. How far a letter stands from the next within a word is told by a quarter of its places
 on the page: only letters that hardly ever stand within one do not tell it, and these go by all others. Looked at are pages on which
-runs of letters are longer than words are.
+runs of letters are longer than words are, and those on which words stick to the commas and full stops before them: on these a
+soft hyphen is put in, which the index reads both ways.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _LETTER = r"[^\W\d_\u0590-\u08ff\u0e00-\U0010ffff]"  # of scripts with blanks th
 _LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
 _LONG = re.compile(f"{_LETTER}{{{_LONGEST},}}")
 _SUSPICIOUS = 2  # such runs of a page
+_STUCK = re.compile(r"[a-z]{2}(?:[,;][^\W\d_]|[.:)][A-Z])[a-z]")
+_MANY_STUCK = 4  # of a page: addresses, and lists without blanks, have some
+_MAYBE = "\xad"
 _LETTERS = re.compile(_LETTER + "{2,}")
 # In heights of a line: by how much more than within a word, and the same for letters of which too few places are known.
 _APART, _FAR_APART, _FEW = 0.1, 0.2, 5
@@ -28,11 +32,10 @@ _FEWEST = 40  # pairs of letters, or nothing can be told
 
 
 def put_in(text_page: TextPage, text: str) -> str:
-    """The text of a page with the blanks that its letters' places tell of; as it is where not two runs of letters are too long, for
-    one may well be a word."""
-    if max(map(len, text.split()), default=0) < _LONGEST or len(set(_LONG.findall(text))) < _SUSPICIOUS:
-        return text
-    gaps = _gaps(text_page, text) if raw.FPDFText_CountChars(text_page) == len(text) else {}
+    """The text of a page with the blanks that its letters' places tell of; as it is where neither two runs of letters are too long, for
+    one may well be a word, nor words stick to others."""
+    between = _between(text)
+    gaps = _gaps(text_page, text) if between and raw.FPDFText_CountChars(text_page) == len(text) else {}
     if len(gaps) < _FEWEST:
         return text
     every = _quarter(gaps.values())
@@ -44,7 +47,16 @@ def put_in(text_page: TextPage, text: str) -> str:
         for letter, known in places.items()
     }
     apart = [at for at, gap in gaps.items() if gap > limits[text[at - 1]]]
-    return " ".join([text[start:stop] for start, stop in zip([0, *apart], [*apart, len(text)], strict=True)])
+    if between == _MAYBE:  # letters by themselves are letters that were set apart
+        apart = [at for at in apart if text[at - 2 : at + 2].isalpha()]
+    return between.join([text[start:stop] for start, stop in zip([0, *apart], [*apart, len(text)], strict=True)])
+
+
+def _between(text: str) -> str:
+    """What to put between words that are one: a blank, or a mark that may be one; "" where nothing tells that any are."""
+    if max(map(len, text.split()), default=0) >= _LONGEST and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
+        return " "
+    return _MAYBE if len(_STUCK.findall(text)) >= _MANY_STUCK else ""
 
 
 def _gaps(text_page: TextPage, text: str) -> dict[int, float]:

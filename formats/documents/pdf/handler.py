@@ -67,6 +67,7 @@ class PdfHandler(LeafHandler):
                 "text in pictures, unless `--ocr` finds some on a page that has no other; a document without any has the "
                 "state `no text layer`, and one that has such pages names them (the first 1,000)",
                 "pictures on pages; scripts; what XFA forms say beside the values",
+                "text in fonts that do not tell which letters they show: the exception is `unsupported`, the state `partial`",
                 "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
                 "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
                 "`unsupported`, where they say what they are",
@@ -102,7 +103,7 @@ class PdfHandler(LeafHandler):
             collector = clean.Collector(limits.text_characters)
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
-            unreadable, bare, played = _collect(document, collector)
+            unreadable, bare, played, mute = _collect(document, collector)
             for value in itertools.chain(pdf_xfa.values(document), signed, pdf_outline.titles(document)):
                 if not (collector.add(value) and collector.add("\n")):
                     break
@@ -124,6 +125,9 @@ class PdfHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
         elif alone := _letters_alone(out.text):
             detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        elif mute:
+            detail = f"{mute} of {out.pages} pages have text in fonts that do not tell which letters they show"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         elif pdf_damage.broken(data):
             out.error = DocumentError(
@@ -159,10 +163,10 @@ def _child(position: int, attachment: Attachment) -> Child:
     )
 
 
-def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int], int]:
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int], int, int]:
     """Text of the pages in order, one line break between; returns how many pages cannot be read, the numbers (from 1)
-    of those that are bare, the first of them, and how many places there are where something plays."""
-    unreadable, bare, played = 0, list[int](), 0
+    of those that are bare, the first of them, how many places there are where something plays, and how many pages are mute."""
+    unreadable, bare, played, mute = 0, list[int](), 0, 0
     pages = Pages(document)
     for number in range(len(pages)):
         try:
@@ -171,12 +175,13 @@ def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[
             unreadable += 1
             continue
         played += content.played
+        mute += content.mute
         if content.bare and len(bare) < _BARE:
             bare.append(number + 1)
         for piece in content.texts:
             if piece and not (collector.add(piece) and collector.add("\n")):
-                return unreadable, bare, played
-    return unreadable, bare, played
+                return unreadable, bare, played, mute
+    return unreadable, bare, played, mute
 
 
 HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

@@ -6,6 +6,7 @@ By PDFium's own calls: the objects that pypdfium2 wraps around a page and its te
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +15,14 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from formats.documents.pdf import blanks
+from formats.documents.pdf.blanks import TextPage
 
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
 _TOLD = 10_000  # different addresses and authors of a document
+_LOOKED_AT, _NEARLY = 32, 0.1  # letters of a page, and by how much (radians) they may be off
+_PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives a letter at least, or is a second one behind another, as bold
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
@@ -42,6 +46,7 @@ class Content:
     texts: tuple[str, ...]  # its text, then its comments and form fields
     bare: bool  # something is drawn on it (a scan, mostly), and no text
     played: int  # places on it where something plays
+    mute: bool = False  # most of what is written on it gives no letters
 
 
 class Pages:
@@ -76,12 +81,13 @@ class Pages:
         try:
             text = self._text(page)
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
+            mute = _is_mute(page, len(text))
             texts = (text, *self._annotation_texts(page))
             drawn, played = self._kinds(page)
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
-        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute)
 
     def _kinds(self, page: Page) -> tuple[bool, int]:
         """Whether what one of its annotations shows is told by nothing else, and how many of them play."""
@@ -121,9 +127,7 @@ class Pages:
     def _text(self, page: Page) -> str:
         """With `\\n` line ends; a word hyphenated at a line's end (U+FFFE) has a soft hyphen there: the
         index has it whole and in its parts."""
-        text_page = raw.FPDFText_LoadPage(page)
-        if not text_page:
-            raise pdfium.PdfiumError("the text of the page cannot be read")
+        text_page = _text_page(page)
         try:
             count = raw.FPDFText_CountChars(text_page)
             if count <= 0:
@@ -174,6 +178,38 @@ class Pages:
             return ""
         self._told.add(text)
         return text
+
+
+def _text_page(page: Page) -> TextPage:
+    """The text of a page, to be closed; upright, for of one that stands upside down PDFium takes lines apart. pdfium.PdfiumError."""
+    text_page = raw.FPDFText_LoadPage(page)
+    if text_page and _is_upside_down(text_page):
+        raw.FPDFText_ClosePage(text_page)
+        turned = raw.FPDFPage_GetRotation(page)
+        raw.FPDFPage_SetRotation(page, (turned + 2) % 4)
+        text_page = raw.FPDFText_LoadPage(page)
+        raw.FPDFPage_SetRotation(page, turned)
+    if not text_page:
+        raise pdfium.PdfiumError("the text of the page cannot be read")
+    return text_page
+
+
+def _is_upside_down(text_page: TextPage) -> bool:
+    """Whether most of its letters are, by some of them all over it."""
+    count = raw.FPDFText_CountChars(text_page)
+    some = range(0, count, max(1, count // _LOOKED_AT))
+    turned = sum(abs(raw.FPDFText_GetCharAngle(text_page, at) - math.pi) < _NEARLY for at in some)
+    return 2 * turned > len(some)
+
+
+def _is_mute(page: Page, letters: int) -> bool:
+    """Whether a page has far more pieces of text than letters: its fonts do not tell which letters they show."""
+    count = raw.FPDFPage_CountObjects(page)
+    least = _PIECES + _PIECES_A_LETTER * letters
+    if count < least:
+        return False
+    kinds = (raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, at)) for at in range(count))
+    return sum(kind == raw.FPDF_PAGEOBJ_TEXT for kind in kinds) >= least
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:

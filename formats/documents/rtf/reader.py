@@ -388,7 +388,8 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: l
             digits.append(token[6])
         elif token[1] == b"bin":
             length = max(0, int(token[2] or b"0"))
-            raw.append(data[token.end() : min(stop, token.end() + length)])
+            if length:  # some write the word without a number, and digits behind it
+                raw.append(data[token.end() : min(stop, token.end() + length)])
             return token.end() + length
         elif token[1] in words.PICTURES:
             kinds.append(words.PICTURES[token[1]])

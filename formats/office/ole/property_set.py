@@ -36,10 +36,27 @@ _UTF16, _UTF8 = 1200, 65001
 _EPOCH = datetime(1601, 1, 1)
 
 
+_NAMES = {_UTF16: "utf-16-le", _UTF8: "utf-8", 28591: "latin-1", 20127: "ascii"} | {
+    # The Macintosh's, which its Office writes.
+    10000: "mac-roman",
+    10001: "cp932",
+    10002: "big5",
+    10003: "cp949",
+    10004: "mac-arabic",
+    10006: "mac-greek",
+    10007: "mac-cyrillic",
+    10008: "gb18030",
+    10010: "mac-romanian",
+    10029: "mac-latin2",
+    10079: "mac-iceland",
+    10081: "mac-turkish",
+    10082: "mac-croatian",
+}
+
+
 def codec_of(code_page: int) -> str:
     """Python's codec of a Windows code page; windows-1252 where there is none."""
-    names = {_UTF16: "utf-16-le", _UTF8: "utf-8", 10000: "mac-roman", 28591: "latin-1", 20127: "ascii"}
-    name = names.get(code_page, f"cp{code_page}")
+    name = _NAMES.get(code_page, f"cp{code_page}")
     try:
         return codecs.lookup(name).name
     except LookupError:

@@ -17,6 +17,8 @@ from formats.documents.rtf.compressed import decompress
 from formats.documents.rtf.handler import rtf_text
 from formats.mail.headers import (
     Fields,
+    conversation_hex,
+    conversation_index,
     decode_text,
     decode_words,
     message_ids,
@@ -172,6 +174,12 @@ class _Header:
     def text(self, name: bytes) -> str:
         """The same, decoded."""
         return decode_text(self.raw(name))
+
+
+def conversation_of(own: Properties) -> str:
+    """A message's place in its conversation in hexadecimal, "" where none is noted. It is in no form: a form's bytes, and so
+    its hash, are those of the message without it."""
+    return conversation_hex(own.raw(mapi.CONVERSATION_INDEX)) or conversation_index(_Header(own).text(b"thread-index"))
 
 
 def _first_id(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from core.errors import DocumentError
 from core.mail_form import write_message
@@ -12,7 +13,7 @@ from formats.declared import Declared
 from formats.last import Last
 from formats.mail.eml import MAIL_KEYS, EmlHandler
 from formats.office.ole.compound import CompoundFile
-from formats.outlook.mapi.form import FormReader
+from formats.outlook.mapi.form import FormReader, conversation_of
 from formats.outlook.msg.reader import read_message
 
 _EML = EmlHandler()
@@ -53,6 +54,8 @@ class MsgHandler(LeafHandler):
         form, error = _canonical(source, limits)
         out = _EML.text(form, limits)
         out.error = out.error or error
+        if conversation := _FORMS(source.whole(limits.parse_bytes), limits).conversation:
+            out.metadata["conversation"] = conversation
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -64,17 +67,24 @@ class MsgHandler(LeafHandler):
         return _EML.message_hashes(form, limits)
 
 
+class _Form(NamedTuple):
+    message: bytes
+    error: DocumentError | None
+    conversation: str
+
+
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
     """The canonical form, and what of the message it lacks."""
-    form, error = _FORMS(source.whole(limits.parse_bytes), limits)
-    return MemorySource(source.name, form), error
+    form = _FORMS(source.whole(limits.parse_bytes), limits)
+    return MemorySource(source.name, form.message), form.error
 
 
-def _form(data: bytes, limits: Limits) -> tuple[bytes, DocumentError | None]:
+def _form(data: bytes, limits: Limits) -> _Form:
     compound = CompoundFile(data)
     reader = FormReader(limits)
-    form = reader.form(read_message(compound, compound.root, top=True))
-    return write_message(form), reader.error or compound.error
+    message = read_message(compound, compound.root, top=True)
+    form = reader.form(message)
+    return _Form(write_message(form), reader.error or compound.error, conversation_of(message.properties))
 
 
 _FORMS = Last(_form)

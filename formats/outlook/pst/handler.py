@@ -20,7 +20,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from formats.declared import Declared
 from formats.last import LARGEST
-from formats.outlook.mapi.form import FormReader
+from formats.outlook.mapi.form import FormReader, conversation_of
 from formats.outlook.mapi.properties import MapiMessage
 from formats.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
 from formats.outlook.pst.libpff import LibpffStore
@@ -61,8 +61,8 @@ class PstHandler(LeafHandler):
             title="Outlook mail stores",
             extensions=("pst", "ost"),
             metadata=("password", "empty_folders"),
-            children="messages folder by folder, named by folders and subject, `folder` in their metadata; then those in "
-            "no folder, in a folder `recovered`",
+            children="messages folder by folder, named by folders and subject, `folder` and `conversation` in their "
+            "metadata; then those in no folder, in a folder `recovered`",
             announces="the folders' tables and the index of the store",
             leaves_out=(
                 "search folders and what Outlook hides in folders (views, forms, rules)",
@@ -195,11 +195,13 @@ class _Open:
             self._own.damage = None
         reader = FormReader(self._limits)
         try:
-            form = reader.form(self.store.message(nid))
+            message = self.store.message(nid)
+            form = reader.form(message)
         except DocumentError as e:
             error = DocumentError(e.code, f"message {ordinal} in {'/'.join(path)[:200]}: {e.detail}")
             return Child(name=store_name(path, ""), kind=Kind.MESSAGE, ordinal=ordinal, error=error, emit=False)
         damage = self._own.damage if self._own is not None else None
+        notes = {"folder": clean.value("/".join(path)), "conversation": conversation_of(message.properties)}
         return Child(
             name=store_name(path, form.subject),
             kind=Kind.MESSAGE,
@@ -207,7 +209,7 @@ class _Open:
             data=write_message(form),
             error=reader.error or damage,
             media_type="message/rfc822",
-            notes={"folder": folder} if (folder := clean.value("/".join(path))) else {},
+            notes={key: value for key, value in notes.items() if value},
         )
 
     @property

@@ -11,6 +11,8 @@ AND (%(text_state)s::text IS NULL OR EXISTS (
     SELECT 1 FROM item_text s WHERE s.item = i.id AND s.state = %(text_state)s::text))
 AND (%(duplicate)s::boolean IS NULL OR %(duplicate)s::boolean = EXISTS (
     SELECT 1 FROM duplicate d WHERE d.item = i.id AND d.copy))
+AND (%(near)s::boolean IS NULL OR %(near)s::boolean = EXISTS (
+    SELECT 1 FROM near_duplicate n WHERE n.item = i.id AND n.item <> n.principal))
 AND (%(system)s::boolean IS NULL OR %(system)s::boolean = EXISTS (SELECT 1 FROM system_file y WHERE y.item = i.id))
 AND (%(conditions)s::jsonb IS NULL OR EXISTS (
     SELECT 1 FROM item_text m

@@ -325,6 +325,22 @@ def test_what_loose_files_cost(hands: Any) -> None:
         assert costs.spent(conn, job, Phase.INDEX, [loose], 0.0) == {}
 
 
+def test_whether_anything_was_costly_is_asked_first(hands: Any) -> None:
+    """Promise: a death is known in every phase of its job, seconds in their own, and none in another job: else a slot would
+    read what kills it again."""
+    killed, slow, sound = (hands.create(1) for _ in range(3))
+    death = Death(task=uuid.uuid4(), item=uuid.uuid4(), cause=ExceptionCode.TIMEOUT, detail="60 s")
+    with hands.database.transaction() as conn:
+        assert not any(costs.any_of(conn, job, Phase.EXPAND) for job in (killed, slow, sound))
+        ledger.record_death(conn, killed, Phase.EXPAND, uuid.uuid4(), death, "w1")
+        costs.add_spent(conn, slow, Phase.INDEX, {uuid.uuid4(): 50.0})
+        known = {
+            job: [costs.any_of(conn, job, phase) for phase in (Phase.EXPAND, Phase.INDEX)]
+            for job in (killed, slow, sound)
+        }
+    assert known == {killed: [True, True], slow: [False, True], sound: [False, False]}
+
+
 def test_the_fifth_failure_suspends_the_job(hands: Any) -> None:
     """Promise: a task that always fails stops its job with the reason instead of running for ever; a resume
     gives it all its attempts again."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.operations import MemoryRecorder, Op
 from core.records import JobOptions, Layout, Phase, TaskResult
+from sql.items import locations
 from worker import run_task
+from worker.phases import finalise
 from worker.phases.task import TaskWork
 
 
@@ -60,6 +64,29 @@ def test_leaves_exactly_what_the_database_knows(task_bench: TaskBench, layout: L
     calls = task_bench.context.recorder
     assert isinstance(calls, MemoryRecorder)
     assert any(r.op is Op.FSYNC for r in calls.records)
+
+
+def test_folders_with_few_files_are_asked_for_together(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However files lie in folders, the ledger is asked once for so many of them, and the last few count as the first."""
+    (task_bench.source / "a.zip").write_bytes(make_zip({f"{n}.txt": b"x%d" % n for n in range(20)}))
+    task_bench.create()
+    task_bench.until(Phase.FINALISE)
+    kept = _files(task_bench.storage_root)
+    for folder in (b"00", b"7f", b"ff"):
+        where = task_bench.items_folder / folder.decode()
+        where.mkdir(exist_ok=True)
+        (where / uuid.uuid4().hex).write_bytes(b"stray")
+    asked: list[int] = []
+
+    def counting(conn: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, bytes | None]:
+        asked.append(len(ids))
+        return locations(conn, ids)
+
+    monkeypatch.setattr(finalise, "locations", counting)
+    monkeypatch.setattr(finalise, "_ROWS_AT_ONCE", 7)
+    task_bench.drain()
+    assert _files(task_bench.storage_root) == kept
+    assert asked == [7, 7, 7, 2]
 
 
 def test_a_second_finalise_changes_nothing(task_bench: TaskBench) -> None:

@@ -25,6 +25,7 @@ from sql import ledger, states
 from worker import run_task
 from worker.indexes.registry import open_reader
 from worker.phases.task import TaskWork
+from worker.slots.custodians import Custodians
 
 
 def _corpus(source: Path) -> None:
@@ -360,3 +361,15 @@ def test_the_first_publication_of_a_shard_is_flushed(task_bench: TaskBench) -> N
     with statements_of(task_bench.slots) as asked:
         task_bench.handle(task)
     assert len([one for one in asked if "synchronous_commit" in one]) == 1
+
+
+def test_custodians_are_asked_for_once_a_job(task_bench: TaskBench) -> None:
+    """A slot that goes from job to job names each one's custodians, and asks anew only then: there may be 100,000."""
+    custodians = Custodians()
+    task_bench.create()
+    with task_bench.database.transaction() as conn:
+        assert custodians.of(conn, task_bench.job) == {0: "ann"}
+        conn.exec_driver_sql("UPDATE custodian SET display = 'bea'")
+        assert custodians.of(conn, task_bench.job) == {0: "ann"}
+        assert custodians.of(conn, uuid.uuid4()) == {}
+        assert custodians.of(conn, task_bench.job) == {0: "bea"}

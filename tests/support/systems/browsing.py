@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import pytest
-from installation import COMMAND_SECONDS, Bench
+from installation import COMMAND_SECONDS, Bench, Hold, until
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 TIMEOUT_MS = 120_000  # of everything that the browser does: all processors may be busy
@@ -95,3 +95,53 @@ class Complaints:
     def unexpected(self) -> list[str]:
         """What nobody provoked."""
         return [line for line in self.lines if not any(part in line for part in self.expected)]
+
+
+@dataclass
+class Watched:
+    """What was seen of a job while it ran."""
+
+    path: str  # of its page
+    states: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)  # what the chart of calls said of itself
+    reloaded: bool = False
+    complaints: list[str] = field(default_factory=list)
+
+
+def watch(link: str, site: str, hold: Hold, browser: Browser) -> Watched:
+    """Create a job with the form, and watch it to its end without touching the page; it is held until its page is there."""
+    noted, held = Complaints(), True
+    context = browser.new_context()
+    context.set_default_timeout(TIMEOUT_MS)
+    page = context.new_page()
+    noted.listen(page)
+    page.goto(link)
+    page.wait_for_url(f"{site}/")
+    page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
+    page.get_by_label("Workers").fill("1")
+    page.get_by_label("Slots of each worker").fill("2")
+    page.get_by_label("Filer").select_option("nas-10g")
+    page.get_by_role("button", name="Create and run").click()
+    page.wait_for_url("**/jobs/*-*")
+    page.evaluate("document.documentElement.dataset.same = 'page'")
+    seen = Watched(page.url.removeprefix(site))
+    chart = page.locator("[data-panel=calls] canvas")
+
+    def over() -> bool:
+        nonlocal held
+        state = page.locator("#state").inner_text()
+        said = chart.get_attribute("aria-label") if chart.count() else None
+        if state not in seen.states:
+            seen.states.append(state)
+        if said and said not in seen.calls:
+            seen.calls.append(said)
+        if held and seen.states and seen.calls:  # what comes now is seen to come
+            hold.let_go()
+            held = False
+        return state.startswith("completed") and len(seen.calls) > 1  # its last calls come a moment after its end
+
+    until(over, "the job completes and its chart of calls moves")
+    seen.reloaded = page.evaluate("document.documentElement.dataset.same") != "page"
+    seen.complaints = noted.unexpected()
+    context.close()
+    return seen

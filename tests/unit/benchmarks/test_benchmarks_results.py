@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pytest
 from benchmarks.results import campaign, figures_table, page, record, steps, tools
 from benchmarks.results.bench import Bench, StepFailed, finished
 from benchmarks.results.differs import differs
-from benchmarks.results.sizes import TINY
+from benchmarks.results.sizes import SMALL, TINY
 from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
@@ -186,6 +189,60 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
     with pytest.raises(StepFailed, match="ended after 1 s"):
         finished(["sh", "-c", script], 1.0)
     assert there.read_text() == "gone\n"
+
+
+def test_a_step_ends_with_its_time_whatever_it_still_has_to_run(bench: Bench) -> None:
+    """Six commands of four minutes each would be the whole half hour."""
+    late = dataclasses.replace(bench, until=time.monotonic() + 0.5)
+    with pytest.raises(StepFailed, match="ended after 1 s"):
+        late.run(["sleep", "600"])
+
+
+def test_what_is_no_longer_mounted_is_not_measured(tmp_path: Path, bench: Bench) -> None:
+    """The figures would be those of the disk under the mount point."""
+    kept: dict[str, Any] = {"steps": [], "mount": "fuse rw"}
+    made: list[str] = []
+    campaign._make(bench, steps.Step(name="good", make=lambda _: made.append("good")), kept, None)
+    assert [(one["name"], one["why_not"]) for one in kept["steps"]] == [("good", "the storage is not mounted any more")]
+    assert made == []
+
+
+def test_time_is_shared_out_by_what_storages_take(tmp_path: Path) -> None:
+    """And what one does not need the next ones have."""
+    storages = [
+        Storage(name=name, title=name, about="", kind="tmpfs", share=share) for name, share in (("a", 1), ("b", 3))
+    ]
+    began = time.monotonic()
+    whole = campaign.Campaign(storages=storages, sizes=TINY, minutes=8, began=began, places={})
+    first, second = (whole._until(share) for share in (0.25, 1.0))
+    assert first is not None
+    assert first - began == pytest.approx(120, abs=5)
+    assert second is not None
+    assert second - began == pytest.approx(480, abs=5)
+    asked: list[float] = []
+    (tmp_path / "recording").mkdir()
+    (tmp_path / "recording/trace").touch()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(campaign.Campaign, "_until", lambda _, share: asked.append(share))
+        patched.setattr(campaign.Campaign, "_one", lambda *_: None)
+        patched.setattr(campaign.record, "publish", lambda *_: 0)
+        patched.setattr(campaign, "STATE", tmp_path)
+        whole.carry_out()
+        assert asked == [0.25, 1.0]
+        patched.setattr(campaign.Campaign, "_until", lambda *_: time.monotonic() - 1)
+        patched.setattr(campaign.Campaign, "_one", lambda *_: pytest.fail("there is no time for it"))
+        patched.setattr(campaign.record, "publish", lambda *_: pytest.fail("what was published stays"))
+        whole.carry_out()
+
+
+@pytest.mark.parametrize(("rate", "files"), [(math.inf, 200_000), (2_000.0, 40_000), (10.0, 24_000)])
+def test_insertions_last_no_longer_than_wanted(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rate: float, files: int
+) -> None:
+    """In whole groups, and in enough of them for a drift to show."""
+    monkeypatch.setattr(steps, "_empty_rate", lambda _: rate)
+    asked = steps._drift(dataclasses.replace(bench, sizes=SMALL))
+    assert (asked["files"], asked["group"]) == (files, 2_000)
 
 
 def test_another_program_that_is_not_there_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,38 @@ def test_nothing_declares_it(text: str, codec: str) -> None:
     assert out.metadata["charset_source"] in ("detected", "structure")
 
 
+HEBREW = ("חדשות", "אנשים", "הייד", "פארק", "מרכז", "פורומים", "ישראלים", "ברוכים", "הבאים", "לאתר", "שלנו")
+FORUM = "<item><title>%s</title><link>http://www.example.org/forum/topic.asp?topic_id=1&amp;forum_id=7957</link><author>me</author></item>"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        # Ά, where windows-1253 has ¶
+        ("Ο Άνεμος και η Άνοιξη ήρθαν, είπε ο Άρης στην Αθήνα.", "iso8859-7"),
+        ("Ο Άνεμος και η Άνοιξη ήρθαν, είπε ο Άρης στην Αθήνα.", "cp1253"),
+        # Welsh, Maltese and Esperanto, which were read as French, Polish and Lithuanian
+        ("Mae'r dŵr yn y tŷ yn oer, ac mae'r gŵr yn mynd i'r gwaith ar frys yn y bore.", "iso8859-14"),
+        ("Il-librerija tal-lokal jinstema' l-ħoss tal-paġni. Il-qarrejja jfittxu kotba dwar l-istorja, u t-tfal "
+         "jaqraw stejjer żgħar ħdejn it-tieqa.", "iso8859-3"),
+        ("La nomo venas de la kaŝnomo sub kiu la juda okulkuracisto publikigis la bazon de la lingvo. Ĝi estas ĉiutage "
+         "uzata de homoj kiuj loĝas en ĉiuj landoj, kaj oni ankaŭ verkas en ĝi.", "iso8859-3"),
+        # Hebrew, few words of it among many addresses
+        ("\n".join(FORUM % word for word in HEBREW), "cp1255"),
+    ],
+)  # fmt: skip
+def test_what_was_read_in_its_neighbour(text: str, codec: str) -> None:
+    """All of these were wrong with the state `ok`."""
+    assert decode(text.encode(codec))[0] == text
+
+
+def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
+    """EUC-TW looks like GB 18030, in which it has characters that nobody assigned."""
+    rows = ((0xC4 + n % 40, 0xA1 + n * 7 % 94) for n in range(200))
+    data = b"".join(bytes(pair) + (b"\x8e\xa2\xf6\xd9" if n % 9 == 0 else b"") for n, pair in enumerate(rows))
+    assert decode(data)[1].guessed
+
+
 def test_ascii_for_long_and_then_something() -> None:
     """What is looked at is where there is something to see."""
     data = b"plain words and nothing else\n" * 20_000 + (2 * RUSSIAN).encode("koi8-r") + b"more plain words\n" * 20_000

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from core.errors import ExceptionCode, UsageError
 from core.histogram import Histogram, bucket_of
 from core.operations import Op
+from core.options.production import FileKind, ProducedFile
 from core.records import (
     ExceptionLevel,
     Item,
@@ -115,8 +116,17 @@ def _result() -> TaskResult:
     )
     exception = ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="")
     text = ItemText(item=one, state=TextState.OK, characters=1, pages=1)
+    native = ProducedFile(
+        number=1, kind=FileKind.NATIVE, path="VOL001/NATIVES/0001/A1.txt", size=5, sha256=b"", md5=b""
+    )
     return TaskResult(
-        items=(item, item), exceptions=(exception,), texts=(text,), raw_bytes=7, extracted_bytes=5, index_bytes=3
+        items=(item, item),
+        exceptions=(exception,),
+        texts=(text,),
+        files=(native,),
+        raw_bytes=7,
+        extracted_bytes=5,
+        index_bytes=3,
     )
 
 
@@ -149,6 +159,7 @@ def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
     assert found["edbench_items_total{kind=message}"] == 2
     assert found["edbench_items_total{kind=attachment}"] == 0
     assert found["edbench_texts_total{state=ok}"] == 1
+    assert found["edbench_produced_files_total{kind=native}"] == 1
     assert found["edbench_exceptions_total{code=corrupt}"] == 1
     assert [found[f"edbench_{each}_bytes_total{{}}"] for each in ("raw", "extracted", "index")] == [7, 5, 3]
     assert found["edbench_slots{}"] == 2

@@ -19,7 +19,7 @@ from production.loadfiles.check import check
 from production.loadfiles.fields import FIELDS, TITLES, cells
 from production.loadfiles.reading import inside, read_dat, read_edrm
 from production.loadfiles.taking import take
-from worker.phases.producing.reports import table
+from worker.phases.producing.reports import table, table_head
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 _COLUMNS = (*FIELDS,)
@@ -53,16 +53,19 @@ def write(root: Path, told: list[dict[str, Any]], datas: list[bytes]) -> None:
         path = root / one["native"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    (root / "loadfile.dat").write_bytes(b"".join(concordance.lines(TITLES, map(cells, told))))
-    (root / "loadfile.csv").write_bytes(b"".join(table(_COLUMNS, told)))
+    (root / "loadfile.dat").write_bytes(concordance.head(TITLES) + concordance.lines(map(cells, told)))
+    (root / "loadfile.csv").write_bytes(table_head(_COLUMNS) + table(_COLUMNS, told))
     documents = [
         edrm.document(one, [edrm.ExternalFile("native", one["native"], len(data), one["md5"])])
         for one, data in zip(told, datas, strict=True)
     ]
     attached = [(one["parent"], one["begin"]) for one in told if one["parent"]]
-    (root / "loadfile.xml").write_bytes(b"".join(edrm.lines(documents, attached)))
+    relations = [edrm.relationship(*pair) for pair in attached]
+    said = (edrm.HEAD, *map(str.encode, documents), edrm.MIDDLE, *map(str.encode, relations), edrm.TAIL)
+    (root / "loadfile.xml").write_bytes(b"".join(said))
+    named = ("path", "md5", "sha256")
     hashes = ({"path": one["native"], "md5": one["md5"], "sha256": one["sha256"]} for one in told)
-    (root / "hashes.csv").write_bytes(b"".join(table(("path", "md5", "sha256"), hashes)))
+    (root / "hashes.csv").write_bytes(table_head(named) + table(named, hashes))
 
 
 def _faults(root: Path) -> list[str]:
@@ -79,7 +82,7 @@ def test_every_value_comes_back_from_a_dat(
     """But for delimiters, which are named instead, line ends, which are all newlines, and what a code page lacks."""
     encoding: concordance.Encoding = data.draw(st.sampled_from(list(concordance.BOMS)))
     path = tmp_path_factory.getbasetemp() / "round.dat"
-    path.write_bytes(b"".join(concordance.lines(("A", "B"), rows, encoding)))
+    path.write_bytes(concordance.head(("A", "B"), encoding) + concordance.lines(rows, encoding))
     found = [[row["A"], row["B"]] for row in read_dat(path)]
     assert found == [[_expected(cell, encoding) for cell in row] for row in rows]
 
@@ -151,6 +154,26 @@ def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
     (tmp_path / "link").symlink_to("/etc")
     assert inside(tmp_path, said) is None
     assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
+
+
+def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path) -> None:
+    """Fields of any length, line ends, delimiters, controls, halves of pairs and direction marks leave no fault, in a file
+    of no bytes, too."""
+    odd = [
+        "x" * 200_000,
+        "a\r\nb\rc\nd",
+        "þ\x14®þ",
+        "\x00\x01\x1a",
+        "\ud800x",
+        "\u202eevil\u2066",
+        "]]>&<\"'",
+        "\ufffe\u2028",
+    ]
+    told = [
+        _told(9 + n, 8 + len(odd), b"", subject=value, to=[value, "b"], path=[value]) for n, value in enumerate(odd)
+    ]
+    write(tmp_path, told, [b""] * len(odd))
+    assert _faults(tmp_path) == []
 
 
 def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from worker.processes import (
     process_state,
     process_use,
     thread_count,
+    waits_in,
 )
 
 
@@ -138,3 +139,15 @@ def test_the_kernel_tells_its_counts() -> None:
     assert thread_count() >= 1
     kills = oom_kills()
     assert kills is None or kills >= 0
+
+
+def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
+    """As of a slot that was killed while one of its threads waits for storage: nobody is helped by "a zombie"."""
+    code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(600,)).start(); ctypes.CDLL(None).pthread_exit(None)"
+    child = subprocess.Popen([sys.executable, "-S", "-c", code])
+    try:
+        _until(lambda: process_state(child.pid) == "Z")
+        _until(lambda: waits_in(child.pid).startswith("state S"))
+    finally:
+        child.kill()
+        child.wait()

@@ -11,6 +11,7 @@ from pydantic import Field
 from core.document import Document
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, Kind, Phase, TextState
+from review.one_item import Equal, Message
 from web.api.models.common import CountByName
 
 
@@ -119,6 +120,31 @@ class ItemText(Document):
     characters: int = Field(description="Of the whole text.")
     offset: int
     next: int | None = Field(description="Give it as `offset` to get what follows; null: this is the end.")
+    matches: list[tuple[int, int]] = Field(
+        [], description="Words of `q`: first character in `text` and the one behind the last; 5,000 at most."
+    )
+    next_match: int | None = Field(
+        None, description="Where a word of `q` stands behind this portion, within four million characters."
+    )
+
+
+class Beside(Document):
+    """What stands before and behind an item in a list; null: nothing."""
+
+    before: uuid.UUID | None
+    after: uuid.UUID | None
+
+
+class Equals(Document):
+    """An item and its equals; empty of one that has none."""
+
+    equals: list[Equal]
+
+
+class Thread(Document):
+    """Messages that answer each other; empty of what is no message."""
+
+    messages: list[Message]
 
 
 class Piece(Document):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Annotated
 
 from pydantic import Field
@@ -27,8 +28,9 @@ class TagWish(Document):
     """What is to be tagged."""
 
     tag: Name
-    query: Query
-    families: bool = Field(False, description="With everything in the families of what the query finds.")
+    query: Query | None = Field(None, description="Everything that it finds; either this or `items` is given.")
+    items: list[uuid.UUID] | None = Field(None, min_length=1, max_length=1_000, description="These items.")
+    families: bool = Field(False, description="With everything in the families of these items.")
     remove: bool = Field(False, description="Take the tag away instead.")
 
 

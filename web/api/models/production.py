@@ -27,10 +27,10 @@ class NewProduction(ProductionOrder):
         " EDBENCH_PRODUCTIONS."
     )
     dat_encoding: Annotated[
-        Literal["utf-8", "utf-16-le", "cp1252"], Field(description="Of an export's loadfile.dat.")
+        Literal["utf-8", "utf-16-le", "cp1252"], Field(title="DAT encoding", description="Of an export's loadfile.dat.")
     ] = "utf-8"
     image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
-    dpi: int = Field(300, ge=72, le=600, description="Dots an inch of a processing job's pages.")
+    dpi: int = Field(300, ge=72, le=600, title="Dots an inch", description="Dots an inch of a processing job's pages.")
     images: str = Field(
         "", max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
     )

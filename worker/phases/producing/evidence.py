@@ -18,28 +18,34 @@ from worker.phases.task import TaskWork
 class Evidence:
     """Of one task. Each job's source is known to be what it was before anything of it is read."""
 
-    def __init__(self, work: TaskWork, items: Sequence[uuid.UUID]) -> None:
-        """Raises StorageFault where an item's row has gone with its job."""
+    def __init__(self, work: TaskWork) -> None:
         self._work = work
         self._jobs: dict[uuid.UUID, Job] = {}
-        with work.database.transaction() as conn:
-            self.items: Mapping[uuid.UUID, Item] = {item.id: item for item in load_items(conn, items)}
-        if len(self.items) != len(set(items)):
-            gone = len(set(items)) - len(self.items)
-            raise StorageFault(f"{gone} of the items are gone: the job that found them was changed; cancel this one")
+
+    def items(self, ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, Item]:
+        """The rows of these. Raises StorageFault where one has gone with its job."""
+        with self._work.database.transaction() as conn:
+            found = {item.id: item for item in load_items(conn, ids)}
+        if (gone := len(set(ids)) - len(found)) > 0:
+            raise items_gone(gone)
+        return found
 
     def source(self, item: Item, job: uuid.UUID) -> FilerSource | None:
         """The item's bytes; None when it has none that could be read when it was found. Raises StorageFault."""
         if item.sha256 is None:
             return None
-        if item.parent is None:
+        return self.bytes_at(job, item.ordinal if item.parent is None else None, item.location, item.name, item.size)
+
+    def bytes_at(
+        self, job: uuid.UUID, path: bytes | None, location: bytes | None, name: bytes, size: int
+    ) -> FilerSource | None:
+        """Those of a loose file with this path in its job's source, or of a child that was written there."""
+        if path is not None:
             root = self._source_of(job).source
-            path = os.path.join(root, item.ordinal)
-            return FilerSource(self._work.storage, path, item.name, item.size, own=False)
-        if item.location is None:
+            return FilerSource(self._work.storage, os.path.join(root, path), name, size, own=False)
+        if location is None:
             return None
-        path = os.path.join(self._work.root, item.location)
-        return FilerSource(self._work.storage, path, item.name, item.size, own=True)
+        return FilerSource(self._work.storage, os.path.join(self._work.root, location), name, size, own=True)
 
     def check(self, job: uuid.UUID) -> None:
         """Raises StorageFault unless the job's source is what it was when the job was created."""
@@ -56,3 +62,8 @@ class Evidence:
             self._work.check_root_of(found)
             self._jobs[job] = found
         return self._jobs[job]
+
+
+def items_gone(many: int) -> StorageFault:
+    """So many items have no row any more."""
+    return StorageFault(f"{many} of the items are gone: the job that found them was changed; cancel this one")

@@ -4,25 +4,28 @@ forced to stable storage."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 
 from core.errors import ExceptionCode, SourceFileError
-from core.options.production import FileKind, JobType, ProductionChoice
+from core.options.production import JobType, ProducedFile, ProductionChoice
+from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
 from sql.faces.production import PRODUCTION
-from worker.phases.producing.loadfiles import LOAD_FILES, OPT
-from worker.phases.producing.output import Output
-from worker.phases.producing.reports import HASHES, METADATA, Report
+from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
+from worker.phases.producing.output import Growing, Output
+from worker.phases.producing.records import records
+from worker.phases.producing.reports import HashTable, MetadataLines, MetadataTable, Report
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
-# What a type of job writes at its end, by path in its output directory.
-ENDS: Mapping[JobType, tuple[Report, ...]] = {
-    JobType.EXTRACTION: (*METADATA, HASHES),
-    JobType.PROCESSING: (*METADATA, OPT, HASHES),
-    JobType.EXPORT: (*LOAD_FILES, HASHES),
+# What a type of job writes at its end.
+ENDS: Mapping[JobType, tuple[type[Report], ...]] = {
+    JobType.EXTRACTION: (MetadataLines, MetadataTable, HashTable),
+    JobType.PROCESSING: (MetadataLines, MetadataTable, Opt, HashTable),
+    JobType.EXPORT: (Opt, LoadTable, Dat, Xml, HashTable),
 }
 
 
@@ -34,19 +37,46 @@ def run(work: TaskWork) -> TaskResult:
     for place in places:
         _sweep(out, Place(place.volume, place.folder))
     _sweep_drafts(out, out.path)
-    files = []
-    for number, (path, lines) in enumerate(_ends(out.choice), 1):
-        work.context.crumb.doing(Activity.REPORTING, os.path.join(out.path, os.fsencode(path)))
-        files.append(out.put_at(path, lines(work), (0, FileKind.REPORT, number)))
+    files = _reports(work, out)
+    _forget_rendered(work)
     work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
-    return TaskResult(files=tuple(files), extracted_bytes=out.written)
+    return TaskResult(files=files, extracted_bytes=out.written)
 
 
-def _ends(choice: ProductionChoice) -> tuple[Report, ...]:
+def _reports(work: TaskWork, out: Output) -> tuple[ProducedFile, ...]:
+    """All of them along with one another: the rows of the items are read once."""
+    work.context.crumb.doing(Activity.REPORTING, out.path)
+    written: list[Growing] = []
+    with ExitStack() as stack:
+        pairs = []
+        for number, end in enumerate(_ends(out.choice), 1):
+            report = stack.enter_context(closing(end(work)))
+            written.append(stack.enter_context(out.growing(end.path, number)))
+            pairs.append((report, written[-1].add))
+        for report, add in pairs:
+            add(report.head())
+        for some in records(work):
+            for report, add in pairs:
+                add(report.some(some))
+                work.context.crumb.alive()
+        for report, add in pairs:
+            for piece in report.tail():
+                add(piece)
+    return tuple(each.file for each in written if each.file is not None)
+
+
+def _forget_rendered(work: TaskWork) -> None:
+    """What a job kept between its phases."""
+    path = os.path.join(work.root, renderings_location(work.job.id))
+    work.context.crumb.doing(Activity.REMOVING, path)
+    work.storage.remove_tree(path)
+
+
+def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
     """Of an export without images there are no pages to tell of."""
     drawn = choice.type is not JobType.EXPORT or choice.images
-    return tuple(report for report in ENDS[choice.type] if drawn or report is not OPT)
+    return (report for report in ENDS[choice.type] if drawn or report is not Opt)
 
 
 def _sweep(out: Output, place: Place) -> None:
@@ -74,7 +104,7 @@ def _sweep(out: Output, place: Place) -> None:
 
 def _sweep_drafts(out: Output, path: bytes) -> None:
     """Reports that an earlier claim did not come to the end of."""
-    names = tuple(os.fsencode(name) + b"." for name, _ in _ends(out.choice))
+    names = tuple(os.fsencode(report.path) + b"." for report in _ends(out.choice))
     for entry in out.work.storage.scan(path):
         if entry.name.endswith(b".tmp") and entry.name.startswith(names):
             out.work.storage.remove(os.path.join(path, entry.name), missing_ok=True)

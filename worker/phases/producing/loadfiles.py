@@ -2,49 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
 from core.options.production import DAT_ENCODING, FileKind
 from production.layout import volume
 from production.loadfiles import concordance, edrm, opticon
 from production.loadfiles.fields import TITLES, cells
-from worker.phases.producing.records import records
-from worker.phases.producing.reports import Report, fields, metadata_table
+from sql.faces.production import FileRow
+from worker.phases.producing.records import Record
+from worker.phases.producing.reports import MetadataTable, Report
 from worker.phases.task import TaskWork
 
+_HELD = 1 << 20  # bytes of what is attached to what that memory holds; more go to scratch
 
-def dat(work: TaskWork) -> Iterator[bytes]:
+
+class LoadTable(MetadataTable):
+    """CSV, the columns of an extraction's."""
+
+    path = "loadfile.csv"
+
+
+class Dat(Report):
     """Concordance DAT."""
-    encoding = dict(work.job.options.production.extras).get(DAT_ENCODING, "utf-8")
-    assert encoding in get_args(concordance.Encoding)
-    rows = (cells(fields(work, record)) for record in records(work))
-    return concordance.lines(TITLES, rows, cast(concordance.Encoding, encoding))
+
+    path = "loadfile.dat"
+
+    def __init__(self, work: TaskWork) -> None:
+        super().__init__(work)
+        encoding = dict(work.job.options.production.extras).get(DAT_ENCODING, "utf-8")
+        assert encoding in get_args(concordance.Encoding)
+        self._encoding = cast(concordance.Encoding, encoding)
+
+    def head(self) -> bytes:
+        return concordance.head(TITLES, self._encoding)
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        return concordance.lines((cells(record.fields) for record in records), self._encoding)
 
 
-def xml(work: TaskWork) -> Iterator[bytes]:
-    """EDRM XML. What is attached to what is read after the documents, so that memory holds neither."""
-    documents = (
-        edrm.document(
-            fields(work, record),
-            (edrm.ExternalFile(file.kind, file.path, file.bytes, bytes(file.md5).hex()) for file in record.files),
-        )
-        for record in records(work)
-    )
-    told = (fields(work, record) for record in records(work))
-    return edrm.lines(documents, ((one["parent"], one["begin"]) for one in told if one["parent"]))
+class Xml(Report):
+    """EDRM XML. What is attached to what stands behind the documents."""
+
+    path = "loadfile.xml"
+
+    def __init__(self, work: TaskWork) -> None:
+        super().__init__(work)
+        self._attached = tempfile.SpooledTemporaryFile(_HELD, dir=str(work.context.scratch))  # noqa: SIM115  closed by `close`
+
+    def head(self) -> bytes:
+        return edrm.HEAD
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        told = [record.fields for record in records]
+        attached = "".join(edrm.relationship(one["parent"], one["begin"]) for one in told if one["parent"])
+        self._attached.write(attached.encode())
+        return "".join(edrm.document(record.fields, map(_external, record.files)) for record in records).encode()
+
+    def tail(self) -> Iterator[bytes]:
+        yield edrm.MIDDLE
+        self._attached.seek(0)
+        while piece := self._attached.read(_HELD):
+            yield piece
+        yield edrm.TAIL
+
+    def close(self) -> None:
+        self._attached.close()
 
 
-def opt(work: TaskWork) -> Iterator[bytes]:
+def _external(file: FileRow) -> edrm.ExternalFile:
+    return edrm.ExternalFile(file.kind, file.path, file.bytes, file.md5.hex())
+
+
+class Opt(Report):
     """Opticon: the pages of items that have any."""
-    choice = work.job.options.production
-    for record in records(work):
+
+    path = "loadfile.opt"
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        return b"".join(map(self._pages, records))
+
+    def _pages(self, record: Record) -> bytes:
+        choice = self.work.job.options.production
         pages = [file for file in record.files if file.kind == FileKind.IMAGE]
-        if pages:
-            begin = record.row.first_page or 0
-            told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
-            yield opticon.lines(volume(record.row.volume), told)
-
-
-OPT: Report = ("loadfile.opt", opt)
-LOAD_FILES: tuple[Report, ...] = (OPT, ("loadfile.csv", metadata_table), ("loadfile.dat", dat), ("loadfile.xml", xml))
+        begin = record.row.first_page or 0
+        told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
+        return opticon.lines(volume(record.row.volume), told) if pages else b""

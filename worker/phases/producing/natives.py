@@ -11,10 +11,10 @@ from core.options.production import FileKind, ProducedFile
 from core.records import TaskResult
 from production.layout import Place
 from sql import jobs
-from sql.faces.production import PRODUCTION, BatchRow
+from sql.faces.production import PRODUCTION, NativeRow
 from worker.items.findings import Findings
 from worker.items.sources import FilerSource
-from worker.phases.producing.evidence import Evidence
+from worker.phases.producing.evidence import Evidence, items_gone
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
@@ -26,8 +26,10 @@ def run(work: TaskWork) -> TaskResult:
     first, last = work.claimed.payload["first"], work.claimed.payload["last"]
     out, findings = Output(work), Findings()
     with work.database.transaction() as conn:
-        rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
-    evidence = Evidence(work, [row.item for row in rows])
+        rows = PRODUCTION.production_natives(conn, job=work.job.id, first=first, last=last)
+    if gone := sum(row.size is None for row in rows):
+        raise items_gone(gone)
+    evidence = Evidence(work)
     files: list[ProducedFile] = []
     for row in rows:
         work.context.crumb.doing(Activity.COPYING, str(row.item).encode())
@@ -48,17 +50,24 @@ def run(work: TaskWork) -> TaskResult:
     )
 
 
-def _native(out: Output, evidence: Evidence, row: BatchRow) -> ProducedFile | None:
-    item = evidence.items[row.item]
-    source = evidence.source(item, row.source_job)
+def _native(out: Output, evidence: Evidence, row: NativeRow) -> ProducedFile | None:
+    if row.sha256 is None:
+        return None  # it could not be read when it was found
+    source = evidence.bytes_at(
+        row.source_job, _bytes(row.path), _bytes(row.location), _bytes(row.name) or b"", row.size or 0
+    )
     if source is None:
         return None
     name = out.control(row.number, row.first_page) + row.suffix
     place = Place(row.volume, row.folder)
-    return out.put(row.number, FileKind.NATIVE, place, name, source.pieces(), expected=item.sha256)
+    return out.put(row.number, FileKind.NATIVE, place, name, source.content(), expected=bytes(row.sha256))
 
 
-def _images(work: TaskWork, out: Output, rows: list[BatchRow], first: int, last: int) -> list[ProducedFile]:
+def _bytes(value: memoryview | None) -> bytes | None:
+    return None if value is None else bytes(value)
+
+
+def _images(work: TaskWork, out: Output, rows: list[NativeRow], first: int, last: int) -> list[ProducedFile]:
     """Pages as the processing job wrote them, under the same names."""
     images = uuid.UUID(work.job.options.production.images)
     places = {row.number: Place(row.volume, row.folder) for row in rows}
@@ -78,7 +87,7 @@ def _images(work: TaskWork, out: Output, rows: list[BatchRow], first: int, last:
                 FileKind.IMAGE,
                 places[page.number],
                 name,
-                source.pieces(),
+                source.content(),
                 page=page.page,
                 expected=bytes(page.sha256),
             )

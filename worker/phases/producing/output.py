@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import MARKER, FileKind, ProducedFile
+from core.storage.chunks import WRITE_SIZE
+from core.storage.layer import WriteFile
 from production.layout import Place, folder
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    Content = bytes | Iterable[Buffer]  # of a file: as a whole where it is small, else in pieces
 
 
 class Output:
@@ -53,21 +58,38 @@ class Output:
         kind: FileKind,
         place: Place,
         name: str,
-        chunks: Iterable[Buffer],
+        content: Content,
         *,
         page: int = 0,
         expected: bytes | None = None,
     ) -> ProducedFile:
-        """Write one file of an item, whole or not at all: what `chunks` raises goes on, and bytes that have not the sha256
-        that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
-        return self.put_at(f"{folder(kind, place)}/{name}", chunks, (number, kind, page), expected)
+        """Write one file of an item, whole or not at all: what reading `content` raises goes on, and bytes that have not the
+        sha256 that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
+        relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
+        if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
+            hashes.take(content)
+            hashes.compare()
+            with self.work.storage.writing(self._absolute(relative)) as file:
+                if content:
+                    file.write(content)
+            size = len(content)
+        else:
+            chunks = (content,) if isinstance(content, bytes) else content
+            size = self.work.storage.write_file(self._absolute(relative), self._hashed(chunks, hashes))
+        return self._produced(relative, (number, kind, page), size, hashes)
 
-    def put_at(
-        self, relative: str, chunks: Iterable[Buffer], key: tuple[int, FileKind, int], expected: bytes | None = None
-    ) -> ProducedFile:
-        """The same under a path of its own; `key`: number, kind and page."""
-        hashes = _Hashes(chunks, expected, self.work.context.crumb.alive)
-        size = self.work.storage.write_file(os.path.join(self.path, os.fsencode(relative)), hashes)
+    def _absolute(self, relative: str) -> bytes:
+        return b"%s/%s" % (self.path, os.fsencode(relative))
+
+    def _hashed(self, chunks: Iterable[Buffer], hashes: _Hashes) -> Iterator[Buffer]:
+        alive = self.work.context.crumb.alive
+        for chunk in chunks:
+            hashes.take(chunk)
+            yield chunk
+            alive()
+        hashes.compare()
+
+    def _produced(self, relative: str, key: tuple[int, FileKind, int], size: int, hashes: _Hashes) -> ProducedFile:
         self.written += size
         number, kind, page = key
         return ProducedFile(
@@ -80,20 +102,57 @@ class Output:
             md5=hashes.md5.digest(),
         )
 
+    @contextmanager
+    def growing(self, relative: str, number: int) -> Iterator[Growing]:
+        """A report, the so manieth of the job, that is written along with others; it has its name when the block has ended
+        well. Raises StorageFault."""
+        with self.work.storage.writing(self._absolute(relative)) as file:
+            report = Growing(file, relative)
+            yield report
+            report.flush()
+        report.file = self._produced(relative, (0, FileKind.REPORT, number), file.bytes_written, report.hashes)
+
+
+class Growing:
+    """A file that is added to; `file` is its row once it is whole."""
+
+    def __init__(self, into: WriteFile, path: str) -> None:
+        self.path, self.hashes = path, _Hashes()
+        self.file: ProducedFile | None = None
+        self._into, self._held = into, bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Gathers what suits a filer."""
+        self._held += data
+        while len(self._held) >= WRITE_SIZE:
+            self._write(self._held[:WRITE_SIZE])
+            del self._held[:WRITE_SIZE]
+
+    def flush(self) -> None:
+        """The rest."""
+        if self._held:
+            self._write(self._held)
+            self._held = bytearray()
+
+    def _write(self, piece: bytearray) -> None:
+        self.hashes.take(piece)
+        self._into.write(piece)
+
 
 class _Hashes:
-    """Chunks on their way, hashed."""
+    """Of what is written, as it passes."""
 
-    def __init__(self, chunks: Iterable[Buffer], expected: bytes | None, alive: Callable[[], None]) -> None:
-        self._chunks, self._expected, self._alive = chunks, expected, alive
+    def __init__(self, expected: bytes | None = None) -> None:
+        self._expected = expected
         self.sha256, self.md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
 
-    def __iter__(self) -> Iterator[Buffer]:
-        for chunk in self._chunks:
-            self.sha256.update(chunk)
-            self.md5.update(chunk)
-            yield chunk
-            self._alive()
+    def take(self, chunk: Buffer) -> None:
+        """Some of it."""
+        self.sha256.update(chunk)
+        self.md5.update(chunk)
+
+    def compare(self) -> None:
+        """All of it was taken. Raises DocumentError where it is not what was expected."""
         if self._expected is not None and self.sha256.digest() != self._expected:
             raise DocumentError(
                 ExceptionCode.HASH_DIFFERS,

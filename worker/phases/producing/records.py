@@ -4,50 +4,87 @@ filer is written to."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
-from core.options.production import FileKind
+from core.options.production import FileKind, ProductionChoice
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """One item."""
 
     row: RecordRow
     files: Sequence[FileRow]
+    choice: ProductionChoice
+    fields: dict[str, Any] = field(init=False)  # everything that is told of it, by column
 
-    def file(self, kind: FileKind) -> FileRow | None:
+    def __post_init__(self) -> None:
+        row, metadata = self.row, self.row.metadata or {}
+        native, text = self._file(FileKind.NATIVE), self._file(FileKind.TEXT)
+        self.fields = {
+            **_controls(row, self.choice),
+            "custodian": row.custodian,
+            "all_custodians": row.custodians or [row.custodian],
+            "path": row.container_path,
+            "name": row.container_path[-1].rpartition("/")[2],
+            "kind": row.kind,
+            "media_type": row.media_type,
+            "bytes": row.bytes,
+            "sha256": None if row.sha256 is None else row.sha256.hex(),
+            "md5": None if native is None else native.md5.hex(),
+            "message_id_hash": None if row.message_id_hash is None else row.message_id_hash.hex(),
+            "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
+            **{name: metadata.get(name) for name in ("from", "to", "cc", "subject", "date", "title", "author")},
+            "pages": row.pages,
+            "found_pages": row.found_pages,
+            "text_state": row.text_state,
+            "native": None if native is None else native.path,
+            "text": None if text is None else text.path,
+            "exceptions": row.codes or [],
+        }
+
+    def _file(self, kind: FileKind) -> FileRow | None:
         """Its native or text; None where none was written."""
         return next((file for file in self.files if file.kind == kind), None)
 
 
-def records(work: TaskWork) -> Iterator[Record]:
-    """All of the job."""
-    after = 0
-    while True:
-        with work.database.transaction() as conn:
-            rows = PRODUCTION.production_records(conn, job=work.job.id, after=after, limit=_AT_ONCE)
-            last = rows[-1].number if rows else 0
-            files = PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=last) if rows else []
-        by_number = {number: list(of) for number, of in groupby(files, key=attrgetter("number"))}
-        work.context.crumb.alive()
-        for row in rows:
-            yield Record(row, by_number.get(row.number, []))
-        if len(rows) < _AT_ONCE:
-            return
-        after = last
+def records(work: TaskWork) -> Iterator[list[Record]]:
+    """All of the job, some at a time. The next ones are read while the last ones are told: the database works, too."""
+    choice = work.job.options.production
+    with ThreadPoolExecutor(1) as reading:
+        coming = reading.submit(_read, work, 0)
+        while True:
+            rows, files = coming.result()
+            full = len(rows) == _AT_ONCE
+            if full:
+                coming = reading.submit(_read, work, rows[-1].number)
+            by_number = {number: list(of) for number, of in groupby(files, key=attrgetter("number"))}
+            yield [Record(row, by_number.get(row.number, ()), choice) for row in rows]
+            if not full:
+                return
 
 
-def control_of(work: TaskWork, record: Record) -> dict[str, str]:
+def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
+    """The items after this number, and their files."""
+    with work.database.transaction() as conn:
+        rows = PRODUCTION.production_records(conn, job=work.job.id, after=after, limit=_AT_ONCE)
+        if not rows:
+            return [], []
+        return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
+
+
+def _controls(row: RecordRow, choice: ProductionChoice) -> dict[str, str]:
     """Begin and end of the item, of its family, and what it is attached to, as control numbers; of pages where these
     have numbers."""
-    row, choice = record.row, work.job.options.production
     if row.first_page is None:
         begin = end = row.number
         family = (row.family_first, row.family_last)
@@ -63,3 +100,10 @@ def control_of(work: TaskWork, record: Record) -> dict[str, str]:
         "end_family": choice.control(family[1]),
         "parent": "" if parent is None else choice.control(parent),
     }
+
+
+def _moment(ns: int) -> str | None:
+    try:
+        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):  # a file system may hold any number
+        return None

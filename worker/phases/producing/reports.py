@@ -1,113 +1,114 @@
-"""What an extraction tells of its items at its end, and the hashes of whatever was written."""
+"""What a job that produces tells of its items at its end: files about all of them, each written along with the others, so
+that the rows are read once."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from core.csv_cells import defused
-from core.options.production import FileKind
-from worker.phases.producing.records import Record, control_of, records
+from worker.phases.producing.records import Record
 from worker.phases.task import TaskWork
 
-_GATHERED = 256  # lines that go to the filer together
 _COLUMNS = (
     "begin", "end", "begin_family", "end_family", "parent", "custodian", "all_custodians", "path", "name", "kind",
     "media_type", "bytes", "sha256", "md5", "message_id_hash", "modified", "from", "to", "cc", "subject", "date",
     "title", "author", "pages", "found_pages", "text_state", "native", "text", "exceptions",
 )  # fmt: skip
+_HASHES = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 
 
-def fields(work: TaskWork, record: Record) -> dict[str, Any]:
-    """Everything about one item, by column."""
-    row, metadata = record.row, dict(record.row.metadata or {})
-    native, text = record.file(FileKind.NATIVE), record.file(FileKind.TEXT)
-    named = {name: metadata.get(name) for name in ("from", "to", "cc", "subject", "date", "title", "author")}
-    return control_of(work, record) | {
-        "custodian": row.custodian,
-        "all_custodians": row.custodians or [row.custodian],
-        "path": row.container_path,
-        "name": row.container_path[-1].rpartition("/")[2],
-        "kind": row.kind,
-        "media_type": row.media_type,
-        "bytes": row.bytes,
-        "sha256": None if row.sha256 is None else bytes(row.sha256).hex(),
-        "md5": None if native is None else bytes(native.md5).hex(),
-        "message_id_hash": None if row.message_id_hash is None else bytes(row.message_id_hash).hex(),
-        "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
-        **named,
-        "pages": row.pages,
-        "found_pages": row.found_pages,
-        "text_state": row.text_state,
-        "native": None if native is None else native.path,
-        "text": None if text is None else text.path,
-        "exceptions": row.codes or [],
-    }
+class Report:
+    """One file about all items of a job, told some at a time in the order of their numbers."""
+
+    path: ClassVar[str]  # in the output directory
+
+    def __init__(self, work: TaskWork) -> None:
+        self.work = work
+
+    def head(self) -> bytes:
+        """What it begins with."""
+        return b""
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        """What it says of these."""
+        raise NotImplementedError
+
+    def tail(self) -> Iterator[bytes]:
+        """What it ends with, in pieces."""
+        return iter(())
+
+    def close(self) -> None:
+        """Let go of what it held."""
 
 
-def _moment(ns: int) -> str | None:
-    try:
-        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):  # a file system may hold any number
-        return None
-
-
-def metadata_lines(work: TaskWork) -> Iterator[bytes]:
+class MetadataLines(Report):
     """An object a line, with all metadata that was found."""
-    for record in records(work):
-        told = fields(work, record) | {"metadata": record.row.metadata or {}}
-        yield json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+    path = "metadata.jsonl"
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        lines = (record.fields | {"metadata": record.row.metadata or {}} for record in records)
+        text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
+        return text.encode("utf-8", "replace")
 
 
-def metadata_table(work: TaskWork) -> Iterator[bytes]:
+class MetadataTable(Report):
     """The same as CSV, without what has no column."""
-    return table(_COLUMNS, (fields(work, record) for record in records(work)))
+
+    path = "metadata.csv"
+
+    def head(self) -> bytes:
+        return table_head(_COLUMNS)
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        return table(_COLUMNS, (record.fields for record in records))
 
 
-def hash_table(work: TaskWork) -> Iterator[bytes]:
+class HashTable(Report):
     """Every file of an item."""
-    columns = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
-    return table(columns, (row for record in records(work) for row in _hashes(work, record)))
+
+    path = "hashes.csv"
+
+    def head(self) -> bytes:
+        return table_head(_HASHES)
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        return table(_HASHES, (row for record in records for row in _hashes(record)))
 
 
-def _hashes(work: TaskWork, record: Record) -> Iterable[dict[str, Any]]:
-    begin = control_of(work, record)["begin"]
+def _hashes(record: Record) -> Iterable[Mapping[str, Any]]:
+    begin = record.fields["begin"]
     for file in record.files:
-        hashes = {"md5": bytes(file.md5).hex(), "sha256": bytes(file.sha256).hex()}
+        hashes = {"md5": file.md5.hex(), "sha256": file.sha256.hex()}
         yield {"path": file.path, "bytes": file.bytes, **hashes, "begin": begin, "kind": file.kind, "page": file.page}
 
 
-def table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """CSV in UTF-8 with a head, lines ended as RFC 4180 has it; a list is joined by "; "."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(row[column]) for column in columns])
-        if text.tell() > _GATHERED * 256:
-            yield _taken(text)
-    yield _taken(text)
+def table_head(columns: Sequence[str]) -> bytes:
+    """The first line of a CSV."""
+    return _csv((columns,))
+
+
+def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """Lines of a CSV in UTF-8, ended as RFC 4180 has it; a list is joined by "; "."""
+    return _csv([_cell(row[column]) for column in columns] for row in rows)
+
+
+class _Lines(list[str]):
+    write = list.append
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> bytes:
+    lines = _Lines()
+    csv.writer(lines).writerows(rows)
+    return "".join(lines).encode("utf-8", "replace")
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, str):  # most are, and there are thirty an item
+        return defused(value)
     if value is None:
         return ""
-    if isinstance(value, list | tuple):
-        return defused("; ".join(map(str, value)))
-    return defused(str(value))
-
-
-def _taken(text: io.StringIO) -> bytes:
-    data = text.getvalue().encode("utf-8", "replace")
-    text.seek(0)
-    text.truncate()
-    return data
-
-
-Report = tuple[str, Callable[[TaskWork], Iterator[bytes]]]
-METADATA: tuple[Report, ...] = (("metadata.jsonl", metadata_lines), ("metadata.csv", metadata_table))
-HASHES: Report = ("hashes.csv", hash_table)
+    return defused("; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))

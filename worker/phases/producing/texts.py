@@ -46,6 +46,7 @@ def run(work: TaskWork) -> TaskResult:
     files: list[ProducedFile] = []
     by_item = {row.item: row for row in rows}
     with fetched(work, where) as reader:
+        work.context.crumb.doing(Activity.WRITING, out.path)
         texts = reader.bodies({row.item: row.owner for row in rows})
         for done, (item, body) in enumerate(texts):
             row = by_item.pop(item)
@@ -54,7 +55,7 @@ def run(work: TaskWork) -> TaskResult:
             if body:
                 name = out.control(row.number, row.first_page) + ".txt"
                 place = Place(row.volume, row.folder)
-                files.append(out.put(row.number, FileKind.TEXT, place, name, (body.encode("utf-8", "replace"),)))
+                files.append(out.put(row.number, FileKind.TEXT, place, name, body.encode("utf-8", "replace")))
     lost = tuple(
         ItemException(
             item=item, code=ExceptionCode.VANISHED, level=ExceptionLevel.ITEM, detail="its text is in no index shard"

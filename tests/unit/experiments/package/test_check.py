@@ -18,7 +18,7 @@ from core.errors import RunFailed, UsageError
 from experiments.kinds.knee import KneeSearch
 from experiments.kinds.plan import kind_of
 from experiments.kinds.sweep import sweep
-from experiments.package.check import check, differing
+from experiments.package.check import check, differing, same_text
 from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
 from experiments.package.signature import sign
 from experiments.result.codec import FILE, read_result
@@ -303,3 +303,17 @@ def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
     sign(copied, keys / "theirs")
     assert check(copied).differences == ()
     assert any("signed by none of" in line for line in check(copied, keys / "signers").differences)
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "same"),
+    [
+        ("report.html", b"<path d='M 44.563052 237.279057'/>", True),
+        ("report.html", b"<path d='M 44.563050 237.279057'/>", False),
+        ("report.html", b"<path d='M 44.563053 237.279057'> </path>", False),
+        ("series/clients.csv", b"<path d='M 44.563052 237.279057'/>", False),
+    ],
+)
+def test_a_drawing_is_the_same_on_another_processor(name: str, written: bytes, same: bool) -> None:
+    """Which may round the last decimal of a coordinate otherwise; nothing else may differ, and no figure of a series."""
+    assert same_text(name, written, "<path d='M 44.563053 237.279057'/>") == same

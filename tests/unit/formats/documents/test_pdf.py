@@ -80,6 +80,65 @@ def test_words_that_stand_close_are_words() -> None:
     assert read(out.getvalue()).text.split() == [*said.split(), *said.split(), *whole.split()]
 
 
+def test_words_that_stick_are_found_both_ways() -> None:
+    """On a page whose words stick to the commas before them others may stick to words, and a search for `crash` found nothing; a soft
+    hyphen has the index read them whole and in parts. Letters that are set apart stay as they are."""
+    said = "typed styles of ours install any signal handler.~The parts,~as ever,~are sorted and never~crash;~all is well S~ale"
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    for line in range(5):  # a letter's places tell how far it stands from the next
+        x = 20.0
+        for letter in said:
+            paper.drawString(x, 700 - 20 * line, letter.strip("~ "))
+            x += {" ": 4.0, "~": 1.7}.get(letter) or paper.stringWidth(letter, "Helvetica", 12) - 0.5
+    paper.showPage()
+    paper.save()
+    text = read(out.getvalue()).text
+    assert {"never\xadcrash;all", "Sale"} <= set(text.split())
+
+
+def test_a_page_that_stands_upside_down() -> None:
+    """PDFium has its lines backwards, so that most words were halves."""
+    lines = (
+        "American artists and thinkers spoke of cultural ideals",
+        "in museums and partnerships of the whole world today",
+    )
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    paper.translate(500, 500)
+    paper.rotate(180)
+    for at, line in enumerate(lines):
+        x = 0.0
+        for piece in (part for word in line.split() for part in (word[:3], word[3:], " ")):
+            paper.drawString(x, -14 * at, piece.strip())
+            x += paper.stringWidth(piece, "Helvetica", 12)
+    paper.showPage()
+    paper.save()
+    assert read(out.getvalue()).text.splitlines() == list(lines)
+
+
+def test_text_without_letters_is_told() -> None:
+    """Of a font that numbers its letters as it likes PDFium gives none: a page of them had few words, and the state `ok`."""
+    drawn = b"BT /G 9 Tf 9 9 Td (seen) Tj ET BT /F 9 Tf "
+    drawn += b"".join(b"9 %d Td <%04X> Tj " % (k % 7, 0x2000 + k) for k in range(99)) + b"ET"
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R/G 8 0 R>>>>>>",
+        b"<</Length %d>>\nstream\n%b\nendstream" % (len(drawn), drawn),
+        b"<</Type/Font/Subtype/Type0/BaseFont/Some/Encoding/Identity-H/DescendantFonts[6 0 R]>>",
+        b"<</Type/Font/Subtype/CIDFontType0/BaseFont/Some/CIDSystemInfo"
+        b"<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/FontDescriptor 7 0 R>>",
+        b"<</Type/FontDescriptor/FontName/Some/Flags 4/FontBBox[0 0 1 1]/ItalicAngle 0/Ascent 9/Descent 0/CapHeight 7/StemV 8>>",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = read(data + b"trailer<</Size 9/Root 1 0 R>>\n%%EOF\n")
+    assert out.text.strip() == "seen"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.UNSUPPORTED
+
+
 def test_pages_without_text_are_named() -> None:
     """Those with something on them, where others have text: a blank page lacks nothing, and a document of scans alone has
     the state for that."""

@@ -222,6 +222,7 @@ def test_children() -> None:
             b"{\\*\\shppict{\\pict{\\*\\picprop{\\sp x}}\\picw1\\pngblip\n8950\n4e47}}{\\nonshppict{\\pict\\wmetafile8 00}}",
             b"{\\pict\\jpegblip\\bin4 }{\\\xff}{\\pict\\macpict 00}{\\pict\\wbitmap0 00}",
             _object(b"Package", b"\2\0 no end"),
+            b"{\\pict\\jpegblip\\bin ffd8}",  # no number of bytes, and so no bytes
             b"}",
         )
     )
@@ -238,10 +239,11 @@ def test_children() -> None:
         (b"picture-8.pict", bytes(513), False),
         (b"object-9", b"\2\0 no end", False),
         (b"picture-10.png", b"\0", True),
+        (b"picture-11.jpg", b"\xff\xd8", False),
     ]
     assert found[1].notes == {"rendering": True}
     assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
-    assert [c.ordinal for c in found] == list(range(11))
+    assert [c.ordinal for c in found] == list(range(12))
 
 
 def test_a_picture_with_very_many_properties() -> None:

@@ -121,11 +121,12 @@ def test_a_code_page_that_is_no_number() -> None:
 
 def test_code_pages() -> None:
     """Known ones by name, unknown ones as windows-1252."""
-    assert [codec_of(page) for page in (1251, 1200, 65001, 10000, 0, 31_999)] == [
+    assert [codec_of(page) for page in (1251, 1200, 65001, 10000, 10029, 0, 31_999)] == [
         "cp1251",
         "utf-16-le",
         "utf-8",
         "mac-roman",
+        "mac-latin2",
         "cp1252",
         "cp1252",
     ]

@@ -42,9 +42,11 @@ def children(of: MemorySource, handler: MsgHandler | EmlHandler = HANDLER) -> li
 @given(forms())
 @settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_it_is_read_as_the_same_internet_message(form: MailForm) -> None:
-    """Text, metadata, children and hashes are those of the canonical form."""
+    """Text, metadata, children and hashes are those of the canonical form; the place in the conversation is beside it."""
     own, other = source(form), canonical(form)
-    assert HANDLER.text(own, Limits()) == EML.text(other, Limits())
+    text = HANDLER.text(own, Limits())
+    assert len(text.metadata.pop("conversation")) == 44 + 10 * len(form.references)
+    assert text == EML.text(other, Limits())
     assert children(own) == children(other, EML)
     assert HANDLER.message_hashes(own, Limits()) == EML.message_hashes(other, Limits())
 

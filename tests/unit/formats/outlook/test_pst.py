@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import random
@@ -20,6 +21,7 @@ from core.records import Kind, Limits
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.msg import write
 from dataset_gen.formats.pst.blocks import Crypt
+from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.workshop import WITH_TEXT, extension
 from formats.base import Child, MemorySource, Part
@@ -35,6 +37,7 @@ HANDLER = PstHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 NOTE = MailForm(subject="a/b", plain="note\n")
+_CONVERSATION_INDEX = 0x00710102
 
 
 def store(
@@ -102,6 +105,27 @@ def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
     eml = EmlHandler().message_hashes(MemorySource(b"m", child.data), Limits())
     assert eml is not None
     assert MsgHandler().message_hashes(MemorySource(b"m", write(message_of(form))), Limits()) == eml
+
+
+def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By either reader, from the property or from the header that came over the wire; in its notes, for its bytes are those of a
+    form that has no such field. What is no index is none."""
+    index = bytes(range(22)) + bytes(5)
+    header = f"Thread-Index: {base64.b64encode(index).decode()}\n\n"
+    cases = (
+        (Extras(properties={_CONVERSATION_INDEX: index}), index.hex()),
+        (Extras(properties={_CONVERSATION_INDEX: b""}, headers=header), index.hex()),
+        (Extras(properties={_CONVERSATION_INDEX: index + b"x"}), None),
+    )
+    for version in (pst.UNICODE, 99):
+        monkeypatch.setattr(pst, "UNICODE", version)
+        for extras, wanted in cases:
+            file = io.BytesIO()
+            writer = PstWriter(file)
+            writer.add(("Inbox",), NOTE, extras)
+            writer.finish()
+            (child,) = children(file.getvalue())
+            assert (child.notes.get("conversation"), child.data) == (wanted, write_message(NOTE))
 
 
 def test_ranges_cover_everything_once() -> None:

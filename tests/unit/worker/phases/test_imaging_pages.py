@@ -14,9 +14,10 @@ from core.errors import DocumentError
 from core.options.choices import OcrChoice
 from core.records import Limits
 from formats.base import MemorySource
-from worker.ocr.bilevel import THRESHOLD
+from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.rendering import rendered
+from worker.phases.producing.imaging.faces import can_shape, installed
 from worker.phases.producing.imaging.leaves import picture
 from worker.phases.producing.imaging.typeset import COLUMNS, LINES, drawn, typeset
 from worker.phases.producing.imaging.written import encoded, stamped
@@ -38,6 +39,42 @@ def test_no_character_that_shows_is_lost(text: str) -> None:
 def test_a_text_without_end_stops_at_the_limit() -> None:
     """One page more says that there were more."""
     assert len(typeset("x\n" * 100_000, 3)) == 4
+
+
+def _ink(lines: list[str]) -> tuple[int, int, int, int]:
+    """Where on the page there is any."""
+    box = drawn(lines, 100).point(lambda value: 255 - value).getbbox()
+    assert box is not None
+    return box
+
+
+def test_what_runs_from_the_right_stands_at_the_right() -> None:
+    """In its own order, joined, where FriBiDi is; with our own typefaces, and nothing is lost."""
+    hebrew, arabic = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
+    lost: set[str] = set()
+    drawn([hebrew, arabic], 100, lost)
+    if not can_shape():
+        assert lost == set(hebrew + arabic)  # said, not shown
+        pytest.skip("there is no FriBiDi here")
+    assert not lost
+    assert _ink([hebrew])[0] > 400 > _ink(["budget"])[2]
+    assert drawn([hebrew], 100).tobytes() != drawn([hebrew[::-1]], 100).tobytes()
+
+
+def test_what_no_typeface_has_is_told_of() -> None:
+    """A box on a page is said to be one, and what a system's typeface has is drawn with that."""
+    unknown, known = "\U000f1234", "\u4e2d"
+    lost: set[str] = set()
+    drawn([f"a{unknown}b", "plain"], 100, lost)
+    assert lost == {unknown}
+    lost.clear()
+    drawn([known], 100, lost)
+    assert bool(lost) is not bool(installed(ord(known)))
+
+
+def test_a_line_that_is_too_wide_is_drawn_smaller() -> None:
+    """Nothing of it runs off the page."""
+    assert _ink(["\u05e9" + "W" * COLUMNS])[0] > 50
 
 
 def _bytes(image: Image.Image, kind: str, **more: object) -> bytes:
@@ -69,6 +106,15 @@ def test_the_same_page_is_the_same_bytes(kind: str) -> None:
 def _pages(data: bytes, media_type: str, choice: OcrChoice = _CHOICE) -> list[Page | None]:
     with rendered(MemorySource(b"x", data), media_type, Limits(), choice) as pages:
         return [pages.page(number) for number in range(pages.count)]
+
+
+def test_black_and_white_is_what_is_darker_than_the_threshold() -> None:
+    """Out of a box as out of Pillow, whatever the width; a set bit is black."""
+    for width in (1, 7, 8, 13):
+        image = Image.frombytes("L", (width, 3), bytes((79 * n) % 256 for n in range(3 * width)))
+        (page,) = _pages(_bytes(image, "PNG"), "image/png", OcrChoice(drawn=True, bilevel=True, dpi=1200))
+        assert page is not None
+        assert picture(page).tobytes() == black_and_white(image).tobytes()
 
 
 def test_frames_of_a_picture_are_pages() -> None:

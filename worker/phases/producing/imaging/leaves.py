@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from PIL import Image
@@ -22,7 +23,9 @@ from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
 from worker.ocr.pages import rendering_of
 from worker.ocr.rendering import Rendering
+from worker.office.kinds import KINDS
 from worker.phases.producing.imaging.choice import MOST_PAGES
+from worker.phases.producing.imaging.office import kept
 from worker.phases.producing.imaging.typeset import A4_INCHES, drawn, typeset
 from worker.phases.task import TaskWork
 
@@ -39,6 +42,10 @@ class Leaves(Protocol):
     def count(self) -> int:
         """How many there are: at least one."""
 
+    @property
+    def lost(self) -> AbstractSet[str]:
+        """Characters of the pages drawn so far that are not to be seen as they should."""
+
     def leaf(self, number: int) -> tuple[Image.Image, int]:
         """Page `number` (from 0) and its dots an inch. Raises DocumentError."""
 
@@ -49,16 +56,19 @@ def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoi
     limits = work.job.options.limits
     if source is None or item.size == 0:
         raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
-    if item.media_type == PDF or item.media_type in PICTURES:
-        with rendering_of(source, item.media_type, limits, choice) as rendering:
+    media_type = item.media_type
+    if media_type in KINDS:
+        source, media_type = kept(work, item), PDF
+    if media_type == PDF or media_type in PICTURES:
+        with rendering_of(source, media_type, limits, choice) as rendering:
             _refuse_many(rendering.count)
             yield Rendered(rendering, choice.dpi)
-    elif item.media_type in _TEXTS:
+    elif media_type in _TEXTS:
         pages = typeset(_text(work, item, source), MOST_PAGES)
         _refuse_many(len(pages))
         yield Typeset(pages, choice.dpi)
     else:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {item.media_type}")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {media_type}")
 
 
 def _refuse_many(count: int) -> None:
@@ -89,6 +99,7 @@ class Rendered:
 
     rendering: Rendering
     dpi: int
+    lost: frozenset[str] = frozenset()
 
     @property
     def count(self) -> int:
@@ -121,13 +132,14 @@ class Typeset:
 
     pages: Sequence[Sequence[str]]
     dpi: int
+    lost: set[str] = field(default_factory=set)  # what is drawn as a box, or in the wrong order
 
     @property
     def count(self) -> int:
         return len(self.pages)
 
     def leaf(self, number: int) -> tuple[Image.Image, int]:
-        return drawn(self.pages[number], self.dpi), self.dpi
+        return drawn(self.pages[number], self.dpi, self.lost), self.dpi
 
 
 def slip_sheet(lines: Sequence[str], dpi: int) -> tuple[Image.Image, int]:

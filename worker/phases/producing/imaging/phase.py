@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 
 from PIL import Image
 
-from core.errors import DocumentError, SourceFileError
+from core.errors import DocumentError, ExceptionCode, SourceFileError
 from core.options.production import FileKind, ProducedFile
 from core.records import Item, TaskResult
+from formats.base import Source
 from production.layout import Place
 from sql.faces.production import PRODUCTION, BatchRow
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
+from worker.office.kinds import KINDS
 from worker.phases.producing.evidence import Evidence
 from worker.phases.producing.imaging.choice import ImagingChoice
 from worker.phases.producing.imaging.leaves import Leaves, leaves_of, slip_sheet
+from worker.phases.producing.imaging.office import keep_rendered
 from worker.phases.producing.imaging.written import SUFFIXES, encoded, stamped
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork
@@ -28,6 +32,7 @@ def render(work: TaskWork) -> TaskResult:
     """How many pages each item of this task has: the barrier numbers them. What cannot be drawn has one, its slip sheet; why
     is booked where that is written."""
     batch, pages = _Batch(work), []
+    keep_rendered(work, batch.documents(), batch.check)
     for row, item in batch.items():
         count = 1
         with batch.opened(row, item, _said_later) as leaves:
@@ -54,6 +59,12 @@ def _said_later(_error: DocumentError) -> None:
     """By phase stamp, which meets it again."""
 
 
+def _not_shown(lost: AbstractSet[str]) -> DocumentError:
+    some = ", ".join(f"U+{ord(c):04X}" for c in sorted(lost)[:5])
+    detail = f"{len(lost)} characters ({some}) are not drawn as they should: no typeface installed here has them, or FriBiDi is missing"
+    return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+
+
 class _Batch:
     """The items of a task."""
 
@@ -63,17 +74,32 @@ class _Batch:
             self.rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
         self.work, self.choice = work, ImagingChoice.of(work.job.options.production)
         ids = [row.item for row in self.rows]
-        self._evidence, self.costs = Evidence(work, ids), ItemCosts(work, ids)
+        self._evidence, self.costs = Evidence(work), ItemCosts(work, ids)
+        self._items = self._evidence.items(ids)
         self._refusal: DocumentError | None = None
 
     def items(self) -> Iterator[tuple[BatchRow, Item]]:
         """In order, each charged to its loose file."""
         for row in self.rows:
-            item = self._evidence.items[row.item]
+            item = self._items[row.item]
             with self.costs.of(item) as self._refusal:
                 self.enter(item)
                 yield row, item
         self.work.context.crumb.leave()
+
+    def documents(self) -> Iterator[tuple[Item, Source | DocumentError]]:
+        """Those that LibreOffice is to render; or why one is not to be read any more."""
+        for row in self.rows:
+            item = self._evidence.items[row.item]
+            if item.media_type in KINDS and item.size:
+                source = self.costs.refusal(item.id) or self._evidence.source(item, row.source_job)
+                if source is not None:
+                    yield item, source
+
+    def check(self) -> None:
+        """Raises StorageFault unless the sources are what they were when their jobs were created."""
+        for job in {row.source_job for row in self.rows}:
+            self._evidence.check(job)
 
     def enter(self, item: Item) -> None:
         """Begin a page: its deadline runs."""
@@ -106,7 +132,10 @@ class _Item:
     def written(self) -> list[ProducedFile]:
         """As many pages as were counted."""
         with self._batch.opened(self._row, self._item, self._failed) as leaves:
-            return [self._page(leaves, number) for number in range(self._row.pages or 1)]
+            files = [self._page(leaves, number) for number in range(self._row.pages or 1)]
+            if leaves is not None and leaves.lost:
+                self._findings.item_failed(self._item.id, _not_shown(leaves.lost))
+            return files
 
     def _failed(self, error: DocumentError) -> None:
         self._why = error
@@ -119,7 +148,7 @@ class _Item:
         image, dpi = self._leaf(leaves, number)
         data = encoded(stamped(image, dpi, bates), dpi, choice.format)
         name = bates + SUFFIXES[choice.format]
-        return self._out.put(row.number, FileKind.IMAGE, Place(row.volume, row.folder), name, (data,), page=number + 1)
+        return self._out.put(row.number, FileKind.IMAGE, Place(row.volume, row.folder), name, data, page=number + 1)
 
     def _leaf(self, leaves: Leaves | None, number: int) -> tuple[Image.Image, int]:
         if leaves is not None:

@@ -1,15 +1,14 @@
-"""Text as pages: lines of a fixed width on A4, in DejaVu Sans Mono."""
+"""Text as pages: lines of a fixed width on A4, in DejaVu Sans Mono as far as that has the characters."""
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache
-from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
+
+from worker.phases.producing.imaging.faces import can_shape, face_for, is_plain, is_right_to_left, lacking, own_face
 
 A4_INCHES = (8.27, 11.69)
 COLUMNS, LINES = 92, 68
@@ -55,23 +54,39 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
 
 
-def drawn(lines: Sequence[str], dpi: int) -> Image.Image:
-    """One page, in shades of grey."""
+def drawn(lines: Sequence[str], dpi: int, lost: set[str] | None = None) -> Image.Image:
+    """One page, in shades of grey. `lost` gets what of it has no glyph in any typeface here."""
     width, height = (round(side * dpi) for side in A4_INCHES)
     page = Image.new("L", (width, height), 255)
     draw, face = ImageDraw.Draw(page), font(_POINTS, dpi)
     left, step = round(_MARGIN_INCHES * dpi), round(_POINTS * 1.2 * dpi / 72)
     for number, line in enumerate(lines):
-        if line:
+        if not line:
+            continue
+        if is_plain(line):
             draw.text((left, left + number * step), line, fill=0, font=face)
+        else:
+            _shaped(draw, line, (left, left + number * step, width - left), dpi, set() if lost is None else lost)
     return page
 
 
-@cache
+def _shaped(draw: ImageDraw.ImageDraw, line: str, place: tuple[int, int, int], dpi: int, lost: set[str]) -> None:
+    """A line with letters that are joined, run from the right, or are not in our own typeface; as small as it has to be."""
+    left, top, right = place
+    path, index = face_for(line)
+    lost.update(lacking(path, index, line))
+    shaping = can_shape()
+    if not shaping:
+        lost.update(c for c in line if unicodedata.bidirectional(c) in ("R", "AL"))
+    engine = ImageFont.Layout.RAQM if shaping else ImageFont.Layout.BASIC
+    pixels = round(_POINTS * dpi / 72)
+    face = ImageFont.truetype(path, pixels, index, layout_engine=engine)
+    if (long := draw.textlength(line, font=face)) > right - left:
+        face = ImageFont.truetype(path, max(1, int(pixels * (right - left) / long)), index, layout_engine=engine)
+        long = draw.textlength(line, font=face)
+    draw.text((right - long if is_right_to_left(line) else left, top), line, fill=0, font=face)
+
+
 def font(points: float, dpi: int) -> ImageFont.FreeTypeFont:
-    """DejaVu Sans Mono as matplotlib has it: its glyphs are the same on every machine."""
-    found = importlib.util.find_spec("matplotlib")
-    assert found is not None
-    assert found.submodule_search_locations is not None
-    path = Path(found.submodule_search_locations[0]) / "mpl-data/fonts/ttf/DejaVuSansMono.ttf"
-    return ImageFont.truetype(str(path), round(points * dpi / 72), layout_engine=ImageFont.Layout.BASIC)
+    """Our own typeface in a size."""
+    return own_face(0, round(points * dpi / 72))

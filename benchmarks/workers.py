@@ -1,0 +1,114 @@
+"""`make bench-workers`: what more workers cost on one machine, in turns with another checkout where one is given.
+
+For 1, 2 and 4 workers of four slots: elapsed, processor seconds, page faults and switches an item, all processes of the
+command together. `empty` is the same over one empty file, taken off: what services and workers take to start. With `--floor`,
+the pipeline over a program that does only what cannot be avoided (benchmarks.floor). Elapsed counts on a quiet machine
+only; processor seconds of one turn are comparable on any, though a busy one makes all of them dearer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import floor
+from benchmarks.bench_home import EDBENCH, BenchHome, bench_home
+from benchmarks.processor_time import Spent, spent_below
+
+WORKERS = (1, 2, 4)
+_SLOTS = 4
+
+
+@dataclass(slots=True)
+class Runs:
+    """Those of one checkout with one number of workers, in the order of the turns."""
+
+    elapsed: list[float] = field(default_factory=list)
+    spent: list[Spent] = field(default_factory=list)
+    empty: list[Spent] = field(default_factory=list)
+
+    def each(self, what: str, items: int) -> float:
+        """Of an item, what an empty job takes left out; the median."""
+        of = [getattr(job, what) - getattr(start, what) for job, start in zip(self.spent, self.empty, strict=True)]
+        return statistics.median(of) / items
+
+
+def over_best(elapsed: dict[int, list[float]]) -> tuple[float, int]:
+    """How fast the most workers are beside the fastest number of them, pairs of one turn each; and that number."""
+    best = min(elapsed, key=lambda workers: statistics.median(elapsed[workers]))
+    pairs = zip(elapsed[best], elapsed[max(elapsed)], strict=True)
+    return statistics.median(fast / most for fast, most in pairs), best
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="make bench-workers BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("--scale", default="0.01", help="of the reference corpus")
+    parser.add_argument("--repeats", type=int, default=3, help="turns; medians count")
+    parser.add_argument("--base", type=Path, help="another checkout, set up: each of its runs before one of ours")
+    parser.add_argument("--single-pass", action="store_true")
+    parser.add_argument("--floor", action="store_true", help="measure the floor in each turn too")
+    arguments = parser.parse_args()
+    commands = {"here": EDBENCH}
+    if arguments.base is not None:
+        commands = {"base": (arguments.base / ".venv/bin/edbench").resolve(), **commands}
+    options = ["--single-pass"] if arguments.single_pass else []
+    runs = {(of, workers): Runs() for workers in WORKERS for of in commands}
+    floors: dict[int, list[float]] = {workers: [] for workers in WORKERS}
+    with bench_home() as home:
+        corpus = home.directory / "corpus"
+        home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
+        items = 0
+        for _ in range(arguments.repeats):
+            for workers in WORKERS:
+                for of, edbench in commands.items():
+                    items = _turn(BenchHome(home.directory, edbench), corpus, workers, options, runs[of, workers])
+                if arguments.floor:
+                    plain = floor.measure(corpus, home.directory / "floor", workers * _SLOTS)
+                    floors[workers].append(plain.seconds)
+    _show(runs, items, list(commands), floors if arguments.floor else {})
+
+
+def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into: Runs) -> int:
+    """One empty job and one over the corpus; how many items that found."""
+    empty = home.directory / "empty"
+    empty.mkdir(exist_ok=True)
+    (empty / "file").touch()
+    for source, spent in ((empty, into.empty), (corpus, into.spent)):
+        with spent_below() as taken:
+            result = home.discover(source, "--workers", str(workers), *options)
+        spent += taken
+        home.run("delete", str(result["job_id"]))
+    into.elapsed.append(float(result["elapsed_s"]))
+    return int(result["items"])
+
+
+def _show(runs: dict[tuple[str, int], Runs], items: int, commands: list[str], floors: dict[int, list[float]]) -> None:
+    print(f"{items:,} items; medians of {len(next(iter(runs.values())).elapsed)} turns; an item, start left out\n")
+    print("checkout  workers  elapsed s  processor ms  kernel ms  faults  switches  start: processor s")
+    for (of, workers), each in runs.items():
+        ms = [1000 * each.each(what, items) for what in ("processor_s", "system_s")]
+        counts = [each.each(what, items) for what in ("faults", "switches")]
+        start = statistics.median(spent.processor_s for spent in each.empty)
+        elapsed = statistics.median(each.elapsed)
+        print(
+            f"{of:8}  {workers:7}  {elapsed:9.1f}  {ms[0]:12.2f}  {ms[1]:9.2f}  {counts[0]:6.1f}  {counts[1]:8.1f}  {start:.1f}"
+        )
+    print()
+    for of in commands:
+        ratio, best = over_best({workers: runs[of, workers].elapsed for workers in WORKERS})
+        print(f"{of}: {WORKERS[-1]} workers over best ({best}): {ratio:.2f}, target 0.95")
+        for workers, seconds in floors.items():
+            pairs = zip(seconds, runs[of, workers].elapsed, strict=True)
+            ratio = statistics.median(plain / elapsed for plain, elapsed in pairs)
+            print(f"{of}: floor ratio, {workers} workers: {ratio:.2f}, target 0.9")
+    if len(commands) > 1:
+        for workers in WORKERS:
+            pairs = zip(runs["base", workers].elapsed, runs["here", workers].elapsed, strict=True)
+            print(f"here over base, {workers} workers: {statistics.median(b / h for b, h in pairs):.2f} as fast")
+
+
+if __name__ == "__main__":
+    main()

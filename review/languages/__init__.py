@@ -1,0 +1,1 @@
+"""Languages: which one each text is written in."""

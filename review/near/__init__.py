@@ -1,0 +1,1 @@
+"""Near-duplicates: texts that are nearly the same."""

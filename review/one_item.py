@@ -1,0 +1,84 @@
+"""What was found of one item: the group of equals that it is in, and its thread."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controller.databases import JobHandle
+from core.document import Document
+from review.kinds import By, ReviewKind
+from review.looked_at import latest
+from sql.faces.review import REVIEW
+from sql.session import Database
+
+MOST = 500  # members that are told of a group or a thread
+
+
+class Equal(Document):
+    """An item of a group of equals."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    copy_of: uuid.UUID | None  # the original; none of the original itself
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+class Message(Document):
+    """A message of a thread; `sent_at` in UTC, and how many messages are above it."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    depth: int
+    sent_at: str | None
+    subject: str | None
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Equal]:
+    """The item and its equals, the original first, MOST at most; empty where it has none. Where families were compared, the
+    topmost items of those that are equal to the item's. For what is raised see `review.looked_at.latest`."""
+    found = latest([handle], ReviewKind.DEDUPE, databases).options
+    jobs, families = _jobs(found), found["by"] == By.FAMILY
+    with handle.database.transaction() as conn:
+        original = next(iter(REVIEW.original_of(conn, job=handle.id, item=item)), None)
+    if original is None:
+        return []
+    rows: list[Any] = []
+    for database in databases:
+        with database.transaction() as conn:
+            rows += REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
+    rows.sort(key=lambda row: row.copy)
+    return [
+        Equal(
+            item=row.item,
+            job=row.job,
+            copy_of=original if row.copy else None,
+            custodian=row.custodian,
+            container_path=tuple(row.container_path),
+        )
+        for row in rows[:MOST]
+    ]
+
+
+def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
+    """The thread of a message in the order of its dates, MOST at most; empty of what is no message. Raises as `equals_of`."""
+    jobs = _jobs(latest([handle], ReviewKind.THREADS, databases).options)
+    with handle.database.transaction() as conn:
+        thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
+    if thread is None:
+        return []
+    rows: list[Any] = []
+    for database in databases:
+        with database.transaction() as conn:
+            rows += REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST)
+    rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
+    return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in rows[:MOST]]
+
+
+def _jobs(options: Mapping[str, Any]) -> list[uuid.UUID]:
+    """The jobs that were looked at together."""
+    return [uuid.UUID(job) for job in options["jobs"]]

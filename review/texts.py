@@ -1,0 +1,25 @@
+"""The texts of a job's items, as the index has them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from controller.browse.shards import opened_shards, shards_of
+from controller.databases import JobHandle
+from core.settings import Settings
+from sql.faces.search import SEARCH
+
+
+def texts_of(handle: JobHandle, settings: Settings) -> Iterator[tuple[uuid.UUID, str]]:
+    """Each item's one valid text (design §3.9), in no order, one shard open at a time; of what has no text "". Raises
+    RunFailed when a shard is not on the storage root, StorageFault, DatabaseFault."""
+    with handle.database.transaction() as conn:
+        shards = shards_of(conn, handle.id)
+    for shard in shards:
+        with handle.database.transaction() as conn:
+            rows = SEARCH.shard_owners(conn, job=handle.id, shard=shard.id)
+        owners = {uuid.UUID(bytes=bytes(row.item)): row.owner for row in rows}
+        if owners:
+            with opened_shards(handle, settings, only=shard.id) as readers:
+                yield from readers[shard.id].bodies(owners)

@@ -1,0 +1,161 @@
+"""`make test-filers`: mounts that become read-only, go away or are changed by another client, and servers of MooseFS that die."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from installation import Bench
+from real_mounts import Real, installed, mount_line, real, suspended
+
+_SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
+_SECOND = {"glusterfs": ("mount", "-t", "glusterfs", f"{_SERVER}:/edb"), "moosefs": ("mfsmount", "-H", _SERVER)}
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[Real]:
+    """A local one that a test may mount otherwise."""
+    with real("ext4") as there:
+        yield there
+
+
+@pytest.fixture(scope="module", params=["moosefs", "glusterfs"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Real]:
+    """One that others may mount as well."""
+    with real(request.param) as there:
+        yield there
+
+
+@pytest.fixture
+def on_disk(disk: Real, bench: Bench, small: Path) -> Iterator[Bench]:
+    """On it."""
+    with installed(bench, disk.directory, small) as made:
+        yield made
+
+
+@pytest.fixture
+def there(shared: Real, bench: Bench, small: Path) -> Iterator[Bench]:
+    """On it."""
+    with installed(bench, shared.directory, small) as made:
+        yield made
+
+
+def _inside(name: str, *command: str) -> None:
+    """In the network of its servers."""
+    subprocess.run(["nsenter", f"--net=/run/netns/edb-{name}", *command], check=True, capture_output=True)
+
+
+def _resumed(bench: Bench) -> None:
+    with bench.attached():
+        bench.edbench("resume", "last", "--workers", "1")
+        bench.verify()
+
+
+def test_read_only_in_the_middle(disk: Real, on_disk: Bench) -> None:
+    """EROFS, as of a file system that met an error: suspended with what to do."""
+    held = on_disk.hold("expand", after=2)
+    process = on_disk.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk.directory)], check=True)
+    try:
+        held.let_go()
+        suspended(on_disk.end(process, 1), "Read-only file system; mount it writable")
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(disk.directory)], check=True)
+    _resumed(on_disk)
+
+
+def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
+    """Lazily, so that whoever has a file open goes on: nothing is looked for on the bare mount point."""
+    held = on_disk.hold("expand", after=2)
+    process = on_disk.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    subprocess.run(["umount", "--lazy", str(disk.directory)], check=True)
+    try:
+        held.let_go()
+        suspended(on_disk.end(process, 1), "mount it")
+        assert list(disk.directory.iterdir()) == []
+    finally:
+        subprocess.run(mount_line("ext4", disk.directory), check=True)
+    _resumed(on_disk)
+
+
+@contextlib.contextmanager
+def _second_client(shared: Real) -> Iterator[Path]:
+    other = shared.directory.with_name("second")
+    other.mkdir(exist_ok=True)
+    _inside(shared.name, *_SECOND[shared.name], str(other))
+    try:
+        yield other
+    finally:
+        subprocess.run(["umount", "--lazy", str(other)], check=True)
+
+
+@pytest.mark.parametrize("phase", ["expand", "index"])
+def test_another_client_puts_another_directory_in_its_place(shared: Real, there: Bench, phase: str) -> None:
+    """What this client knows of the source is stale: the job waits until the one that it was created over is back."""
+    held = there.hold(phase, after=2)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _second_client(shared) as other:
+        source = other / (there.corpus / "data").relative_to(shared.directory)
+        source.rename(source.with_name("away"))
+        source.mkdir()
+        held.let_go()
+        suspended(there.end(process, 1), "mount it")
+        source.rmdir()
+        source.with_name("away").rename(source)
+    _resumed(there)
+
+
+@pytest.fixture
+def moosefs(shared: Real) -> Real:
+    """Whose servers have two kinds."""
+    if shared.name != "moosefs":
+        pytest.skip("of MooseFS")
+    return shared
+
+
+@contextlib.contextmanager
+def _killed(shared: Real, *servers: str) -> Iterator[None]:
+    """These servers of MooseFS, and all up again at the end."""
+    etc = shared.directory.parent / "etc"
+    for server in servers:
+        _inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), "kill")
+    try:
+        yield
+    finally:
+        for server in servers:
+            again = ("-a",) if server == "master" else ()  # it recovers its metadata by itself
+            _inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), *again, "start")
+
+
+def _program(server: str) -> str:
+    return "mfsmaster" if server == "master" else "mfschunkserver"
+
+
+def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -> None:
+    """Nobody notices."""
+    _inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
+    held = there.hold("index", after=1)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _killed(moosefs, "server2"):
+        held.let_go()
+        there.end(process)
+        there.verify()
+
+
+@pytest.mark.parametrize("servers", [("server1", "server2"), ("master",)], ids=["chunk servers", "master"])
+def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tuple[str, ...]) -> None:
+    """Every call waits, and no signal ends it: suspended with what it waits for, no item is to blame."""
+    held = there.hold("index", after=1)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _killed(moosefs, *servers):
+        held.let_go()
+        suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
+    _resumed(there)

@@ -1,0 +1,215 @@
+"""The viewer and what a reviewer does with it, over a finished job."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+ATTACK = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\u202e"
+
+
+@pytest.fixture(scope="module")
+def base(site: Any) -> str:
+    return f"/jobs/{site.copy.handle.id}"
+
+
+@pytest.fixture(scope="module")
+def items(site: Any) -> list[dict[str, Any]]:
+    """Of the job, in path order."""
+    return list(site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"])
+
+
+def _page(site: Any, path: str, status: int = 200) -> str:
+    answer = site.client.get(path)
+    assert answer.status_code == status, answer.text
+    return str(answer.text)
+
+
+def _done(site: Any, kind: str) -> dict[str, Any]:
+    """An errand of the job, once it is over."""
+    end = time.monotonic() + 120
+    while True:
+        found = site.client.get(f"{site.job}/errands").json()["errands"][kind]
+        if not found["running"]:
+            return dict(found)
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def _links(text: str) -> dict[str, str | None]:
+    """Where `previous` and `next` lead."""
+    out: dict[str, str | None] = {}
+    for which in ("before", "after"):
+        tag = re.search(rf"<a class=\"button\" id=\"{which}\"[^>]*>", text)
+        assert tag is not None
+        href = re.search(r"href=\"([^\"]+)\"", tag[0])
+        out[which] = html.unescape(href[1]) if href else None
+    return out
+
+
+@pytest.mark.parametrize("narrowed", ["", "kind=attachment", "exception=any"])
+def test_the_way_leads_through_the_list_and_back(site: Any, base: str, narrowed: str) -> None:
+    """Forwards from the first to the last, each with what stands before it."""
+    listed = site.client.get(f"{site.job}/items?limit=6&{narrowed}").json()["items"]
+    assert len(listed) == 6
+    path: str | None = f"{base}/items/{listed[0]['id']}?{narrowed}"
+    before = None
+    for item in listed:
+        assert path is not None
+        assert item["id"] in path
+        way = _links(_page(site, path))
+        assert (way["before"] or "").partition("?")[0] == ("" if before is None else f"{base}/items/{before}")
+        before, path = item["id"], way["after"]
+    last = site.client.get(f"{site.job}/items?limit=1000&{narrowed}").json()["items"][-1]
+    assert _links(_page(site, f"{base}/items/{last['id']}?{narrowed}"))["after"] is None
+
+
+def test_the_way_leads_through_a_search_by_rank(site: Any, base: str) -> None:
+    hits = site.client.get(f"{site.job}/search", params={"q": "body:the", "limit": 3}).json()["hits"]
+    found = _page(site, f"{base}/search?q=body%3Athe")
+    first = html.unescape(re.findall(r"<div><a href=\"([^\"]+)\"", found)[0])
+    text = _page(site, first)
+    way = _links(text)
+    assert way["before"] is None
+    assert hits[1]["item"] in str(way["after"])
+    assert "<mark>" in text
+    assert hits[0]["item"] in str(_links(_page(site, str(way["after"])))["before"])
+    assert _links(_page(site, first.replace("at=0", "at=900")))["after"] is None, "what is not there leads nowhere"
+
+
+def test_words_of_a_search_are_marked_where_they_stand(site: Any, items: list[dict[str, Any]]) -> None:
+    """In each portion, and where the next one is; marked letters are the words that were sought."""
+    hit = site.client.get(f"{site.job}/search", params={"q": "body:the"}).json()["hits"][0]["item"]
+    path = f"{site.job}/items/{hit}/text"
+    whole = site.client.get(path, params={"q": "body:the"}).json()
+    assert whole["matches"]
+    assert {whole["text"][a:b].lower() for a, b in whole["matches"]} == {"the"}
+    first = whole["matches"][0][0]
+    portion = site.client.get(path, params={"q": "body:the", "limit": max(1, first)}).json()
+    assert (portion["matches"], portion["next_match"]) == ([], first)
+    assert site.client.get(path, params={"q": "nosuchfield:x"}).status_code == 422
+    assert site.client.get(path, params={"q": "zzzzz"}).json()["matches"] == []
+
+
+def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[str, Any]]) -> None:
+    """Path, subject, sender and what is searched for stand there as text, on one line."""
+    item = next(each for each in items if each["media_type"] == "message/rfc822" and each["characters"])
+    told = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
+    site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
+    site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **told)
+    wish = {"tag": "hot", "items": [item["id"]]}
+    assert site.client.post(f"{site.job}/tags", json=wish).json() == {"tag": "hot", "found": 1, "changed": 1}
+    try:
+        for path in (
+            f"items/{item['id']}?q=%3Cb%3E",
+            "items",
+            "search?q=*",
+            "review",
+            "custody",
+            "search?q=%3Cscript%3E",
+        ):
+            text = _page(site, f"{base}/{path}")
+            assert not re.search(r"<script(?! src=\"/static/)|<img|<b>|onerror=alert\(2\)>\"", text), path
+            assert "\u202e" not in text
+        assert "&lt;script&gt;alert(1)" in _page(site, f"{base}/items/{item['id']}")
+    finally:
+        undo = {"id": item["id"], "path": item["container_path"]}
+        site.copy.run("UPDATE item SET container_path = %(path)s WHERE id = %(id)s", **undo)
+
+
+def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, items: list[dict[str, Any]]) -> None:
+    """An item that is not there is refused, and nothing is tagged then."""
+    child = next(each for each in items if each["family"] and each["family"] != each["id"])
+    family = [each["id"] for each in items if each["family"] == child["family"]]
+    wrong = {"tag": "kin", "items": [child["id"], str(uuid.UUID(int=7))]}
+    refused = site.client.post(f"{site.job}/tags", json=wrong)
+    assert (refused.status_code, list(refused.json()["errors"])) == (422, ["items"])
+    assert "kin" not in [each["tag"] for each in site.client.get(f"{site.job}/tags").json()["tags"]]
+    wish = {"tag": "kin", "items": [child["id"]], "families": True}
+    assert site.client.post(f"{site.job}/tags", json=wish).json()["changed"] == len(family)
+    gone = site.client.post(f"{site.job}/tags", json=wish | {"remove": True}).json()
+    assert gone["changed"] == len(family)
+    last = site.client.get(f"{site.job}/actions").json()["actions"][-1]
+    assert (last["action"], last["details"]["items"]) == ("untagged", [child["id"]])
+    assert not last["broken"]
+    both = {"tag": "kin", "items": [child["id"]], "query": "the"}
+    assert site.client.post(f"{site.job}/tags", json=both).status_code == 422
+
+
+def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
+    """Begun over the API, told by the errand, listed by item, original first."""
+    begun = site.client.post(f"{site.job}/duplicates", json={"by": "item"})
+    assert begun.status_code == 202
+    outcome = _done(site, "dedupe")["outcome"]
+    assert outcome["groups"] > 0
+    assert site.client.get(f"{site.job}/duplicates").json() == outcome
+    copies = site.client.get(f"{site.job}/items", params={"duplicate": True, "limit": 1000}).json()["items"]
+    assert len(copies) == outcome["duplicates"]
+    equals = site.client.get(f"{site.job}/items/{copies[0]['id']}/duplicates").json()["equals"]
+    assert equals[0]["copy_of"] is None
+    assert {each["copy_of"] for each in equals[1:]} == {equals[0]["item"]}
+    assert equals[0]["item"] in _page(site, f"{base}/items/{copies[0]['id']}")
+    assert copies[0]["id"] not in _page(site, f"{base}/items?duplicate=no")
+    assert f"{outcome['duplicates']:,} items" in _page(site, f"{base}/review")
+    wrong = site.client.post(f"{site.job}/duplicates", json={"others": ["ffffffff"]})
+    assert list(wrong.json()["errors"]) == ["others"]
+
+
+def test_messages_are_threaded_and_a_thread_is_walked(site: Any, base: str) -> None:
+    assert site.client.post(f"{site.job}/threads", json={}).status_code == 202
+    outcome = _done(site, "threads")["outcome"]
+    assert outcome["largest"] > 1
+    rows = site.client.get(f"{site.job}/threads.csv?raw=true").text.splitlines()
+    sizes: dict[str, list[str]] = {}
+    for row in rows[1:]:
+        _, thread, item, *_ = row.split(",")
+        sizes.setdefault(thread, []).append(item)
+    longest = max(sizes.values(), key=len)
+    messages = site.client.get(f"{site.job}/items/{longest[0]}/thread").json()["messages"]
+    assert sorted(each["item"] for each in messages) == sorted(longest)
+    assert all(item in _page(site, f"{base}/items/{longest[0]}") for item in longest)
+
+
+def test_before_anybody_looked_the_list_says_what_to_do(site: Any, base: str) -> None:
+    text = _page(site, f"{base}/items?system=no", 422)
+    assert "denist" in text
+    wrong = site.client.post(f"{site.job}/system-files", json={"lists": ["0:no.txt"]})
+    assert list(wrong.json()["errors"]) == ["lists"]
+
+
+def test_a_job_is_verified_and_its_custody_told(site: Any, base: str) -> None:
+    assert site.client.post(f"{site.job}/verify", json={}).status_code == 202
+    found = _done(site, "verify")
+    assert found["error"] is None
+    assert found["outcome"]["items"] > 0
+    lines = [json.loads(line) for line in site.client.get(f"{site.job}/custody.jsonl").text.splitlines()]
+    assert lines[0]["action"] == "created"
+    assert sum(line["record"] == "item" for line in lines) == found["outcome"]["items"]
+    alone = site.client.get(f"{site.job}/custody.jsonl?actions=true").text
+    assert {json.loads(line)["record"] for line in alone.splitlines()} == {"action"}
+    assert "created" in _page(site, f"{base}/custody")
+
+
+def test_a_hit_report_is_csv_too(site: Any) -> None:
+    wish = {"terms": ["the", "=the"]}
+    plain = site.client.post(f"{site.job}/terms.csv", json={"terms": ["the"]})
+    report = site.client.post(f"{site.job}/terms", json={"terms": ["the"]}).json()
+    first = plain.text.splitlines()[1].split(",")
+    assert (first[1], int(first[4])) == ("the", report["terms"][0]["items"])
+    assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=wish).text
+
+
+def test_a_server_that_starts_no_workers_measures_nothing_and_says_why(site: Any) -> None:
+    listed = site.client.get("/api/v1/measurements").json()
+    assert "--cluster compose" in listed["refused"]
+    refused = site.client.post("/api/v1/measurements/scale-up", json={"corpus": "0:c"})
+    assert (refused.status_code, refused.json()["error"]) == (409, listed["refused"])
+    assert listed["refused"] in html.unescape(_page(site, "/measure"))

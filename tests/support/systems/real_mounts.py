@@ -1,0 +1,140 @@
+"""Real file systems for tests: local ones on files of this machine's disk, GlusterFS and MooseFS by ../shared/tools/filers."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from installation import Bench
+from testbeds import Mounted, Skipped
+
+RATE = "10gbit"  # no limit that anybody notices
+LOCAL = ("tmpfs", "ext4", "xfs", "btrfs")
+_MIB = 400  # of a file system on a file: sparse; xfs takes no less than 300
+_MAKE = {"ext4": ("-q", "-F", "-m", "0"), "xfs": ("-q",), "btrfs": ("-q",), "exfat": ()}
+_MOUNT = {"exfat": ("-t", "exfat-fuse")}  # names that differ in case only are one there
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """One of them."""
+
+    name: str
+    directory: Path
+    disks: tuple[Path, ...]  # what has to be full, so that it is
+
+    @contextlib.contextmanager
+    def full(self) -> Iterator[None]:
+        """No room on it while the block lasts."""
+        ballasts = [disk / "ballast" for disk in self.disks]
+        try:
+            for ballast in ballasts:
+                _fill(ballast)
+            yield
+        finally:
+            for ballast in ballasts:
+                ballast.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def real(name: str, *, small: bool = False) -> Iterator[Real]:
+    """There while the block lasts; skips with the reason where it cannot be had. `small`: the data servers of a shared one
+    have a small disk each. All of it lies below FILERS_WORK (/var/tmp): whoever kills the tests finds there what to take down."""
+    if os.geteuid():
+        pytest.skip("this needs root")
+    work = Path(tempfile.mkdtemp(prefix="edbench-filers-", dir=os.environ.get("FILERS_WORK", "/var/tmp")))
+    work.chmod(0o711)
+    try:
+        with contextlib.ExitStack() as stack:
+            try:
+                there = stack.enter_context(_made(name, work, small))
+            except Skipped as why:
+                pytest.skip(f"{name}: {why}")
+            yield there
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _made(name: str, work: Path, small: bool) -> Iterator[Real]:
+    with contextlib.ExitStack() as stack:
+        if name not in ("glusterfs", "moosefs"):
+            mount = stack.enter_context(mounted(name, work / "disk"))
+            yield Real(name, mount, (mount,))
+            return
+        home = work / "filers" / name
+        home.mkdir(parents=True)
+        bricks = [home / f"brick{number}" for number in (1, 2)] if small else []
+        disks = tuple(stack.enter_context(mounted("ext4", brick)) for brick in bricks)
+        place = stack.enter_context(Mounted(name, RATE).up(work))
+        yield Real(name, place.directory, disks)
+
+
+@contextlib.contextmanager
+def mounted(kind: str, mount: Path) -> Iterator[Path]:
+    """A local file system of a few hundred MiB there. Raises Skipped."""
+    mount.mkdir()
+    for line in _lines(kind, mount):
+        if shutil.which(line[0]) is None:
+            raise Skipped(f"there is no {line[0]}")
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Skipped(f"{line[0]}: {done.stderr.strip()[-200:]}")
+    try:
+        yield mount
+    finally:
+        if subprocess.run(["umount", str(mount)], check=False).returncode:
+            subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+def _lines(kind: str, mount: Path) -> list[list[str]]:
+    if kind == "tmpfs":
+        return [["mount", "-t", "tmpfs", "-o", f"size={_MIB}m,mode=755", "edbench-test", str(mount)]]
+    image = mount.with_suffix(".img")
+    with image.open("wb") as file:
+        file.truncate(_MIB << 20)
+    return [[f"mkfs.{kind}", *_MAKE[kind], str(image)], mount_line(kind, mount)]
+
+
+def mount_line(kind: str, mount: Path) -> list[str]:
+    """How a local file system on a file is mounted; again, where a test has unmounted it."""
+    return ["mount", *_MOUNT.get(kind, ()), "-o", "loop", str(mount.with_suffix(".img")), str(mount)]
+
+
+@contextlib.contextmanager
+def installed(bench: Bench, directory: Path, corpus: Path) -> Iterator[Bench]:
+    """An installation whose source and storage root lie there; nothing is left of them."""
+    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=directory))
+    shutil.copytree(corpus, root / "corpus", copy_function=shutil.copyfile)
+    bench.corpus = root / "corpus"
+    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
+    yield bench
+    shutil.rmtree(root)
+
+
+def suspended(out: str, *words: str) -> None:
+    """A command ended with one line: the job waits, and why."""
+    (line,) = [line for line in out.splitlines() if line.startswith("edbench: ")]
+    assert "is suspended: " in line
+    assert any(word in line for word in words), line
+
+
+def _fill(ballast: Path) -> None:
+    """Leave no room beside this file."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+        os.fsync(file.fileno())

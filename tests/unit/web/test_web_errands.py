@@ -1,0 +1,80 @@
+"""What takes longer than a request: one at a time, and what came of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from controller.operator import acting, operator
+from core.errors import RunFailed, UsageError
+from core.settings import Settings
+from web.context import WebContext
+from web.door import Door
+from web.errands import Errand, Errands
+from web.errors import FieldErrors
+from web.guests import BesideCommand
+from web.hash_lists import chosen_lists, list_hash_lists
+
+JOB = uuid.UUID(int=1)
+
+
+def over(errands: Errands, kind: str) -> Errand:
+    end = time.monotonic() + 60
+    while (now := errands.of(JOB)[kind]).running:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    return now
+
+
+def test_there_is_one_at_a_time_in_the_name_of_who_asked() -> None:
+    errands, go = Errands(), threading.Event()
+
+    def work() -> str:
+        go.wait()
+        return operator()
+
+    with acting("page at 10.1.1.1"):
+        assert errands.start(JOB, "dedupe", work).running
+    with pytest.raises(UsageError, match="dedupe of job"):
+        errands.start(uuid.UUID(int=2), "threads", work)
+    go.set()
+    assert over(errands, "dedupe").outcome == "page at 10.1.1.1"
+
+
+def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
+    errands = Errands()
+
+    def fails() -> None:
+        raise RunFailed("two\nlines")
+
+    def bug() -> None:
+        raise ZeroDivisionError
+
+    errands.start(JOB, "verify", fails)
+    assert over(errands, "verify").error == "two lines"
+    errands.start(JOB, "verify", bug)
+    assert "ZeroDivisionError" in str(over(errands, "verify").error)
+
+
+def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None:
+    """Links, directories and hidden files are none; an id that leads elsewhere is not looked for."""
+    own, other = tmp_path / "storage" / "hash-lists", tmp_path / "other"
+    for place in (own, other / "below"):
+        place.mkdir(parents=True)
+    (own / "known.txt").write_text("x")
+    (other / "nsrl.db").write_text("y")
+    (own / ".hidden").write_text("z")
+    (own / "link").symlink_to("/etc/passwd")
+    settings = Settings(storage=tmp_path / "storage", scratch=tmp_path)
+    context = WebContext(
+        settings=settings, databases=(), embedded=True, runner=BesideCommand(), door=Door("t" * 16), hash_lists=(other,)
+    )
+    assert [choice.id for choice in list_hash_lists(context)] == ["0:known.txt", "1:nsrl.db"]
+    assert chosen_lists(context, ["1:nsrl.db"]) == [other / "nsrl.db"]
+    for wrong in ("0:link", "0:../../other/nsrl.db", "/etc/passwd", "2:nsrl.db"):
+        with pytest.raises(FieldErrors):
+            chosen_lists(context, [wrong])

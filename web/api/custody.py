@@ -1,0 +1,42 @@
+"""A job's chain of custody, as `edbench custody` prints it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from controller.custody.report import actions_told, items_of
+from web.api.models.common import responses
+from web.api.needs import Found
+
+_AT_ONCE = 200
+_LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}}
+
+router = APIRouter(tags=["custody"])
+
+
+@router.get("/jobs/{job}/custody.jsonl", response_class=StreamingResponse, responses=responses(404, 422) | _LINES)
+def custody(jobs: Found, actions: bool = False) -> StreamingResponse:
+    """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) every item
+    as it was read, with its hashes, parser and task."""
+    records = chain(actions_told(jobs.each), () if actions else items_of(jobs.each))
+    return StreamingResponse(
+        _lines(records),
+        media_type="application/jsonl",
+        headers={"Content-Disposition": f'attachment; filename="custody-{jobs.id}.jsonl"'},
+    )
+
+
+def _lines(records: Iterator[dict[str, Any]]) -> Iterator[str]:
+    held: list[str] = []
+    for record in records:
+        held.append(json.dumps(record, ensure_ascii=False) + "\n")
+        if len(held) == _AT_ONCE:
+            yield "".join(held)
+            held.clear()
+    yield "".join(held)

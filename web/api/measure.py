@@ -1,0 +1,164 @@
+"""Experiments and storage profiles: what can be measured here, starting one, how far it is, ending it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from core.document import Document
+from core.errors import UsageError
+from core.filer.load import profile_names
+from core.records import JobState
+from experiments.profiles.catalogue import made, profiles, settings_of
+from experiments.profiles.profile import Targets as Places
+from experiments.profiles.refusal import refuse_filer, refuse_room
+from web.api.create import at_field
+from web.api.models.common import responses
+from web.api.models.measure import MeasurementList, ProfileList, ProfileRow, SettingRow
+from web.api.needs import Context, Rows
+from web.context import WebContext
+from web.corpora import allowed_target, chosen_source
+from web.errors import FieldErrors
+from web.measuring.kinds import KINDS, Kind, Targets, command
+from web.measuring.runs import Measurement, Measurements
+
+_MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
+_LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+
+router = APIRouter(tags=["measurements"])
+
+
+def why_not(context: WebContext) -> str:
+    """Why nothing can be measured here; empty where something can."""
+    if not context.runner.creating:
+        return "this page belongs to a command and ends with it; `edbench serve` starts measurements"
+    if context.measurements is None:
+        return (
+            "the workers are run by others here; a measurement starts its own, from fresh databases: serve without"
+            " --cluster compose, or type `edbench experiment … --cluster compose` on the host of the containers"
+        )
+    return ""
+
+
+def _measurements(context: WebContext) -> Measurements:
+    why = why_not(context)
+    if why or context.measurements is None:
+        raise UsageError(why)
+    return context.measurements
+
+
+@router.get("/measurements", responses=responses())
+def list_measurements(context: Context) -> MeasurementList:
+    """What this server has started, newest first; it forgets it when it ends, results stay."""
+    every = context.measurements.every() if context.measurements else []
+    return MeasurementList(measurements=every, kinds=list(KINDS), refused=why_not(context))
+
+
+@router.get("/measurements/{measurement}", responses=responses(404, 409, 422))
+def one_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
+    """One of them."""
+    return _measurements(context).of(measurement)
+
+
+@router.get(
+    "/measurements/{measurement}/log", response_class=PlainTextResponse, responses=responses(404, 409, 422) | _LOG
+)
+def measurement_log(context: Context, measurement: uuid.UUID) -> PlainTextResponse:
+    """The end of what it said, 64 KiB at most."""
+    return PlainTextResponse(_measurements(context).log(measurement))
+
+
+@router.post("/measurements/{measurement}/cancel", responses=responses(404, 409, 422))
+def cancel_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
+    """End it as Ctrl-C does, and what it wrote is removed; asked a second time it is killed."""
+    return _measurements(context).cancel(measurement)
+
+
+@router.get("/profiles", responses=responses())
+def list_profiles() -> ProfileList:
+    """Storage profiles, with their settings as they are and as they are with `small`."""
+    return ProfileList(profiles=[_profile(name) for name in profiles()])
+
+
+def _profile(name: str) -> ProfileRow:
+    kind = profiles()[name]
+    usual, small = (settings_of(kind, [], small=small).model_dump(mode="json") for small in (False, True))
+    return ProfileRow(
+        name=name,
+        report=kind.report,
+        does=kind.does,
+        writes=kind.writes,
+        needs=kind.needs,
+        takes_paths=kind.takes_paths,
+        settings=[
+            SettingRow(name=key, value=_plain(usual[key]), small=_plain(small[key]), about=field.description or "")
+            for key, field in kind.settings_type.model_fields.items()
+        ],
+    )
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def start(context: WebContext, rows: Any, kind: Kind, wish: Any) -> Measurement:
+    """Begin it once everything that can be refused here has been looked at. Raises FieldErrors, UsageError."""
+    measurements = _measurements(context)
+    measurements.refuse()
+    filer = getattr(wish, "filer", None)
+    if filer is not None and filer not in {"none", *profile_names()}:  # a file's path is for the command line only
+        raise FieldErrors({"filer": f"it can be none, {', '.join(profile_names())}"})
+    with at_field("body"):
+        kind.check(wish)
+    source = chosen_source(context, wish.corpus, wish.source) if kind.of_corpus else None
+    paths = _profile_paths(context, wish) if isinstance(wish, Targets) else []
+    listed, _ = rows.rows(context.databases, state=None, limit=100, offset=0)
+    moving = next((row for row in listed if row.state in _MOVING), None)
+    if moving is not None:
+        raise UsageError(
+            f"job {moving.id} is {moving.state}: what runs beside a measurement is in its figures; pause it"
+        )
+    return measurements.start(kind.name, command(kind, wish, source=source, paths=paths))
+
+
+def _profile_paths(context: WebContext, wish: Any) -> list[Path]:
+    if wish.profile not in profiles():
+        raise FieldErrors({"profile": f"it can be {', '.join(profiles())}"})
+    paths = [allowed_target(context, path) for path in wish.paths]
+    with at_field("setting"):
+        settings_of(profiles()[wish.profile], wish.setting, small=wish.small)
+    with at_field("paths"):
+        profile = made(wish.profile, Places(paths=tuple(paths)), wish.setting, small=wish.small)
+        refuse_room(profile, yes=wish.yes)
+    with at_field("filer"):
+        profile.check()
+        refuse_filer(profile, wish.filer or context.settings.filer)
+    return paths
+
+
+def _starting(kind: Kind) -> Callable[..., Measurement]:
+    def begin(context: Context, rows: Rows, wish: Document, response: Response) -> Measurement:
+        out = start(context, rows, kind, wish)
+        response.headers["Location"] = f"/api/v1/measurements/{out.id}"
+        return out
+
+    begin.__annotations__["wish"] = kind.model
+    begin.__doc__ = f"Measure {kind.does}, as `edbench {' '.join(kind.words)}`. One at a time, and beside no job."
+    return begin
+
+
+for _kind in KINDS.values():
+    router.add_api_route(
+        f"/measurements/{_kind.name}",
+        _starting(_kind),
+        methods=["POST"],
+        name=f"start_{_kind.name.replace('-', '_')}",
+        status_code=201,
+        response_model=Measurement,
+        responses=responses(409, 422),
+    )

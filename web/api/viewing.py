@@ -1,0 +1,115 @@
+"""One item: what is known of it, its family, its text, what stands beside it in a list, its duplicates, its thread."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from controller.browse.pages import family_tree, find_item, item_details, items_beside
+from controller.browse.texts import item_text
+from controller.databases import JobHandle, Jobs
+from controller.search.meaning import meaning
+from core.document import TEXT
+from core.errors import UsageError
+from core.records import TextState
+from review import one_item
+from sql.faces.browse import WholeItem
+from web.api.items import Wish, told
+from web.api.models.common import responses
+from web.api.models.items import Beside, Equals, Family, ItemDetails, ItemText, Thread
+from web.api.needs import Context, Found
+from web.errors import FieldErrors, NotFound
+from worker.indexes.marks import marks
+from worker.indexes.nodes import Pattern, sought
+
+TEXT_CHARACTERS = 200_000
+LOOKED_AHEAD = 4_000_000  # characters behind a portion that are looked through for the next match
+_MOST_MARKS = 5_000  # of a portion
+
+router = APIRouter(tags=["items"])
+
+
+def _found(jobs: Jobs, item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
+    try:
+        return find_item(jobs.each, item)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+
+
+@router.get("/jobs/{job}/items/{item}", responses=responses(404, 422))
+def item(jobs: Found, item: uuid.UUID) -> ItemDetails:
+    """Everything that is known of one item."""
+    return ItemDetails.model_validate(item_details(*_found(jobs, item)))
+
+
+@router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 422))
+def family(jobs: Found, item: uuid.UUID) -> Family:
+    """The item's family as a tree, and what it lies in."""
+    return Family.model_validate(family_tree(*_found(jobs, item)))
+
+
+@router.get("/jobs/{job}/items/{item}/beside", responses=responses(404, 409, 422))
+def beside(context: Context, jobs: Found, item: uuid.UUID, wanted: Wish) -> Beside:
+    """Which items stand before and behind this one in the list that the filters make."""
+    handles = told(context, jobs, wanted)
+    try:
+        before, after = items_beside(handles, wanted, item)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+    return Beside(before=before, after=after)
+
+
+@router.get("/jobs/{job}/items/{item}/duplicates", responses=responses(404, 409, 422))
+def item_duplicates(context: Context, jobs: Found, item: uuid.UUID) -> Equals:
+    """The item with its equals, the original first, as the latest `edbench dedupe` of the job found them: 500 at most. Where
+    families were compared, the topmost items of those that are equal to the item's."""
+    return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
+
+
+@router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
+def item_thread(context: Context, jobs: Found, item: uuid.UUID) -> Thread:
+    """The thread that a message is in, by date, as the latest `edbench threads` of the job found it: 500 at most."""
+    return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
+
+
+@router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))
+def text(
+    context: Context,
+    jobs: Found,
+    item: uuid.UUID,
+    offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,
+    q: Annotated[str, Query(max_length=2_000, pattern=TEXT, description="A search whose words are marked.")] = "",
+) -> ItemText:
+    """The text that was indexed of the item, so many characters of it from `offset` on; with `q` where its words stand."""
+    handle, row = _found(jobs, item)
+    patterns = _sought(handle, q)
+    whole = item_text(handle, context.settings, row)
+    size, end = len(whole or ""), offset + limit
+    return ItemText(
+        item=item,
+        state=None if row.text_state is None else TextState(row.text_state),
+        text=None if whole is None else whole[offset:end],
+        characters=size,
+        offset=offset,
+        next=end if end < size else None,
+        matches=[
+            (first - offset, min(last, end) - offset)
+            for first, last in islice(marks(whole or "", patterns, offset, end), _MOST_MARKS)
+        ],
+        next_match=next((first for first, _ in marks(whole or "", patterns, end, end + LOOKED_AHEAD)), None),
+    )
+
+
+def _sought(handle: JobHandle, query: str) -> Sequence[Pattern]:
+    """What a query looks for in texts; raises FieldErrors."""
+    if not query.strip():
+        return ()
+    try:
+        return tuple(sought(meaning(handle, query)))
+    except UsageError as error:
+        raise FieldErrors({"q": str(error)}) from error

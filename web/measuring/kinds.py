@@ -1,0 +1,167 @@
+"""What can be measured from the page, and the command line that each order becomes.
+
+The models are put together of what the commands take their options from (`experiments.orders`, `DiscoveryOrder`).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
+
+from controller.jobs.orders import DiscoveryOrder
+from core.document import TEXT, Document
+from core.errors import UsageError
+from core.settings import numbers, parse_bytes
+from experiments.kinds.knee import parse_bounds
+from experiments.orders import (
+    ALIKE,
+    JobTypesOrder,
+    KneePoints,
+    ProfileOrder,
+    R1Order,
+    ScaleOutPoints,
+    ScaleUpPoints,
+    StudyOrder,
+)
+from web.api.models.jobs import NewJob
+
+_OURS = frozenset(("corpus", "source", "profile", "paths", "setting"))  # said in the command's own way
+
+
+def _some(of: type[Document], names: Iterable[str]) -> type[Document]:
+    """A document with these fields of another one."""
+    fields: dict[str, Any] = {name: (of.model_fields[name].annotation, of.model_fields[name]) for name in names}
+    return create_model(f"Some{of.__name__}", __base__=Document, **fields)
+
+
+_WHERE = _some(NewJob, ("corpus", "source"))
+
+
+class Targets(Document):
+    """Where a storage profile runs, and its settings."""
+
+    profile: Annotated[str, Field(max_length=100, pattern=TEXT)] = Field(description="Of GET /api/v1/profiles.")
+    paths: Annotated[list[Annotated[str, Field(max_length=4_000, pattern=TEXT)]], Field(max_length=16)] = Field(
+        default_factory=list,
+        description="Absolute paths of empty directories, each a volume, below the storage root or EDBENCH_TARGETS.",
+    )
+    setting: Annotated[list[Annotated[str, Field(max_length=1_000, pattern=TEXT)]], Field(max_length=100)] = Field(
+        default_factory=list, description="NAME=VALUE each, as `edbench profile describe` tells them."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One of them."""
+
+    name: str
+    does: str
+    model: type[Document]
+    words: tuple[str, ...]  # of the command
+    check: Callable[[Any], object]  # raises UsageError with the field
+
+    @property
+    def of_corpus(self) -> bool:
+        """Whether it is asked for over a corpus."""
+        return "corpus" in self.model.model_fields
+
+
+def _model(name: str, *parts: type[Document]) -> type[Document]:
+    return create_model(name, __base__=parts, __doc__=f"As `edbench {name}`, in the words of the command's options.")
+
+
+def _sizes(wish: Any) -> None:
+    for name in ("filer_cache", "null_memory"):
+        text = getattr(wish, name, None)
+        if text is not None:
+            try:
+                parse_bytes(text, f"--{name.replace('_', '-')}")
+            except UsageError as error:
+                raise UsageError(str(error), field=name) from error
+
+
+def _numbers(field: str) -> Callable[[Any], None]:
+    def check(wish: Any) -> None:
+        numbers(getattr(wish, field), f"--{field}")
+        _sizes(wish)
+
+    return check
+
+
+def _bounds(wish: Any) -> None:
+    try:
+        parse_bounds(wish.max_p99)
+    except UsageError as error:
+        raise UsageError(str(error), field="max_p99") from error
+    _sizes(wish)
+
+
+_ALIKE = _some(DiscoveryOrder, ALIKE)
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            name="scale-up",
+            does="a corpus with more and more workers",
+            model=_model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
+            words=("experiment", "scale-up"),
+            check=_numbers("workers"),
+        ),
+        Kind(
+            name="scale-out",
+            does="a corpus with the same workers on more and more databases",
+            model=_model("ScaleOut", _some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
+            words=("experiment", "scale-out"),
+            check=_numbers("databases"),
+        ),
+        Kind(
+            name="knee",
+            does="more workers until a bound on latency is broken",
+            model=_model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
+            words=("experiment", "knee"),
+            check=_bounds,
+        ),
+        Kind(
+            name="job-types",
+            does="a discovery, an extraction, a processing and an export of the same data side by side",
+            model=_model("JobTypes", JobTypesOrder, _WHERE),
+            words=("experiment", "job-types"),
+            check=_numbers("workers"),
+        ),
+        Kind(
+            name="r1",
+            does="report R1's rows on an emulated site",
+            model=_model("R1", R1Order),
+            words=("experiment", "r1"),
+            check=_sizes,
+        ),
+        Kind(
+            name="profile",
+            does="a storage test of reports R2 to R5",
+            model=_model("ProfileRun", ProfileOrder, Targets),
+            words=("profile", "run"),
+            check=_sizes,
+        ),
+    )
+}
+
+
+def command(kind: Kind, wish: Document, *, source: Path | None = None, paths: Iterable[Path] = ()) -> list[str]:
+    """The command's words: each option in one with its value, so that no value is taken for an option."""
+    out = [*kind.words]
+    if source is not None:
+        out.append(f"--corpus={source}")
+    for name, value in wish:
+        if name not in _OURS and value is not None and value is not False:
+            told = value.value if isinstance(value, enum.Enum) else value
+            out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={told}"))
+    if isinstance(wish, Targets):
+        out += [f"--path={path}" for path in paths]
+        out += [f"--set={one}" for one in wish.setting]
+        out += ["--", wish.profile]
+    return out

@@ -1,0 +1,58 @@
+"""Measurements: forms for what can be measured, those that were started, one while it runs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from web.api import measure as api
+from web.api import system
+from web.api.needs import Context
+from web.errors import NotFound
+from web.measuring.kinds import KINDS
+from web.pages.form import inputs
+from web.pages.render import page
+
+router = APIRouter()
+
+
+@router.get("/measure")
+def measure(
+    request: Request,
+    context: Context,
+    kind: Annotated[str, Query(max_length=40)] = "scale-up",
+    profile: Annotated[str, Query(max_length=100)] = "stream",
+) -> Response:
+    """The form of one kind, and what was started."""
+    if kind not in KINDS:
+        raise NotFound(f"there is no measurement of this kind; it can be {', '.join(KINDS)}")
+    listed = api.list_measurements(context)
+    known = {one.name: one for one in api.list_profiles().profiles}
+    if profile not in known:
+        raise NotFound(f"there is no such profile; it can be {', '.join(known)}")
+    return page(
+        request,
+        "measure.html",
+        listed=listed,
+        kinds=list(KINDS.values()),
+        kind=KINDS[kind],
+        form=inputs(KINDS[kind].model, system.choices(context)) if not listed.refused else [],
+        corpora=system.corpora(context),
+        profiles=list(known.values()),
+        profile=known[profile],
+        targets=[str(context.settings.storage), *map(str, context.targets)],
+    )
+
+
+@router.get("/measurements/{measurement}")
+def one(request: Request, context: Context, measurement: uuid.UUID) -> Response:
+    """One, with the end of what it said."""
+    found = api.one_measurement(context, measurement)
+    return page(
+        request,
+        "measurement.html",
+        measurement=found,
+        log=context.measurements.log(measurement),  # type: ignore[union-attr]
+    )

@@ -1,0 +1,139 @@
+"""One item to be read: its text in portions, what is known of it, what it belongs to, and the way on through a list."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from controller.databases import Jobs
+from core.errors import RunFailed, UsageError
+from web.api import items as items_api
+from web.api import jobs as jobs_api
+from web.api import viewing as api
+from web.api.models.items import Equals, ItemText, Thread
+from web.api.needs import Context, Found, Rows
+from web.api.shapes import cut
+from web.context import WebContext
+from web.errors import FieldErrors
+from web.pages.family import tree
+from web.pages.metadata import pairs_of
+from web.pages.narrowing import Chosen, filter_of
+from web.pages.render import page
+from web.pages.search import HITS
+
+TEXT_SHOWN = 20_000  # characters of an item's text in a portion
+_MOST_RANK = 998
+
+T = TypeVar("T", Equals, Thread)
+
+router = APIRouter()
+
+Rank = Annotated[int | None, Query(ge=0, le=_MOST_RANK, description="Its place among the hits.")]
+
+
+@router.get("/jobs/{job}/items/{item}")
+def one_item(
+    request: Request,
+    context: Context,
+    rows: Rows,
+    jobs: Found,
+    item: uuid.UUID,
+    chosen: Chosen,
+    q: Annotated[str, Query(max_length=2_000)] = "",
+    families: bool = False,
+    at: Rank = None,
+    offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
+) -> Response:
+    """Everything about one item."""
+    details = api.item(jobs, item)
+    family = api.family(jobs, item)
+    q = q.replace("\0", " ").strip()
+    text, no_text = _text(context, jobs, item, offset, q)
+    job = jobs_api.one_job(context, rows, jobs)
+    given = {name: value for name, value in chosen.items() if value}
+    asked = {"q": q} | ({"families": "true"} if families else {}) if q else given
+    way = _in_search(context, jobs, item, asked, at) if q else _in_list(context, jobs, item, given)
+    return page(
+        request,
+        "item.html",
+        job=job,
+        item=details,
+        pairs=pairs_of(details),
+        roots=tree(family),
+        truncated=family.truncated,
+        text=text,
+        pieces=cut(text.text or "", text.matches) if text else [],
+        no_text=no_text,
+        portion=TEXT_SHOWN,
+        way=way,
+        q=q,
+        carried=urlencode(asked | ({} if at is None else {"at": at})),
+        marked=f"?{urlencode({'q': q})}" if q else "",
+        equals=_known(api.item_duplicates, context, jobs, item),
+        thread=_known(api.item_thread, context, jobs, item),
+    )
+
+
+def _text(context: Context, jobs: Found, item: uuid.UUID, offset: int, q: str) -> tuple[ItemText | None, str]:
+    """A portion of it, or none and why."""
+    try:
+        return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN, q=q), ""
+    except FieldErrors:  # a query that cannot be read marks nothing
+        return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN), ""
+    except RunFailed as error:  # no index yet, say: the rest of the page is as good as ever
+        return None, str(error)
+
+
+def _known(ask: Callable[[WebContext, Jobs, uuid.UUID], T], context: Context, jobs: Found, item: uuid.UUID) -> T | None:
+    """None while nobody has looked, or what was found is of before."""
+    try:
+        return ask(context, jobs, item)
+    except UsageError:
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Back to where the item was found, and to what stands beside it there."""
+
+    words: str
+    back: str
+    before: str | None
+    after: str | None
+
+
+def _in_list(context: Context, jobs: Found, item: uuid.UUID, given: dict[str, str]) -> Way:
+    """Among the items that pass the filters."""
+    here, asked = f"/jobs/{jobs.id}/items", f"?{urlencode(given)}" if given else ""
+    try:
+        beside = api.beside(context, jobs, item, filter_of(given))
+    except (FieldErrors, UsageError):  # the list itself says what is wrong
+        return Way(words="items", back=here + asked, before=None, after=None)
+    sides = [None if one is None else f"{here}/{one}{asked}" for one in (beside.before, beside.after)]
+    return Way(words="these items" if given else "items", back=here + asked, before=sides[0], after=sides[1])
+
+
+def _in_search(context: Context, jobs: Found, item: uuid.UUID, asked: dict[str, str], at: int | None) -> Way:
+    """Among the hits, by its place there; without one, or where the hits have changed, only back."""
+    page = {} if not at else {"page": at // HITS + 1}
+    back = f"/jobs/{jobs.id}/search?{urlencode(asked | page)}"
+    if at is None:
+        return Way(words="search", back=back, before=None, after=None)
+    try:
+        hits = items_api.search(context, jobs, q=asked["q"], limit=at + 2, families="families" in asked).hits
+    except (FieldErrors, RunFailed):
+        hits = []
+    if at >= len(hits) or hits[at].item != item:
+        return Way(words="search", back=back, before=None, after=None)
+
+    def link(rank: int) -> str | None:
+        if not 0 <= rank < min(len(hits), _MOST_RANK):
+            return None
+        return f"/jobs/{jobs.id}/items/{hits[rank].item}?{urlencode(asked | {'at': rank})}"
+
+    return Way(words="search", back=back, before=link(at - 1), after=link(at + 1))

@@ -1,0 +1,155 @@
+"""Documents to PDF, many in one process; one that kills or holds up a process costs itself alone.
+
+A process is started for many documents, because starting one takes ten times as long as most documents do. What it has made
+when it ends badly stays; the first document that it has not made is then tried by itself, and what becomes of that is final.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.errors import DocumentError, ExceptionCode, StorageFault, SystemFault
+from core.services.launch import CANNOT_START
+from formats.base import Source
+from worker.office.engine import Office
+from worker.office.kinds import KINDS
+from worker.office.process import Bounds, Ended, convert
+
+_AT_ONCE = 32  # documents of one process …
+_BYTES_AT_ONCE = 64_000_000  # … and how much they may be together, on scratch
+_LEAST_FREE = 16_000_000  # bytes of scratch: with less what was not made may have had no room
+_MEMORY_WORDS = ("bad_alloc", "out of memory", "cannot allocate")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One that is to be rendered."""
+
+    media_type: str
+    source: Source
+
+
+Verdict = bytes | DocumentError
+
+
+@dataclass(slots=True)
+class Converter:
+    """Renders documents in a directory below `scratch`; `alive` is told time and again that it goes on."""
+
+    office: Office
+    scratch: Path
+    parse_bytes: int  # a document or a PDF may have
+    alive: Callable[[], None]
+    bounds: Bounds = field(default_factory=Bounds)
+
+    def converted(self, documents: Sequence[Document]) -> Iterator[tuple[int, Verdict]]:
+        """The place of each in `documents` and its PDF, or why there is none; in any order. Raises StorageFault, SystemFault."""
+        left, alone = dict(enumerate(documents)), False
+        while left:
+            chosen = _first(left, 1 if alone else _AT_ONCE)
+            ended, verdicts = self._together(chosen)
+            final = len(chosen) == 1 or ended.status == 0
+            for place in chosen:
+                if place in verdicts or final:
+                    left.pop(place)
+                    yield place, verdicts.get(place) or _fault(ended, self.bounds)
+            alone = not final
+
+    def _together(self, chosen: dict[int, Document]) -> tuple[Ended, dict[int, Verdict]]:
+        """Those of which something came, in one process."""
+        verdicts: dict[int, Verdict] = {}
+        try:
+            with tempfile.TemporaryDirectory(prefix="office-", dir=self.scratch, ignore_cleanup_errors=True) as name:
+                place = Path(name)
+                names = self._laid_out(place / "in", chosen, verdicts)
+                ended = Ended(0, "")
+                if names:
+                    ended = convert(self.office, list(names), place, self.bounds, self.alive)
+                    verdicts.update(self._made(place / "out", names))
+                    if len(verdicts) < len(chosen) and shutil.disk_usage(place).free < _LEAST_FREE:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
+        except OSError as error:
+            raise StorageFault(
+                f"{self.scratch} on scratch: {error.strerror}; see that scratch has space, then resume",
+                errno=error.errno or 0,
+            ) from error
+        if ended.status == CANNOT_START:
+            raise SystemFault(
+                f"LibreOffice cannot be started: {ended.said.strip()[-200:]}; install it anew, then resume"
+            )
+        return ended, verdicts
+
+    def _laid_out(self, directory: Path, chosen: dict[int, Document], verdicts: dict[int, Verdict]) -> dict[str, int]:
+        """The documents as files whose names come from us; of those that cannot be read, why."""
+        directory.mkdir()
+        names: dict[str, int] = {}
+        for place, document in chosen.items():
+            name = f"{place:06d}{KINDS[document.media_type].suffix}"
+            try:
+                if document.source.size > self.parse_bytes:
+                    detail = f"{document.source.size} bytes; the limit is {self.parse_bytes}"
+                    raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+                with document.source.open() as source, (directory / name).open("wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+            except DocumentError as error:
+                verdicts[place] = error
+            else:
+                names[name] = place
+        return names
+
+    def _made(self, directory: Path, names: dict[str, int]) -> Iterator[tuple[int, Verdict]]:
+        for name, place in names.items():
+            if (pdf := self._pdf(directory / f"{Path(name).stem}.pdf")) is not None:
+                yield place, pdf
+
+    def _pdf(self, path: Path) -> Verdict | None:
+        """What a process that a document may have taken over has left there: a whole PDF, or nothing."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                return None
+            if about.st_size > self.parse_bytes:
+                return DocumentError(
+                    ExceptionCode.TOO_LARGE, f"its PDF has {about.st_size} bytes; the limit is {self.parse_bytes}"
+                )
+            data = file.read()
+        return data if data.startswith(b"%PDF-") and b"%%EOF" in data[-32:] else None
+
+
+def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
+    """As many as go into one process, at least one."""
+    chosen: dict[int, Document] = {}
+    size = 0
+    for place, document in left.items():
+        size += document.source.size
+        if chosen and (len(chosen) >= most or size > _BYTES_AT_ONCE):
+            break
+        chosen[place] = document
+    return chosen
+
+
+def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
+    """Why there is no PDF of the one document that a process was for."""
+    if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
+        return DocumentError(ExceptionCode.TIMEOUT, f"LibreOffice was still at it after {bounds.seconds:g} s")
+    if ended.status == -signal.SIGXFSZ:
+        return DocumentError(
+            ExceptionCode.EXPANSION_LIMIT, f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes"
+        )
+    if any(word in ended.said.lower() for word in _MEMORY_WORDS):
+        return DocumentError(ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB for it")
+    if ended.status:
+        return DocumentError(ExceptionCode.KILLED_PARSER, f"LibreOffice ended at it ({ended.status})")
+    return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot load it")

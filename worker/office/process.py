@@ -1,0 +1,159 @@
+"""One LibreOffice over a few documents: a process with a profile of its own, confined, watched, and gone at the end.
+
+Its directory is on scratch, where no other user may go: it is entered before the process becomes somebody else, and named
+by way of /proc from then on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.services.process import signal_group, tied
+from worker.box import confine
+from worker.box.lockdown import OFFICE_SOCKETS
+from worker.office.engine import Office
+
+HERE = "/proc/self/cwd"  # the process's own directory, as it names it
+_LOOK_SECONDS = 0.1
+# What it reads beside programs and libraries: its own configuration, extensions that a distribution brings, fonts.
+_READABLE = (
+    "/etc/libreoffice",
+    "/var/lib/libreoffice",
+    "/var/spool/libreoffice",
+    "/etc/fonts",
+    "/var/cache/fontconfig",
+)
+_OPTIONS = ("--headless", "--norestore", "--nologo", "--nodefault", "--nolockcheck", "--nofirststartwizard")
+_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema">
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="MacroSecurityLevel" oor:op="fuse"><value>3</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop></item>
+<item oor:path="/org.openoffice.Office.Writer/Content/Update"><prop oor:name="Link" oor:op="fuse"><value>0</value></prop></item>
+<item oor:path="/org.openoffice.Office.Calc/Content/Update"><prop oor:name="Link" oor:op="fuse"><value>1</value></prop></item>
+</oor:items>
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What one process may take."""
+
+    seconds: float = 120.0  # for one document
+    memory_mb: int = 1_500  # private
+    scratch_bytes: int = 1_000_000_000  # of all that it writes
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it ended: an exit status, negative for a signal (SIGALRM: a document's time was over; SIGXFSZ: it wrote too much),
+    and what it said."""
+
+    status: int
+    said: str
+
+
+def convert(office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None]) -> Ended:
+    """Have it make `out/NAME.pdf` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive` is told
+    time and again that it goes on."""
+    profile = place / "profile"
+    (profile / "user").mkdir(parents=True)
+    (profile / "user" / "registrymodifications.xcu").write_text(_SETTINGS)
+    (place / "out").mkdir()
+    watch = _Watch(place, bounds, alive)
+    _run(office, ("--terminate_after_init",), watch)  # the first start makes the profile, and would be over then anyway
+    files = (f"{HERE}/in/{name}" for name in names)
+    return _run(office, ("--convert-to", "pdf", "--outdir", f"{HERE}/out", *files), watch, len(names))
+
+
+def _open_to_all(place: Path) -> None:
+    """All of it is for whoever the process becomes, who is somebody else each time; others do not come that far."""
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+
+
+def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0) -> Ended:
+    bounds, place = watch.bounds, watch.place
+    _open_to_all(place)
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: max(1, round(bounds.seconds * (documents + 1))),
+        resource.RLIMIT_FSIZE: bounds.scratch_bytes,
+        resource.RLIMIT_DATA: bounds.memory_mb * 1_000_000,
+    }
+    with (place / "said").open("w+b") as said:
+        process = subprocess.Popen(
+            tied(_confined(office, what), limits=limits),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            cwd=place,
+            env={"HOME": HERE, "TMPDIR": HERE, "LC_ALL": "C.UTF-8", "PATH": os.defpath, "SAL_USE_VCLPLUGIN": "svp"},
+            start_new_session=True,
+        )
+        try:
+            status = watch.until_end(process)
+        finally:
+            signal_group(process, signal.SIGKILL)
+            process.wait()
+            _remove_socket(process.pid)
+        said.seek(0)
+        return Ended(status, said.read(1 << 16).decode(errors="replace"))
+
+
+def _confined(office: Office, what: Sequence[str]) -> list[str]:
+    readable = "\n".join((os.path.dirname(office.program), *_READABLE))
+    return [
+        *(sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, ".", office.program),
+        *(f"-env:UserInstallation=file://{HERE}/profile", *_OPTIONS, *what),
+    ]
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Looks after a process: each document has its time, and all of them have so much room."""
+
+    place: Path
+    bounds: Bounds
+    alive: Callable[[], None]
+
+    def until_end(self, process: subprocess.Popen[bytes]) -> int:
+        """Its exit status; minus SIGALRM or SIGXFSZ where it was ended."""
+        done, since = -1, time.monotonic()
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(_LOOK_SECONDS)
+            self.alive()
+            made = len(os.listdir(self.place / "out"))
+            if made != done:
+                done, since = made, time.monotonic()
+            if time.monotonic() - since > self.bounds.seconds:
+                return -signal.SIGALRM
+            if _bytes(self.place) > self.bounds.scratch_bytes:
+                return -signal.SIGXFSZ
+
+
+def _bytes(place: Path) -> int:
+    total = 0
+    for directory, _, files in os.walk(place):
+        for name in files:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(directory, name)).st_size
+    return total
+
+
+def _remove_socket(pid: int) -> None:
+    """The one that it cannot remove itself; its name has the hash of the profile's, each byte as short as it can be."""
+    digest = hashlib.md5(f"file:///proc/{pid}/cwd/profile".encode("utf-16-le"), usedforsecurity=False).digest()
+    with contextlib.suppress(OSError):
+        os.unlink(f"{OFFICE_SOCKETS}/OSL_PIPE_SingleOfficeIPC_{''.join(f'{byte:x}' for byte in digest)}")
