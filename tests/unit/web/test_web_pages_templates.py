@@ -120,7 +120,7 @@ def pages() -> dict[str, dict[str, Any]]:
     return {
         "run.html": {},
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
-                      "text": text, "no_text": "", "pieces": cut(HOSTILE, [(0, 3)]), "q": HOSTILE, "carried": "",
+                      "text": text, "no_text": "", "pieces": cut(HOSTILE, []), "q": HOSTILE, "carried": "",
                       "marked": "", "portion": 1, "way": way, "equals": Equals(equals=[equal]),
                       "thread": Thread(messages=[message, message])},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
