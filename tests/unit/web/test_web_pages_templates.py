@@ -145,7 +145,7 @@ def test_hostile_text_stays_text(name: str) -> None:
 
 def test_names_show_overrides_of_direction_and_line_ends() -> None:
     out = environment().get_template("item.html").render(job=job(), signed_in=True, section="", **pages()["item.html"])
-    heading = out.partition('<h2 class="title name">')[2].partition("</h2>")[0]
+    heading = out.partition('<h2 class="title name" dir="auto">')[2].partition("</h2>")[0]
     assert "\\u202egpj.exe\\nsecond line" in heading
     assert "\u202e" not in heading
 
