@@ -47,7 +47,9 @@ class Keeper:
         self._servers = [PostgresServer(name, home, connections, self._logins, listen) for name in databases]
         self._broker = BrokerServer(home, 4 * connections, self._logins, listen)
         self._has_broker = broker
-        self._tended = [Tended(service) for service in (*self._servers, *([self._broker] if broker else []))]
+        self._tended = [Tended(server) for server in self._servers]
+        if broker:
+            self._tended.append(Tended(self._broker))
 
     def ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
         """Signal handler: end in good order at the next turn."""

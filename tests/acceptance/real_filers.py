@@ -1,6 +1,6 @@
 """`make test-filers`: every command on storage that is no local disk, and what its servers and limits do to a job.
 
-GlusterFS and MooseFS by ../shared/tools/filers, xfs, btrfs and exFAT on files, tmpfs. What cannot be had here is skipped with the
+GlusterFS and MooseFS by ../shared/tools/filers, xfs and btrfs on files, tmpfs. What cannot be had here is skipped with the
 reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
 waited for.
 """
@@ -20,7 +20,7 @@ from real_mounts import installed, real
 from core.storage.whole import parts_of
 
 
-@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "exfat", "moosefs", "glusterfs"])
+@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "moosefs", "glusterfs"])
 def mount(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A directory on it."""
     with real(request.param) as there:

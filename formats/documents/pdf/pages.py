@@ -199,7 +199,7 @@ def _is_upside_down(text_page: TextPage) -> bool:
     count = raw.FPDFText_CountChars(text_page)
     some = range(0, count, max(1, count // _LOOKED_AT))
     turned = sum(abs(raw.FPDFText_GetCharAngle(text_page, at) - math.pi) < _NEARLY for at in some)
-    return 2 * turned > len(some)
+    return bool(2 * turned > len(some))
 
 
 def _is_mute(page: Page, letters: int) -> bool:
@@ -209,7 +209,7 @@ def _is_mute(page: Page, letters: int) -> bool:
     if count < least:
         return False
     kinds = (raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, at)) for at in range(count))
-    return sum(kind == raw.FPDF_PAGEOBJ_TEXT for kind in kinds) >= least
+    return bool(sum(kind == raw.FPDF_PAGEOBJ_TEXT for kind in kinds) >= least)
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:

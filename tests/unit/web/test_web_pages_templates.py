@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from controller.browse.counts import TextCount
+from controller.custody.actions import Action
 from controller.search.named import Search, Tag
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
+from review.one_item import Equal, Message
 from web.api.models.items import (
+    Equals,
     ExceptionTally,
     Failure,
     Family,
@@ -24,11 +27,14 @@ from web.api.models.items import (
     ItemTag,
     ItemText,
     SearchAnswer,
+    Thread,
 )
 from web.api.models.jobs import JobDetails
+from web.api.shapes import cut
 from web.pages.family import tree
 from web.pages.metadata import pairs_of
 from web.pages.render import TEMPLATES, environment
+from web.pages.viewer import Way
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -100,19 +106,29 @@ def pages() -> dict[str, dict[str, Any]]:
          "types": tally, "custodians": tally}
     )  # fmt: skip
     listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
-    chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where"), HOSTILE)
+    chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where", "duplicate", "system"), HOSTILE)
     state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
     now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     saved = Search(name=HOSTILE, query=HOSTILE, saved_at=now, saved_by=HOSTILE)
     tag = Tag(tag=HOSTILE, items=1, first_at=now, last_at=now)
+    known = {"item": ITEM, "job": JOB, "custodian": HOSTILE, "container_path": (HOSTILE,)}
+    equal = Equal(**known, copy_of=None)
+    message = Message(**known, depth=1, sent_at=None, subject=HOSTILE)
+    action = Action(at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, broken=True)
+    way = Way(words="items", back="/", before=None, after=None)
     return {
         "run.html": {},
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
-                      "text": text, "no_text": ""},
+                      "text": text, "no_text": "", "pieces": cut(HOSTILE, []), "q": HOSTILE, "carried": "",
+                      "marked": "", "portion": 1, "way": way, "equals": Equals(equals=[equal]),
+                      "thread": Thread(messages=[message, message])},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
-                       "text_states": [], "example": HOSTILE, "wrong": HOSTILE, "first_url": None, "next_url": None},
-        "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved], "tags": [tag]},
+                       "text_states": [], "example": HOSTILE, "wrong": {"where": HOSTILE, "found": HOSTILE}, "first_url": None,
+                       "next_url": None, "carried": ""},
+        "custody.html": {"actions": [action], "verified": None},
+        "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],
+                        "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
         "error.html": {"title": HOSTILE, "line": HOSTILE},
         "login.html": {"next": HOSTILE, "failed": True},
@@ -129,7 +145,7 @@ def test_hostile_text_stays_text(name: str) -> None:
 
 def test_names_show_overrides_of_direction_and_line_ends() -> None:
     out = environment().get_template("item.html").render(job=job(), signed_in=True, section="", **pages()["item.html"])
-    heading = out.partition('<h2 class="title name">')[2].partition("</h2>")[0]
+    heading = out.partition('<h2 class="title name" dir="auto">')[2].partition("</h2>")[0]
     assert "\\u202egpj.exe\\nsecond line" in heading
     assert "\u202e" not in heading
 
