@@ -18,6 +18,7 @@ from cli.system.inspect import inspect
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from core.document import bounds
+from core.errors import UsageError
 from core.options.production import Priority
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
@@ -140,7 +141,7 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     given = {
         "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
         "lease_seconds": 7.0, "dispatch_seconds": 9.0, "index_streams": 2,
-        "priority": Priority.HIGH,
+        "priority": Priority.HIGH, "time_zone": "Europe/Berlin",
     }  # fmt: skip
     alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
     translated = {"index_engine", "filer", "ocr"}
@@ -149,6 +150,14 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     assert {name: getattr(made, name) for name in given} == given
     assert (made.index_engine, made.limits.depth) == ("whoosh", 3)
     assert NewJob(passwords=["secret"], workers=3).job_options(Settings()) == JobOptions()
+
+
+@pytest.mark.parametrize("order", [OperatorOrder, NewJob])
+def test_a_zone_that_is_none_is_refused_before_anything_starts(order: type[DiscoveryOrder]) -> None:
+    """By the command and by the API, at its field."""
+    with pytest.raises(UsageError, match=r"there is no zone 'Europe/Belin'; did you mean Europe/Berlin\?") as refused:
+        order(time_zone="Europe/Belin").plan(Settings())
+    assert refused.value.field == "time_zone"
 
 
 def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:

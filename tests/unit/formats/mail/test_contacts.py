@@ -66,7 +66,7 @@ def test_calendar() -> None:
         "events": 2,
         "subject": "Board; all",
         "location": "Room 5",
-        "start": "2020-11-23T19:00:00",
+        "start": "2020-11-23T19:00:00[Europe/Berlin]",
         "end": "2020-11-23T21:00:00+00:00",
         "from": "Ann: A <ann@example.org>",
         "to": "b@example.org",

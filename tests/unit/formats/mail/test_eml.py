@@ -109,16 +109,21 @@ def test_what_threads_are_made_of() -> None:
 def test_a_date_without_zone_is_the_same_on_every_machine(
     zone: str, written: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is taken as UTC: it counts for the hash that duplicates are found by."""
+    """Its date has no zone, unless it says with `-0000` that it is in UTC. The hash that duplicates are found by takes it
+    as UTC in every job."""
+    given, utc = (f"From: a@b.example\nDate: {date}\n\nx".encode() for date in (written, "2 Jan 2024 10:00:00 +0000"))
     monkeypatch.setenv("TZ", zone)
     time.tzset()
     try:
-        text = HANDLER.text(MemorySource(b"", f"From: a@b.example\nDate: {written}\n\nx".encode()), LIMITS)
+        text = HANDLER.text(MemorySource(b"", given), LIMITS)
+        hashes = [HANDLER.message_hashes(MemorySource(b"", data), LIMITS) for data in (given, utc)]
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert text.metadata["date"] == "2024-01-02T10:00:00Z"
+    assert text.metadata["date"] == ("2024-01-02T10:00:00Z" if "-0000" in written else "2024-01-02T10:00:00")
     assert text.metadata["date_original"] == written
+    assert hashes[0] is not None
+    assert hashes[0] == hashes[1]
 
 
 def test_html_counts_when_there_is_no_plain_text() -> None:

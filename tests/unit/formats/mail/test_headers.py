@@ -14,6 +14,7 @@ from formats.mail.headers import (
     decode_words,
     field_date,
     media_type,
+    noted_date,
     parse_fields,
     unfolded,
     utc_date,
@@ -147,3 +148,27 @@ def test_an_encoded_word_at_a_lines_beginning_continues_its_field() -> None:
     fields, start = parse_fields(data, 0, len(data))
     assert (fields.text(b"subject"), data[start:]) == ("onetwo", b"body")
     assert media_type(fields.text(b"content-type"), "text/plain") == "multipart/*"
+
+
+@pytest.mark.parametrize(
+    ("written", "noted"),
+    [
+        ("Tue, 2 Jan 2024 10:00:00", "2024-01-02T10:00:00"),
+        ("2 Jan 2024 10:00", "2024-01-02T10:00:00"),
+        ("2 Jan 2024 10.00.00", "2024-01-02T10:00:00"),
+        ("Tue Jan  2 10:00:00 2024", "2024-01-02T10:00:00"),
+        ("Tue, 2 Jan 2024 10:00:00 (local)", "2024-01-02T10:00:00"),
+        ("Tue, 2 Jan 2024 10:00:00 +0000", "2024-01-02T10:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00 -0000", "2024-01-02T10:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00+0200", "2024-01-02T08:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00 EST", "2024-01-02T15:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00 GMT", "2024-01-02T10:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00 XYZ", "2024-01-02T10:00:00Z"),
+        ("Tue, 2 Jan 2024 10:00:00 +0100 (CET)", "2024-01-02T09:00:00Z"),
+        ("soon", ""),
+    ],
+)
+def test_a_date_is_in_utc_only_where_it_notes_a_zone(written: str, noted: str) -> None:
+    """The hash takes it as UTC all the same."""
+    assert noted_date(f" {written}\r\n".encode()) == noted
+    assert field_date(f" {written}\r\n".encode()).removesuffix("Z") == noted.removesuffix("Z")

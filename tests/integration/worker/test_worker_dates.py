@@ -1,0 +1,121 @@
+"""A job's time zone: what its items' dates are in the ledger, whichever way they came there."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reportlab.pdfgen import canvas
+from taskbench import TaskBench
+
+from core.records import JobOptions
+from sql.jobs import request_resume
+from sql.requeue import requeue
+
+pytestmark = pytest.mark.services
+
+_MAIL = "From: a@b.example\nTo: c@d.example\nSubject: x\nDate: {}\n\nwords\n"
+_TYPES = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+)
+_CORE = (
+    '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
+    'xmlns:dcterms="http://purl.org/dc/terms/"><dcterms:created>2024-07-02T10:00:00</dcterms:created>'
+    "<dcterms:modified>2024-07-02T10:00:00Z</dcterms:modified></cp:coreProperties>"
+)
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_CALENDAR = (
+    "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:s\nDTSTART:20240331T023000\nDTEND;TZID=America/New_York:20240702T100000\n"
+    "END:VEVENT\nEND:VCALENDAR\n"
+)
+_WANTED = {
+    "UTC": {"plain.eml": "10:00", "memo.docx": "10:00", "memo.pdf": "10:00", "floating": "2024-03-31T02:30:00Z"},
+    "Europe/Berlin": {"plain.eml": "08:00", "memo.docx": "08:00", "memo.pdf": "08:00", "floating": "2024-03-31T01:30:00Z"},
+}  # fmt: skip
+
+
+def _docx() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", _TYPES)
+        archive.writestr(
+            "word/document.xml", f'<document xmlns="{_WORD}"><body><p><r><t>words</t></r></p></body></document>'
+        )
+        archive.writestr("docProps/core.xml", _CORE)
+    return out.getvalue()
+
+
+def _pdf() -> bytes:
+    """Created at ten, without an offset; saved with one."""
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    paper.drawString(72, 700, "words")
+    paper.showPage()
+    paper.save()
+    data = re.sub(
+        rb"/CreationDate \(D:\d{14}([+-]\d\d'\d\d')?", _padded(b"/CreationDate (D:20240702100000"), out.getvalue()
+    )
+    return re.sub(rb"/ModDate \(D:\d{14}[+-]\d\d'\d\d'", b"/ModDate (D:20240702100000-05'00'", data)
+
+
+def _padded(text: bytes) -> Any:
+    return lambda match: text.ljust(len(match[0]))  # offsets of what follows stay
+
+
+def _corpus(source: Path) -> None:
+    (source / "plain.eml").write_text(_MAIL.format("Tue, 2 Jul 2024 10:00:00"))
+    (source / "utc.eml").write_text(_MAIL.format("Tue, 2 Jul 2024 10:00:00 +0000"))
+    (source / "zoned.eml").write_text(_MAIL.format("Tue, 2 Jul 2024 10:00:00 +0900"))
+    (source / "memo.docx").write_bytes(_docx())
+    (source / "memo.pdf").write_bytes(_pdf())
+    (source / "event.ics").write_text(_CALENDAR)
+
+
+def _found(bench: TaskBench) -> dict[str, dict[str, Any]]:
+    rows = bench.rows(
+        "SELECT container_path[1] AS name, metadata FROM item JOIN item_text ON item = id WHERE parent IS NULL"
+    )
+    return {row.name: row.metadata for row in rows}
+
+
+def _hash(bench: TaskBench, name: str) -> bytes:
+    (row,) = bench.rows("SELECT content_hash FROM item WHERE container_path[1] = %(name)s", name=name)
+    return bytes(row.content_hash)
+
+
+@pytest.mark.parametrize(("zone", "single_pass"), [("UTC", False), ("Europe/Berlin", False), ("Europe/Berlin", True)])
+def test_dates_that_note_no_zone_are_the_jobs(task_bench: TaskBench, zone: str, single_pass: bool) -> None:
+    """In UTC in the ledger with the original beside, in one pass and in two, and once more when an item is processed again;
+    what notes a zone is the same in each job, and so is the message hash."""
+    bench, wanted = task_bench, _WANTED[zone]
+    bench.options = JobOptions(time_zone=zone, single_pass=single_pass)
+    _corpus(bench.source)
+    (bench.source / "late.eml").write_bytes(b"")
+    bench.create()
+    assert bench.run() == "completed_with_exceptions"
+    found = _found(bench)
+    assert found["utc.eml"]["date"] == "2024-07-02T10:00:00Z"
+    assert found["plain.eml"]["date"] == f"2024-07-02T{wanted['plain.eml']}:00Z"
+    assert found["plain.eml"]["date_original"] == "Tue, 2 Jul 2024 10:00:00"
+    assert found["zoned.eml"]["date"] == "2024-07-02T01:00:00Z"
+    assert found["memo.docx"]["created"] == f"2024-07-02T{wanted['memo.docx']}:00Z"
+    assert found["memo.docx"]["created_original"] == "2024-07-02T10:00:00"
+    assert found["memo.docx"]["modified"] == "2024-07-02T10:00:00Z"
+    assert "modified_original" not in found["memo.docx"]
+    assert found["memo.pdf"]["created"] == f"2024-07-02T{wanted['memo.pdf']}:00Z"
+    assert found["memo.pdf"]["created_original"] == "2024-07-02T10:00:00"
+    event = found["event.ics"]
+    assert (event["start"], event["start_original"]) == (wanted["floating"], "2024-03-31T02:30:00")
+    assert (event["end"], event["end_original"]) == ("2024-07-02T14:00:00Z", "2024-07-02T10:00:00[America/New_York]")
+    (bench.source / "late.eml").write_text(_MAIL.format("2 Jul 2024 10:00"))
+    with bench.database.transaction(durable=True) as conn:
+        assert requeue(conn, bench.job, bench.options, None) == 1
+        request_resume(conn, bench.job)
+    assert bench.run() == "completed"
+    assert _found(bench)["late.eml"]["date"] == found["plain.eml"]["date"]
+    assert _hash(bench, "plain.eml") == _hash(bench, "utc.eml")

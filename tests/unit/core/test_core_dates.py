@@ -1,0 +1,122 @@
+"""Dates in UTC: what a time without a zone means in one, where clocks are set, and what is no date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from zoneinfo import ZoneInfo, reset_tzpath
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.dates import asked_in_utc, checked_zone, in_utc, zone_named
+from core.errors import UsageError
+
+_NAMES = sorted((resources.files("tzdata") / "zones").read_text().split())
+
+
+def _zone(name: str) -> ZoneInfo:
+    zone = zone_named(name)
+    assert zone is not None
+    return zone
+
+
+@pytest.mark.parametrize(
+    ("date", "wanted"),
+    [
+        ("2024-01-02T10:00:00", "2024-01-02T09:00:00Z"),
+        ("2024-07-02T10:00:00", "2024-07-02T08:00:00Z"),
+        ("2024-03-31T02:30:00", "2024-03-31T01:30:00Z"),  # skipped: half an hour behind 01:59:59, so 03:30 there
+        ("2024-10-27T02:30:00", "2024-10-27T00:30:00Z"),  # there twice: the first
+        ("2024-10-27T03:00:00", "2024-10-27T02:00:00Z"),
+        ("2024-07-01T00:30:00.123456789", "2024-06-30T22:30:00.123456789Z"),
+        ("1880-01-01T00:00:00", "1879-12-31T23:06:32Z"),  # mean time of the place
+        ("2020-03-06T16:20:51+08:00", "2020-03-06T08:20:51Z"),
+        ("2020-03-06T16:20:51-00:30", "2020-03-06T16:50:51Z"),
+        ("2020-03-06T16:20:51+00:00", "2020-03-06T16:20:51Z"),
+        ("2020-03-06T16:20+08:00", "2020-03-06T08:20:00Z"),
+        ("2024-01-02T10:00:00[America/New_York]", "2024-01-02T15:00:00Z"),
+        ("2024-01-02T10:00:00[W. Europe Standard Time]", "2024-01-02T09:00:00Z"),
+        ("2024-01-02T10:00:00[../../../etc/passwd]", "2024-01-02T09:00:00Z"),
+    ],
+)
+def test_a_time_is_given_in_utc(date: str, wanted: str) -> None:
+    """By its offset or the zone that it names, else by Berlin's."""
+    assert in_utc(date, _zone("Europe/Berlin")) == wanted
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2024-01-02", "2024-01-02T10:00:00Z", "2024-02-30T10:00:00", "2024-01-02T25:00:00", "0001-01-01T00:00:00",
+     "9999-12-31T23:59:59-01:00", "2024-01-02T10:00:00+99:00", "yesterday", "", "2024-01-02T10:00:00Z\n"],
+)  # fmt: skip
+def test_what_cannot_be_told_in_utc_stays(date: str) -> None:
+    """A day, what is in UTC, what is no date, and what would lie outside the calendar."""
+    assert in_utc(date, _zone("Europe/Berlin")) == date
+
+
+@given(st.sampled_from(_NAMES), st.datetimes(datetime(1900, 1, 2), datetime(2100, 1, 1)))
+@settings(max_examples=300, deadline=None)
+def test_in_every_zone_a_time_is_the_one_that_its_clocks_showed(name: str, local: datetime) -> None:
+    """The moment's local time is the one that was noted; one that was skipped is moved ahead by as much as was skipped, and
+    of two moments with this local time it is the first."""
+    local = local.replace(microsecond=0)
+    zone = _zone(name)
+    moment = datetime.fromisoformat(in_utc(local.isoformat(), zone))
+    shown = moment.astimezone(zone)
+    ahead = shown.replace(tzinfo=None) - local
+    if ahead:
+        before, after = (zone.utcoffset((moment + timedelta(days=way)).astimezone(zone)) for way in (-1, 1))
+        assert ahead == shown.utcoffset() - zone.utcoffset(local.replace(tzinfo=zone))  # type: ignore[operator]
+        assert ahead > timedelta(0) or before == after
+    other = local.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    if other.astimezone(zone).replace(tzinfo=None) == local and not ahead:
+        assert moment <= other
+
+
+def test_zones_are_had_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host without /usr/share/zoneinfo has the same ones."""
+    reset_tzpath(())
+    try:
+        zone_named.cache_clear()
+        assert in_utc("2024-07-02T10:00:00", _zone("Europe/Berlin")) == "2024-07-02T08:00:00Z"
+    finally:
+        reset_tzpath()
+    assert all(zone_named(name) is not None for name in _NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("europe/berlin", "did you mean Europe/Berlin?"),
+        ("Europe/Belin", "did you mean Europe/Berlin?"),
+        ("+02:00", "take a name as Europe/Berlin"),
+        ("../etc/passwd", "take a name as"),
+        ("", "take a name as"),
+        ("Europe", "there is no zone 'Europe'"),
+    ],
+)
+def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> None:
+    """At its field, and with what was meant."""
+    with pytest.raises(UsageError) as refused:
+        checked_zone(name)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert refused.value.field == "time_zone"
+
+
+@pytest.mark.parametrize(
+    ("date", "asked"),
+    [
+        ("2001-06-30T17:45:00+02:00", "2001-06-30T15:45:00Z"),
+        ("2001-06-30T17:45-05:00", "2001-06-30T22:45:00Z"),
+        ("2001-06-30T17:45:00", "2001-06-30T17:45:00"),
+        ("2001-06-30", "2001-06-30"),
+        ("2001-06", "2001-06"),
+        ("2001", "2001"),
+    ],
+)
+def test_a_query_is_in_utc(date: str, asked: str) -> None:
+    """One with an offset is told in UTC, others are compared as far as they are given."""
+    assert asked_in_utc(date) == asked
