@@ -236,7 +236,9 @@ def _need_root(*tools: str) -> None:
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> str:
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=_PATIENCE_S)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=_PATIENCE_S
+        )
     except subprocess.TimeoutExpired as late:
         raise Skipped(f"{' '.join(command[:2])}: not within {_PATIENCE_S:.0f} s") from late
     if done.returncode:
