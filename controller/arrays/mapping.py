@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 from pathlib import Path
 
-from core.dates import zone_named
 from core.errors import UsageError
+from core.options.dates import zone_named
 from core.toml_table import TomlTable
 
 SEPARATOR = " · "  # between the parts of a stored source's name

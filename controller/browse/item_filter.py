@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.dates import asked_in_utc
 from core.errors import UsageError
+from core.options.dates import asked_in_utc
 from core.records import Kind, TextState
 from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 

@@ -15,11 +15,11 @@ from pydantic import Field
 from controller.filer.choice import filer_choice
 from controller.jobs.ocr import ocr_choice
 from controller.jobs.plan import DiscoveryPlan, check_plan
-from core.dates import checked_zone
 from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
+from core.options.dates import checked_zone
 from core.options.production import Priority
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from core.dates import asked_in_utc
 from core.errors import ExceptionCode, UsageError
+from core.options.dates import asked_in_utc
 from core.records import TextState
 from core.settings import parse_bytes
 from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES

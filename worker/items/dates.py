@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.dates import in_utc, zone_named
 from core.errors import SystemFault
+from core.options.dates import in_utc, zone_named
 from formats.keys import DATE, KEYS
 
 _DATES = tuple(name for name, key in KEYS.items() if key.kind == DATE)

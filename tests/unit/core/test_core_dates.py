@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.dates import asked_in_utc, checked_zone, in_utc, zone_named
 from core.errors import UsageError
+from core.options.dates import asked_in_utc, checked_zone, in_utc, zone_named
 
 _NAMES = sorted((resources.files("tzdata") / "zones").read_text().split())
 
