@@ -1,10 +1,12 @@
-"""What was found of one item: the group of equals that it is in, and its thread."""
+"""What was found of one item: the group of equals that it is in, texts that are nearly its own, and its thread."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from core.document import Document
@@ -13,6 +15,7 @@ from review.looked_at import latest
 from sql.faces.review import REVIEW
 from sql.session import Database
 
+Row = TypeVar("Row")
 MOST = 500  # members that are told of a group or a thread
 
 
@@ -22,6 +25,17 @@ class Equal(Document):
     item: uuid.UUID
     job: uuid.UUID
     copy_of: uuid.UUID | None  # the original; none of the original itself
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+class Near(Document):
+    """An item of a group of near-duplicates; `similarity` to the principal, from 0 to 1."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    near_to: uuid.UUID | None  # the principal; none of the principal itself
+    similarity: float
     custodian: str
     container_path: tuple[str, ...]
 
@@ -47,16 +61,38 @@ def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
         original = next(iter(REVIEW.original_of(conn, job=handle.id, item=item)), None)
     if original is None:
         return []
-    rows: list[Any] = []
-    for database in databases:
-        with database.transaction() as conn:
-            rows += REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
+    rows = _everywhere(
+        databases, lambda conn: REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
+    )
     rows.sort(key=lambda row: row.copy)
     return [
         Equal(
             item=row.item,
             job=row.job,
             copy_of=original if row.copy else None,
+            custodian=row.custodian,
+            container_path=tuple(row.container_path),
+        )
+        for row in rows[:MOST]
+    ]
+
+
+def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Near]:
+    """The item and its near-duplicates, the principal first, then the more alike, MOST at most; empty where it has none.
+    Raises as `equals_of`."""
+    jobs = _jobs(latest([handle], ReviewKind.NEAR, databases).options)
+    with handle.database.transaction() as conn:
+        principal = next(iter(REVIEW.principal_of(conn, job=handle.id, item=item)), None)
+    if principal is None:
+        return []
+    rows = _everywhere(databases, lambda conn: REVIEW.near_of(conn, jobs=jobs, principal=principal, limit=MOST))
+    rows.sort(key=lambda row: (row.near, -row.similarity))
+    return [
+        Near(
+            item=row.item,
+            job=row.job,
+            near_to=principal if row.near else None,
+            similarity=row.similarity,
             custodian=row.custodian,
             container_path=tuple(row.container_path),
         )
@@ -71,12 +107,18 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
         thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
     if thread is None:
         return []
-    rows: list[Any] = []
-    for database in databases:
-        with database.transaction() as conn:
-            rows += REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST)
+    rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
     rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
     return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in rows[:MOST]]
+
+
+def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:
+    """What each database answers; jobs that were looked at together may lie in several."""
+    rows: list[Row] = []
+    for database in databases:
+        with database.transaction() as conn:
+            rows += ask(conn)
+    return rows
 
 
 def _jobs(options: Mapping[str, Any]) -> list[uuid.UUID]:

@@ -107,6 +107,17 @@ class NearRow(NamedTuple):
     members: int | None
 
 
+class NearOne(NamedTuple):
+    """A text of a group of those that are nearly the same."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    near: bool
+    similarity: float
+    custodian: str
+    container_path: list[str]
+
+
 class HashedCount(NamedTuple):
     """Items, and those without a hash."""
 
@@ -214,6 +225,10 @@ class _Review(Protocol):
     ) -> None: ...  # fmt: skip
     def near_bytes(self, conn: Connection, *, job: uuid.UUID) -> int: ...
     def near_duplicates(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearRow]: ...
+    def principal_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
+    def near_of(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], principal: uuid.UUID, limit: int
+    ) -> list[NearOne]: ...
     def put_languages(
         self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], languages: Sequence[str]
     ) -> None: ...

@@ -95,6 +95,19 @@ WHERE n.job = %(job)s
 ORDER BY p.container_path COLLATE "C", length(p.ordinal), p.ordinal, n.principal, near, n.similarity DESC, u.name,
     i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id;
 
+-- name: principal_of
+-- The principal of the group of near-duplicates that an item is in.
+SELECT principal FROM near_duplicate WHERE job = %(job)s AND item = %(item)s;
+
+-- name: near_of
+-- The group of a principal, as far as it lies in these jobs, the principal first, then the more alike.
+SELECT n.item, n.job, n.item <> n.principal AS near, n.similarity, u.display AS custodian, i.container_path
+FROM near_duplicate n
+JOIN item i ON i.id = n.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE n.job = ANY(%(jobs)s::uuid[]) AND n.principal = %(principal)s
+ORDER BY near, n.similarity DESC, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+
 -- name: put_languages
 -- The languages of some items, with what their metadata says; an item whose text was taken anew since has none.
 UPDATE item_text t SET metadata = t.metadata || jsonb_build_object('language', l.language)

@@ -18,10 +18,22 @@ from core.storage.layer import Storage
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import ReviewKind
+from review.languages.run import languages
 from review.looked_at import looked_at
+from review.near.run import near
 from review.threads.run import thread
 from web.api.models.common import responses
-from web.api.models.review import DedupeWish, DenistWish, Errands, HashListChoice, HashLists, ThreadsWish, VerifyWish
+from web.api.models.review import (
+    DedupeWish,
+    DenistWish,
+    Errands,
+    HashListChoice,
+    HashLists,
+    LanguagesWish,
+    NearWish,
+    ThreadsWish,
+    VerifyWish,
+)
 from web.api.needs import Context, Found
 from web.context import WebContext
 from web.errands import Errand
@@ -40,6 +52,26 @@ def start_dedupe(context: Context, jobs: Found, wish: DedupeWish) -> Errand:
     together = _together(context, jobs, wish.others)
     return context.errands.start(
         jobs.id, ReviewKind.DEDUPE.value, lambda: dedupe(together, wish.scope, wish.by).to_json()
+    )
+
+
+@router.post("/jobs/{job}/near-duplicates", status_code=202, responses=responses(404, 409, 422))
+def start_near(context: Context, jobs: Found, wish: NearWish) -> Errand:
+    """Find texts that are nearly the same, and of each group its principal."""
+    together = _together(context, jobs, wish.others)
+    return context.errands.start(
+        jobs.id,
+        ReviewKind.NEAR.value,
+        lambda: near(together, wish.scope, wish.threshold, context.settings).to_json(),
+    )
+
+
+@router.post("/jobs/{job}/languages", status_code=202, responses=responses(404, 409, 422))
+def start_languages(context: Context, jobs: Found, wish: LanguagesWish) -> Errand:
+    """Tell the language of each text, as key `language` of its item's metadata."""
+    together = _together(context, jobs, wish.others)
+    return context.errands.start(
+        jobs.id, ReviewKind.LANGUAGES.value, lambda: languages(together, context.settings).to_json()
     )
 
 

@@ -1,4 +1,4 @@
-"""One item: what is known of it, its family, its text, what stands beside it in a list, its duplicates, its thread."""
+"""One item: what is known of it, its family, its text, what stands beside it in a list, its (near-)duplicates, its thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from review import one_item
 from sql.faces.browse import WholeItem
 from web.api.items import Wish, told
 from web.api.models.common import responses
-from web.api.models.items import Beside, Equals, Family, ItemDetails, ItemText, Thread
+from web.api.models.items import Beside, Equals, Family, ItemDetails, ItemText, NearOnes, Thread
 from web.api.needs import Context, Found
 from web.errors import FieldErrors, NotFound
 from worker.indexes.marks import marks
@@ -68,6 +68,13 @@ def item_duplicates(context: Context, jobs: Found, item: uuid.UUID) -> Equals:
     """The item with its equals, the original first, as the latest `edbench dedupe` of the job found them: 500 at most. Where
     families were compared, the topmost items of those that are equal to the item's."""
     return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
+
+
+@router.get("/jobs/{job}/items/{item}/near-duplicates", responses=responses(404, 409, 422))
+def item_near(context: Context, jobs: Found, item: uuid.UUID) -> NearOnes:
+    """The item with the texts that are nearly its own, the group's principal first, as the latest `edbench near` of the job
+    found them: 500 at most."""
+    return NearOnes(near=one_item.near_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))

@@ -64,7 +64,7 @@ def _listed(
         if "where" not in error.errors:
             raise
         wrong = {"where": error.errors["where"]}
-    except UsageError as error:  # nothing is known of duplicates, or of system files
+    except UsageError as error:  # nothing is known of (near-)duplicates, or of system files
         wrong = {"found": str(error)}
     return ItemPage(items=[], next=None), wrong
 

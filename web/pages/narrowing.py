@@ -23,6 +23,7 @@ def _chosen(
     text: TextState | Literal[""] = "",
     where: Annotated[str, Query(max_length=2_000)] = "",
     duplicate: Literal["", "yes", "no"] = "",
+    near: Literal["", "yes", "no"] = "",
     system: Literal["", "yes", "no"] = "",
 ) -> dict[str, str]:
     return {
@@ -33,6 +34,7 @@ def _chosen(
         "text": str(text),
         "where": where.strip(),
         "duplicate": duplicate,
+        "near": near,
         "system": system,
     }
 
@@ -44,7 +46,7 @@ def filter_of(given: Mapping[str, str]) -> ItemFilter:
     """The filter of those that are given. Raises FieldErrors."""
     kind, text = given.get("kind"), given.get("text")
     wanted: dict[str, Any] = {name: given.get(name) for name in ("custodian", "type", "exception") if given.get(name)}
-    wanted |= {name: _WORDS[given[name]] for name in ("duplicate", "system") if given.get(name)}
+    wanted |= {name: _WORDS[given[name]] for name in ("duplicate", "near", "system") if given.get(name)}
     return api.item_filter(
         kind=Kind(kind) if kind else None,
         text=TextState(text) if text else None,

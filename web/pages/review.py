@@ -1,8 +1,10 @@
-"""Review of a job: duplicates, system files, threads; the hit report of a list of terms; who did what."""
+"""Review of a job: (near-)duplicates, languages, system files, threads; the hit report of a list of terms; who did what."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -12,7 +14,10 @@ from core.errors import UsageError
 from core.records import JobState
 from review.dedupe.report import stream_duplicates
 from review.denist.report import stream_system_files
-from review.kinds import By, ReviewKind, Scope
+from review.denist.run import SystemFiles
+from review.kinds import By, Scope
+from review.near.report import stream_near
+from review.near.run import LOWEST, USUAL
 from review.threads.report import stream_threads
 from web.api import jobs as jobs_api
 from web.api import looking, named
@@ -20,6 +25,7 @@ from web.api import review as api
 from web.api.needs import Context, Found, Rows
 from web.pages.render import page
 
+Generated = Generator[dict[str, Any], None, None]
 ROWS = 200  # of each table; CSV has all
 
 router = APIRouter()
@@ -28,46 +34,47 @@ router = APIRouter()
 @router.get("/jobs/{job}/review")
 def review(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """What was found, and forms that look again."""
-    duplicates, why_duplicates = _last(lambda: api.duplicates(context, jobs))
-    system, why_system = _last(lambda: api.system_files(context, jobs))
-    threads, why_threads = _last(lambda: api.threads(context, jobs))
-    names = [one.name for one in system.lists] if system else []
     return page(
         request,
         "review.html",
         job=jobs_api.one_job(context, rows, jobs),
         errands=looking.errands(context, jobs).errands,
-        kinds=ReviewKind,
         lists=looking.hash_lists(context),
         others=_others(context, rows, jobs),
         scopes=[scope.value for scope in Scope],
         ways=[by.value for by in By],
-        duplicates=duplicates,
-        why_duplicates=why_duplicates,
-        equal=_first(stream_duplicates(jobs.each, duplicates.by)) if duplicates else [],
-        system=system,
-        why_system=why_system,
-        flagged=_first(stream_system_files(jobs.each, names)) if system else [],
-        threads=threads,
-        why_threads=why_threads,
-        messages=_first(stream_threads(jobs.each)) if threads else [],
+        thresholds=(LOWEST, USUAL),
+        dedupe=_told(lambda: api.duplicates(context, jobs), lambda found: stream_duplicates(jobs.each, found.by)),
+        near=_told(lambda: api.near_duplicates(context, jobs), lambda _: stream_near(jobs.each)),
+        languages=_told(lambda: api.languages(context, jobs)),
+        denist=_told(lambda: api.system_files(context, jobs), lambda found: _system_files(jobs, found)),
+        threads=_told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each)),
         shown=ROWS,
     )
 
 
-def _last(ask: Callable[[], Any]) -> tuple[Any, str]:
-    """What was found last, or why nothing can be told."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What was found last with its first rows, or why nothing can be told."""
+
+    found: Any
+    rows: list[dict[str, Any]]
+    why: str = ""
+
+
+def _told(ask: Callable[[], Any], rows: Callable[[Any], Generated] | None = None) -> Told:
     try:
-        return ask(), ""
+        found = ask()
     except UsageError as error:
-        return None, str(error)
+        return Told(None, [], str(error))
+    if rows is None:
+        return Told(found, [])
+    with closing(rows(found)) as streamed:
+        return Told(found, list(islice(streamed, ROWS)))
 
 
-def _first(rows: Generator[dict[str, Any], None, None]) -> list[dict[str, Any]]:
-    try:
-        return list(islice(rows, ROWS))
-    finally:
-        rows.close()
+def _system_files(jobs: Found, found: SystemFiles) -> Generated:
+    return stream_system_files(jobs.each, [one.name for one in found.lists])
 
 
 def _others(context: Context, rows: Rows, jobs: Found) -> list[Any]:

@@ -15,7 +15,7 @@ from core.errors import RunFailed, UsageError
 from web.api import items as items_api
 from web.api import jobs as jobs_api
 from web.api import viewing as api
-from web.api.models.items import Equals, ItemText, Thread
+from web.api.models.items import Equals, ItemText, NearOnes, Thread
 from web.api.needs import Context, Found, Rows
 from web.api.shapes import cut
 from web.context import WebContext
@@ -29,7 +29,7 @@ from web.pages.search import HITS
 TEXT_SHOWN = 20_000  # characters of an item's text in a portion
 _MOST_RANK = 998
 
-T = TypeVar("T", Equals, Thread)
+T = TypeVar("T", Equals, NearOnes, Thread)
 
 router = APIRouter()
 
@@ -75,6 +75,7 @@ def one_item(
         carried=urlencode(asked | ({} if at is None else {"at": at})),
         marked=f"?{urlencode({'q': q})}" if q else "",
         equals=_known(api.item_duplicates, context, jobs, item),
+        near=_known(api.item_near, context, jobs, item),
         thread=_known(api.item_thread, context, jobs, item),
     )
 
@@ -124,8 +125,11 @@ def _in_search(context: Context, jobs: Found, item: uuid.UUID, asked: dict[str, 
     back = f"/jobs/{jobs.id}/search?{urlencode(asked | page)}"
     if at is None:
         return Way(words="search", back=back, before=None, after=None)
+    asked_for = (
+        (at + 1) // HITS + 1
+    ) * HITS  # as the list did: which of equal hits are among the best depends on how many
     try:
-        hits = items_api.search(context, jobs, q=asked["q"], limit=at + 2, families="families" in asked).hits
+        hits = items_api.search(context, jobs, q=asked["q"], limit=asked_for, families="families" in asked).hits
     except (FieldErrors, RunFailed):
         hits = []
     if at >= len(hits) or hits[at].item != item:

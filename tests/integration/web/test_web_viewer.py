@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import json
 import re
@@ -10,6 +11,8 @@ import uuid
 from typing import Any
 
 import pytest
+
+from web.pages.search import HITS
 
 pytestmark = pytest.mark.services
 
@@ -73,7 +76,7 @@ def test_the_way_leads_through_the_list_and_back(site: Any, base: str, narrowed:
 
 
 def test_the_way_leads_through_a_search_by_rank(site: Any, base: str) -> None:
-    hits = site.client.get(f"{site.job}/search", params={"q": "body:the", "limit": 3}).json()["hits"]
+    hits = site.client.get(f"{site.job}/search", params={"q": "body:the", "limit": HITS}).json()["hits"]
     found = _page(site, f"{base}/search?q=body%3Athe")
     first = html.unescape(re.findall(r"<div><a href=\"([^\"]+)\"", found)[0])
     text = _page(site, first)
@@ -161,6 +164,106 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
     assert f"{outcome['duplicates']:,} items" in _page(site, f"{base}/review")
     wrong = site.client.post(f"{site.job}/duplicates", json={"others": ["ffffffff"]})
     assert list(wrong.json()["errors"]) == ["others"]
+
+
+def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
+    """Refused with what to do before anybody looked; then as told, in the CSV, the list, the viewer and on the page."""
+    for path in ("near-duplicates", "near-duplicates.csv", "items?near=true"):
+        refused = site.client.get(f"{site.job}/{path}")
+        assert (refused.status_code, "`edbench near " in refused.json()["error"]) == (409, True), path
+    assert "edbench near" in _page(site, f"{base}/items?near=no", 422)
+    outcome = _found(site, "near", "near-duplicates", {"threshold": 0.85})
+    assert outcome["near"] > 0
+    assert outcome["threshold"] == 0.85
+    copies = site.client.get(f"{site.job}/items", params={"near": True, "limit": 1000}).json()["items"]
+    rows = list(csv.DictReader(site.client.get(f"{site.job}/near-duplicates.csv").text.splitlines()))
+    assert {row["item"] for row in rows if row["near"] == "true"} == {each["id"] for each in copies}
+    assert (len(copies), len(rows)) == (outcome["near"], outcome["near"] + outcome["groups"])
+    last = next(row for row in rows if row["near"] == "true")
+    group = site.client.get(f"{site.job}/items/{last['item']}/near-duplicates").json()["near"]
+    told = [(row["item"], float(row["similarity"])) for row in rows if row["principal"] == last["principal"]]
+    assert [(each["item"], each["similarity"]) for each in group] == told
+    assert [each["near_to"] for each in group] == [None] + [last["principal"]] * (len(group) - 1)
+    assert all(item in _page(site, f"{base}/items/{last['item']}") for item, _ in told)
+    alone = {each["id"] for each in site.client.get(f"{site.job}/items?near=false&limit=1000").json()["items"]}
+    assert not alone & {each["id"] for each in copies}
+    single = next(iter(alone - {row["item"] for row in rows}))
+    assert site.client.get(f"{site.job}/items/{single}/near-duplicates").json() == {"near": []}
+    assert f"{outcome['near']:,} items" in _page(site, f"{base}/review")
+    site.copy.run("UPDATE job SET finished_at = finished_at + interval '1 day'")
+    try:
+        for path in ("near-duplicates", "near-duplicates.csv", f"items/{last['item']}/near-duplicates"):
+            assert "processed again" in site.client.get(f"{site.job}/{path}").json()["error"]
+        assert "processed again" in _page(site, f"{base}/review")
+    finally:
+        site.copy.run("UPDATE job SET finished_at = finished_at - interval '1 day'")
+
+
+def test_paths_of_near_duplicates_are_text_and_no_formulas(site: Any, base: str) -> None:
+    """On the page of reviews, in the viewer, and in a spreadsheet."""
+    _found(site, "near", "near-duplicates", {})
+    row = next(csv.DictReader(site.client.get(f"{site.job}/near-duplicates.csv").text.splitlines()))
+    path = site.client.get(f"{site.job}/items/{row['item']}").json()["container_path"]
+    site.copy.run(
+        "UPDATE item SET container_path = ARRAY[%(path)s] WHERE id = %(id)s", id=row["item"], path=f"={ATTACK}"
+    )
+    try:
+        for where in (f"{base}/review", f"{base}/items/{row['item']}"):
+            text = _page(site, where)
+            assert "&lt;script&gt;alert(1)" in text
+            assert not re.search(r"<script(?! src=\"/static/)|<img", text)
+        assert f"'={ATTACK}" in site.client.get(f"{site.job}/near-duplicates.csv").text
+        raw = site.client.get(f"{site.job}/near-duplicates.csv?raw=true").text
+        assert f"={ATTACK}" in raw
+        assert f"'={ATTACK}" not in raw
+    finally:
+        site.copy.run("UPDATE item SET container_path = %(path)s WHERE id = %(id)s", id=row["item"], path=path)
+
+
+def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> None:
+    refused = site.client.get(f"{site.job}/languages")
+    assert (refused.status_code, "`edbench languages " in refused.json()["error"]) == (409, True)
+    outcome = _found(site, "languages", "languages", {})
+    assert sum(outcome["by"].values()) == outcome["texts"] > 0
+    page = _page(site, f"{base}/review")
+    for language, number in list(outcome["by"].items())[:3]:
+        of_it = site.client.get(f"{site.job}/items", params={"where": f"language={language}", "limit": 1000}).json()
+        assert len(of_it["items"]) == number
+        assert f"{base}/items?where=language%3D{language}" in page
+    assert of_it["items"][0]["id"] in _page(site, f"{base}/items?where=language%3D{language}")
+
+
+def _found(site: Any, kind: str, path: str, wish: dict[str, Any]) -> dict[str, Any]:
+    """What was looked for over the API came to."""
+    begun = site.client.post(f"{site.job}/{path}", json=wish)
+    assert begun.status_code == 202, begun.text
+    outcome = dict(_done(site, kind)["outcome"])
+    assert site.client.get(f"{site.job}/{path}").json() == outcome
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("path", "wish", "field", "says"),
+    [
+        ("near-duplicates", {"threshold": 0.3}, "threshold", "0.5"),
+        ("near-duplicates", {"threshold": 1.01}, "threshold", "1"),
+        ("near-duplicates", {"scope": "house"}, "scope", "custodian"),
+        ("near-duplicates", {"others": ["ffffffff"]}, "others", "ffffffff"),
+        ("near-duplicates", {"by": "item"}, "by", ""),
+        ("languages", {"others": ["ffffffff"]}, "others", "ffffffff"),
+        ("languages", {"threshold": 0.8}, "threshold", ""),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused_at_its_field(
+    site: Any, path: str, wish: dict[str, Any], field: str, says: str
+) -> None:
+    refused = site.client.post(f"{site.job}/{path}", json=wish)
+    assert refused.status_code == 422
+    assert list(refused.json()["errors"]) == [field]
+    assert says in refused.json()["errors"][field]
+    nowhere = site.client.post(f"/api/v1/jobs/ffffffff/{path}", json={})
+    assert (nowhere.status_code, "\n" in nowhere.json()["error"]) == (404, False)
+    assert site.client.get(f"/api/v1/jobs/ffffffff/{path}").status_code == 404
 
 
 def test_messages_are_threaded_and_a_thread_is_walked(site: Any, base: str) -> None:

@@ -14,7 +14,7 @@ from controller.custody.actions import Action
 from controller.search.named import Search, Tag
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
-from review.one_item import Equal, Message
+from review.one_item import Equal, Message, Near
 from web.api.models.items import (
     Equals,
     ExceptionTally,
@@ -26,6 +26,7 @@ from web.api.models.items import (
     ItemRow,
     ItemTag,
     ItemText,
+    NearOnes,
     SearchAnswer,
     Thread,
 )
@@ -106,7 +107,9 @@ def pages() -> dict[str, dict[str, Any]]:
          "types": tally, "custodians": tally}
     )  # fmt: skip
     listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
-    chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where", "duplicate", "system"), HOSTILE)
+    chosen = dict.fromkeys(
+        ("custodian", "type", "exception", "kind", "text", "where", "duplicate", "near", "system"), HOSTILE
+    )
     state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
     now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -114,6 +117,7 @@ def pages() -> dict[str, dict[str, Any]]:
     tag = Tag(tag=HOSTILE, items=1, first_at=now, last_at=now)
     known = {"item": ITEM, "job": JOB, "custodian": HOSTILE, "container_path": (HOSTILE,)}
     equal = Equal(**known, copy_of=None)
+    near = Near(**known, near_to=JOB, similarity=0.9)
     message = Message(**known, depth=1, sent_at=None, subject=HOSTILE)
     action = Action(at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, broken=True)
     way = Way(words="items", back="/", before=None, after=None)
@@ -122,6 +126,7 @@ def pages() -> dict[str, dict[str, Any]]:
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
                       "text": text, "no_text": "", "pieces": cut(HOSTILE, []), "q": HOSTILE, "carried": "",
                       "marked": "", "portion": 1, "way": way, "equals": Equals(equals=[equal]),
+                      "near": NearOnes(near=[near]),
                       "thread": Thread(messages=[message, message])},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
                        "text_states": [], "example": HOSTILE, "wrong": {"where": HOSTILE, "found": HOSTILE}, "first_url": None,

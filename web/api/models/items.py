@@ -11,7 +11,7 @@ from pydantic import Field
 from core.document import Document
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, Kind, Phase, TextState
-from review.one_item import Equal, Message
+from review.one_item import Equal, Message, Near
 from web.api.models.common import CountByName
 
 
@@ -139,6 +139,12 @@ class Equals(Document):
     """An item and its equals; empty of one that has none."""
 
     equals: list[Equal]
+
+
+class NearOnes(Document):
+    """An item and its near-duplicates; empty of one that has none."""
+
+    near: list[Near]
 
 
 class Thread(Document):

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from core.document import Document
 from review.kinds import By, Scope
+from review.near.run import LOWEST, USUAL
 from web.errands import Errand
 
 Others = Annotated[
@@ -21,6 +22,22 @@ class DedupeWish(Document):
 
     scope: Scope = Field(Scope.JOB, description="Within what items have to be equal.")
     by: By = Field(By.FAMILY, description="What is compared.")
+    others: Others = ()
+
+
+class NearWish(Document):
+    """As `edbench near`."""
+
+    threshold: float = Field(
+        USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
+    )
+    scope: Scope = Field(Scope.JOB, description="Within what texts are held against each other.")
+    others: Others = ()
+
+
+class LanguagesWish(Document):
+    """As `edbench languages`."""
+
     others: Others = ()
 
 
@@ -47,7 +64,7 @@ class VerifyWish(Document):
 
 
 class Errands(Document):
-    """The latest errand of each kind of a job: dedupe, denist, threads, verify."""
+    """The latest errand of each kind of a job: dedupe, near, languages, denist, threads, verify."""
 
     errands: dict[str, Errand]
 
