@@ -83,7 +83,9 @@ def _fields(line: str, quote: str, delimiter: str) -> list[str]:
 
 def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
     """The records of a CSV with a head (RFC 4180), in UTF-8. Raises UsageError."""
-    csv.field_size_limit(_LONGEST)  # of the process: recipients of one message may be more than the usual 131,072 characters
+    csv.field_size_limit(
+        _LONGEST
+    )  # of the process: recipients of one message may be more than the usual 131,072 characters
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from csv.DictReader(file, strict=True)

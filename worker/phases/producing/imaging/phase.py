@@ -90,7 +90,7 @@ class _Batch:
     def documents(self) -> Iterator[tuple[Item, Source | DocumentError]]:
         """Those that LibreOffice is to render; or why one is not to be read any more."""
         for row in self.rows:
-            item = self._evidence.items[row.item]
+            item = self._items[row.item]
             if item.media_type in KINDS and item.size:
                 source = self.costs.refusal(item.id) or self._evidence.source(item, row.source_job)
                 if source is not None:
