@@ -1,2 +1,2 @@
 """LibreOffice, where it is installed: documents of word processors, spreadsheets and presentations to PDF, confined
-(docs/production.md, decision 72)."""
+(docs/production.md, decision 66)."""
