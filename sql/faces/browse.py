@@ -138,16 +138,16 @@ class _Browse(Protocol):
     def item_before(
         self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
         exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
-        duplicate: bool | None, system: bool | None,
+        duplicate: bool | None, near: bool | None, system: bool | None,
     ) -> list[uuid.UUID]: ...  # fmt: skip
     def last_item(
         self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
-        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, system: bool | None,
+        kind: str | None, text_state: str | None, conditions: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
     ) -> list[uuid.UUID]: ...  # fmt: skip
     def item_after(
         self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, custodian: str | None, type: str | None,
         exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
-        duplicate: bool | None, system: bool | None,
+        duplicate: bool | None, near: bool | None, system: bool | None,
     ) -> list[uuid.UUID]: ...  # fmt: skip
     def item_whole(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> WholeItem | None: ...
     def item_exceptions(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[ItemFailure]: ...
