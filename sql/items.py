@@ -21,10 +21,13 @@ def load_items(conn: Connection, ids: Sequence[uuid.UUID]) -> list[Item]:
 
 
 def item_codes(conn: Connection, ids: Sequence[uuid.UUID]) -> set[tuple[uuid.UUID, ExceptionCode]]:
-    """The item-level exceptions these items have already."""
-    table = models.exception.c
+    """The item-level exceptions these items have already from the job that found them, not from jobs that took them since."""
+    table, item = models.exception.c, models.item.c
+    own = models.exception.join(models.item, (item.id == table.item) & (item.job == table.job))
     rows = conn.execute(
-        select(table.item, table.code).where(table.item.in_(list(ids)), table.level == ExceptionLevel.ITEM.value)
+        select(table.item, table.code)
+        .select_from(own)
+        .where(table.item.in_(list(ids)), table.level == ExceptionLevel.ITEM.value)
     )
     return {(row.item, ExceptionCode(row.code)) for row in rows}
 

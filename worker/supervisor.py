@@ -27,6 +27,7 @@ from worker.box.probe import lacking
 from worker.box.start import NurseryAddress, start_nursery
 from worker.host.registration import WorkerIdentity
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
+from worker.office.sockets import remove_stale_sockets
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
 from worker.slots.deaths import Circumstances, Report, describe, judge, stuck
 from worker.slots.scratch import WorkerScratch
@@ -97,6 +98,7 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, _on_child)
         deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
+        remove_stale_sockets()
         if self._plan.settings.box:
             self._box = lacking()
             log.log(logging.WARNING if self._box else logging.INFO, "boxes: %s", self._box or "all that they can have")
@@ -111,6 +113,7 @@ class Supervisor:
         self._finish_nursery()
         self._parts.deliver_all()
         self._scratch.close()
+        remove_stale_sockets()
         return 0
 
     def _on_stop(self, signum: int, frame: FrameType | None) -> None:

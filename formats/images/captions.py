@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from isal import isal_zlib
-from lxml import etree
 
-from formats import clean
+from formats import clean, xmp
 from formats.charset import decode
 from formats.images.exif import chunks, segments
 from formats.inflate import ISAL_ERROR
-from formats.office.ooxml.xml import local
 
 _MOST = 1 << 20  # bytes of one block, and of all PNG text
 _MAX_TAGS = 512
@@ -171,19 +169,8 @@ def _iptc(data: bytes) -> Said:
 
 
 def _xmp(packet: bytes) -> Said:
-    """Values of the properties that say something, be they attributes, elements or items of lists."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
-    try:
-        root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)
-    except (etree.XMLSyntaxError, ValueError):
-        return
-    for element in root.iter("*") if root is not None else ():
-        for name, value in element.attrib.items():
-            yield from _property(str(name).rpartition("}")[2], [str(value)])
-        yield from _property(local(element), [piece for piece in element.itertext() if isinstance(piece, str)])
-
-
-def _property(name: str, values: list[str]) -> Said:
-    if name in _XMP_KEYS or name in _XMP_TOO:
-        for value in values:
-            yield _XMP_KEYS.get(name, ""), value
+    """Values of the properties that say something."""
+    for name, values in xmp.properties(packet):
+        if name in _XMP_KEYS or name in _XMP_TOO:
+            for value in values:
+                yield _XMP_KEYS.get(name, ""), value

@@ -18,7 +18,7 @@ from worker.processes import die_with_parent
 
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
 _CAPABILITY_VERSION = 0x20080522
-_OWN_UIDS = 1_610_612_736  # a process gets this and its own number: nobody else's
+OWN_UIDS = 1_610_612_736  # a process gets this and its own number: nobody else's
 _NOBODY = 65_534  # where the namespace has no such number
 _OPEN_FILES = 64
 OFFICE_SOCKETS = "/tmp"  # where LibreOffice makes its socket, whatever TMPDIR says
@@ -81,7 +81,7 @@ def _be_somebody_else(needs: str = "") -> str:
     if os.geteuid() != 0:
         return "only root can give it one"
     why = ""
-    for ident in (_OWN_UIDS + os.getpid(), _NOBODY):
+    for ident in (OWN_UIDS + os.getpid(), _NOBODY):
         try:
             os.setgroups([])
             os.setresgid(ident, ident, 0)

@@ -15,9 +15,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode, StorageFault, SystemFault
+from core.limits import Limits
 from core.services.launch import CANNOT_START
+from formats.archives.compressed import skippable
+from formats.archives.zip.directory import find_directory, iter_entries
 from formats.base import Source
 from worker.office.engine import Office
 from worker.office.kinds import KINDS
@@ -26,6 +30,7 @@ from worker.office.process import Bounds, Ended, convert
 _AT_ONCE = 32  # documents of one process …
 _BYTES_AT_ONCE = 64_000_000  # … and how much they may be together, on scratch
 _LEAST_FREE = 16_000_000  # bytes of scratch: with less what was not made may have had no room
+_ZIP = b"PK\x03\x04"
 _MEMORY_WORDS = ("bad_alloc", "out of memory", "cannot allocate")
 
 
@@ -46,7 +51,7 @@ class Converter:
 
     office: Office
     scratch: Path
-    parse_bytes: int  # a document or a PDF may have
+    limits: Limits  # for a document, and for its PDF
     alive: Callable[[], None]
     bounds: Bounds = field(default_factory=Bounds)
 
@@ -94,10 +99,13 @@ class Converter:
         for place, document in chosen.items():
             name = f"{place:06d}{KINDS[document.media_type].suffix}"
             try:
-                if document.source.size > self.parse_bytes:
-                    detail = f"{document.source.size} bytes; the limit is {self.parse_bytes}"
+                if document.source.size > self.limits.parse_bytes:
+                    detail = f"{document.source.size} bytes; the limit is {self.limits.parse_bytes}"
                     raise DocumentError(ExceptionCode.TOO_LARGE, detail)
                 with document.source.open() as source, (directory / name).open("wb") as target:
+                    if document.source.head.startswith(_ZIP):
+                        _refuse_bomb(source, document.source.size, self.limits)
+                    source.seek(0)
                     shutil.copyfileobj(source, target, 1 << 20)
             except DocumentError as error:
                 verdicts[place] = error
@@ -120,12 +128,24 @@ class Converter:
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):
                 return None
-            if about.st_size > self.parse_bytes:
+            if about.st_size > self.limits.parse_bytes:
                 return DocumentError(
-                    ExceptionCode.TOO_LARGE, f"its PDF has {about.st_size} bytes; the limit is {self.parse_bytes}"
+                    ExceptionCode.TOO_LARGE,
+                    f"its PDF has {about.st_size} bytes; the limit is {self.limits.parse_bytes}",
                 )
             data = file.read()
         return data if data.startswith(b"%PDF-") and b"%%EOF" in data[-32:] else None
+
+
+def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
+    """LibreOffice draws a nearly empty page of a document whose parts are too large, and says nothing. Raises DocumentError
+    `expansion_limit`; `truncated` or `corrupt` where the archive's directory is."""
+    most, parts = skippable(size, limits), 0
+    for entry in iter_entries(file, find_directory(file, size)):
+        parts += entry.size
+        if parts > most:
+            detail = f"its parts have more than {most:,} bytes, the limit for a document of {size:,}"
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, detail)
 
 
 def _first(left: dict[int, Document], most: int) -> dict[int, Document]:

@@ -7,7 +7,6 @@ by way of /proc from then on.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import resource
 import signal
@@ -20,8 +19,8 @@ from pathlib import Path
 
 from core.services.process import signal_group, tied
 from worker.box import confine
-from worker.box.lockdown import OFFICE_SOCKETS
 from worker.office.engine import Office
+from worker.office.sockets import remove_socket
 
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1
@@ -106,7 +105,7 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
         finally:
             signal_group(process, signal.SIGKILL)
             process.wait()
-            _remove_socket(process.pid)
+            remove_socket(process.pid)
         said.seek(0)
         return Ended(status, said.read(1 << 16).decode(errors="replace"))
 
@@ -150,10 +149,3 @@ def _bytes(place: Path) -> int:
             with contextlib.suppress(FileNotFoundError):
                 total += os.lstat(os.path.join(directory, name)).st_size
     return total
-
-
-def _remove_socket(pid: int) -> None:
-    """The one that it cannot remove itself; its name has the hash of the profile's, each byte as short as it can be."""
-    digest = hashlib.md5(f"file:///proc/{pid}/cwd/profile".encode("utf-16-le"), usedforsecurity=False).digest()
-    with contextlib.suppress(OSError):
-        os.unlink(f"{OFFICE_SOCKETS}/OSL_PIPE_SingleOfficeIPC_{''.join(f'{byte:x}' for byte in digest)}")

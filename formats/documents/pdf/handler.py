@@ -15,6 +15,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.pdf import damage as pdf_damage
 from formats.documents.pdf import document as pdf_document
+from formats.documents.pdf import metadata as pdf_metadata
 from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
@@ -110,7 +111,8 @@ class PdfHandler(LeafHandler):
             out = collector.result()
             out.pages = len(document)
             info = pdf_document.information(document, _KEYS)
-        pairs = ((key, info[name]) for name, key in _KEYS.items())
+        said = pdf_metadata.described(data)
+        pairs = ((key, info[name].strip() or said.get(key, "")) for name, key in _KEYS.items())
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )

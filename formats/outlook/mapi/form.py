@@ -27,6 +27,7 @@ from formats.mail.headers import (
     utc_time,
 )
 from formats.mail.text import much_more
+from formats.mail.unsaid import Said
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import contact_text, is_contact
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
@@ -37,6 +38,9 @@ _MAX_PEOPLE = 20_000  # recipients of one message
 _MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
 _MAX_REFERENCES = 1_000
 _ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
+_RTF_SHORT = (
+    4_000  # bytes of an RTF body whose words are compared; longer ones take too long beside a message's other work
+)
 _RTF_FRAME = 1_000  # bytes: fonts, colours and styles around the text of an RTF body
 _TO, _CC, _BCC = 1, 2, 3
 # What lies between commas: the standard library takes the square of the time for a group of many.
@@ -286,7 +290,7 @@ def _shown(names: str) -> tuple[Address, ...]:
 
 def _bodies(own: Properties, limit: int) -> tuple[str | None, str | None]:
     """(plain text, HTML); the text of an RTF body, or what a contact says, where there is neither. An RTF body that says
-    much more than the plain one comes behind it."""
+    much more than the plain one comes behind it; of a short one the lines with words that the plain one lacks."""
     plain = own.text(mapi.BODY)
     html = _html(own)
     if html is not None:
@@ -295,15 +299,16 @@ def _bodies(own: Properties, limit: int) -> tuple[str | None, str | None]:
         plain = clean_text(plain)
     packed = own.raw(mapi.RTF_COMPRESSED) if _blank(html) else b""
     said = len(plain.strip()) if plain else 0
-    if packed and (not said or int.from_bytes(packed[4:8], "little") > 2 * said + _RTF_FRAME):
+    size = int.from_bytes(packed[4:8], "little")
+    if packed and (not said or size <= _RTF_SHORT or size > 2 * said + _RTF_FRAME):
         try:
             rich = clean_text(rtf_text(decompress(packed, limit), limit))
         except DocumentError:
             return plain, html  # the rest of the message is still worth having
         if not said:
             plain = plain if plain and _blank(rich) else rich
-        elif much_more(rich, said):
-            plain = f"{plain}\n{rich}"
+        elif more := rich if much_more(rich, said) else Said(plain or "").unsaid(rich):
+            plain = f"{plain}\n{more}"
     if _blank(plain) and _blank(html) and is_contact(own):
         plain = contact_text(own)
     return plain, html

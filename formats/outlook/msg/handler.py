@@ -30,7 +30,7 @@ class MsgHandler(LeafHandler):
             title="Outlook messages",
             extensions=("msg", "oft"),
             text="the plain body, and behind it the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
-            "or where it says much more; the fields of a contact",
+            "or where it says much more; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact",
             metadata=MAIL_KEYS,
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
             announces="",

@@ -50,18 +50,28 @@ def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
 
 
 def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
-    """What a later phase must not say twice: this item's own exceptions, not those of its missing children."""
-    one = uuid.uuid4()
-    job = _finished(
+    """What a later phase must not say twice: this item's own exceptions, not those of its missing children, nor those of a
+    job that took it since."""
+    made: list[Item] = []
+
+    def items(job: uuid.UUID) -> tuple[Item, ...]:
+        made.append(hands.item(job, b"a"))
+        return tuple(made)
+
+    def failed(code: ExceptionCode, level: ExceptionLevel) -> ItemException:
+        return ItemException(item=made[0].id, code=code, level=level, detail="d", missing=None)
+
+    assert _finished(
         hands,
-        exceptions=lambda job: (
-            ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="d"),
-            ItemException(item=one, code=ExceptionCode.TRUNCATED, level=ExceptionLevel.NODE, detail="d", missing=2),
+        items=items,
+        exceptions=lambda _: (
+            failed(ExceptionCode.CORRUPT, ExceptionLevel.ITEM),
+            failed(ExceptionCode.TRUNCATED, ExceptionLevel.NODE),
         ),
     )
-    assert job
+    assert _finished(hands, exceptions=lambda _: (failed(ExceptionCode.TIMEOUT, ExceptionLevel.ITEM),))
     with hands.database.transaction() as conn:
-        assert item_codes(conn, [one, uuid.uuid4()]) == {(one, ExceptionCode.CORRUPT)}
+        assert item_codes(conn, [made[0].id, uuid.uuid4()]) == {(made[0].id, ExceptionCode.CORRUPT)}
 
 
 def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:

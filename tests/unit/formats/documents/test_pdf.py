@@ -477,3 +477,49 @@ def test_letters_that_stand_alone_are_no_words() -> None:
     assert "120 letters" in apart.error.detail
     assert read(make(" ".join("lettersapart"), "and some words")).error is None
     assert read(make(*["words in the text and a b c d e" for _ in range(40)])).error is None
+
+
+PACKET = b"""<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title><rdf:Alt><rdf:li xml:lang="x-default">Budget of 2019</rdf:li><rdf:li xml:lang="de">Haushalt</rdf:li></rdf:Alt></dc:title>
+<dc:creator><rdf:Seq><rdf:li>Ann Lee</rdf:li><rdf:li>Bo</rdf:li></rdf:Seq></dc:creator>
+<dc:subject><rdf:Bag><rdf:li>money</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>"""
+OTHER = PACKET.replace(b"Budget", b"Picture").replace(b"Haushalt", b"")
+
+
+def with_xmp(*packets: bytes, named: int = 0, packed: bool = False, title: bytes = b"") -> bytes:
+    """A PDF whose catalogue names one of several packets; its Info has at most a title."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R/MarkInfo<</Marked true>>%b>>" % (b"/Metadata %d 0 R" % (named + 5) if named >= 0 else b""),
+        b"<</Type/Pages/Kids[4 0 R]/Count 1>>",
+        b"<</Title(%b)>>" % title,
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+    ]  # fmt: skip
+    for packet in packets:
+        body = zlib.compress(packet) if packed else packet
+        how = b"/Filter/FlateDecode" if packed else b""
+        objects.append(b"<</Type /Metadata/Subtype/XML%b/Length %d>>\nstream\n%b\nendstream" % (how, len(body), body))
+    out, places = b"%PDF-1.7\n", []
+    for number, data in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, data)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    size = len(objects) + 1
+    tail = b"trailer<</Size %d/Root 1 0 R/Info 3 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (size, len(out))
+    return out + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + tail
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_only_xmp_says_is_metadata(packed: bool) -> None:
+    """Title, author and keywords where the document information has none; the document's packet, not a picture's."""
+    found = read(with_xmp(OTHER, PACKET, named=1, packed=packed)).metadata
+    assert found == {"title": "Budget of 2019", "author": "Ann Lee, Bo", "keywords": "money"}
+    assert read(with_xmp(PACKET, packed=packed, named=-1)).metadata == found
+    assert read(with_xmp(PACKET, title=b"Info")).metadata == found | {"title": "Info"}
+
+
+def test_no_packet_is_taken_for_the_documents() -> None:
+    """Of several which one it is has to be known; what is no packet says nothing."""
+    assert read(with_xmp(OTHER, PACKET, named=-1)).metadata == {}
+    assert read(with_xmp(b"<x", packed=False)).metadata == {}
+    assert read(with_xmp(PACKET, packed=True).replace(b"x\x9c", b"zz")).metadata == {}

@@ -115,6 +115,16 @@ def test_a_short_plain_body_hides_no_long_one() -> None:
     assert EML.text(MemorySource(b"i.eml", inner.data or b""), Limits()).text.count("Geneva") == 200
 
 
+def test_a_short_rtf_body_with_other_words_is_text_too() -> None:
+    """Programs put a notice in the plain body's place; an RTF body that says the same in other lines adds nothing."""
+    for plain, rich, wanted in (
+        ("A notice", "Here is the picture", ["A", "notice", "Here", "is", "the", "picture"]),
+        ("Here is\r\nthe picture", "Here is the picture", ["Here", "is", "the", "picture"]),
+    ):
+        details = Details(properties={RTF_COMPRESSED: compress(b"{\\rtf1\\ansi " + rich.encode() + b"}")})
+        assert HANDLER.text(source(MailForm(plain=plain), details), Limits()).text.split() == wanted
+
+
 def test_a_body_in_rtf_only() -> None:
     """Where RTF is the only body, its text is the message's: plain RTF, and HTML wrapped into RTF."""
     rich = rb"{\rtf1\ansi Big \b bold\b0\par words \'e4}"

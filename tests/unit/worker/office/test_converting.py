@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from documents import make
 
 from core.errors import DocumentError, ExceptionCode, SystemFault
+from core.records import Limits
 from formats.base import MemorySource
 from formats.identification.identify import identify
 from worker.office.converting import Converter, Document, Verdict
@@ -19,6 +22,7 @@ from worker.office.process import Bounds
 
 _PYTHON = Path("/usr/bin/python3")  # of the system, which a confined program may read
 _FIRST = 'case "$*" in *terminate_after_init*) exit 0;; esac'
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _PDF = r"printf '%%PDF-1.4\n%%%%EOF\n'"
 
 
@@ -31,7 +35,7 @@ def _stand_in(directory: Path, script: str) -> Office:
 
 
 def _converted(office: Office, scratch: Path, documents: list[Document], bounds: Bounds | None = None) -> list[Verdict]:
-    converter = Converter(office, scratch, 50_000_000, lambda: None, bounds or Bounds())
+    converter = Converter(office, scratch, Limits(parse_bytes=50_000_000), lambda: None, bounds or Bounds())
     verdicts = dict(converter.converted(documents))
     assert not list(scratch.glob("office-*"))  # nothing stays on scratch
     return [verdicts[place] for place in range(len(documents))]
@@ -94,6 +98,24 @@ def test_one_that_kills_costs_itself_alone(tmp_path: Path) -> None:
     verdicts = _converted(office, tmp_path, documents)
     assert [isinstance(verdict, bytes) for verdict in verdicts] == [True, False, True, True]
     assert _code(verdicts[1]) is ExceptionCode.KILLED_PARSER
+
+
+def test_a_bomb_is_not_handed_over(tmp_path: Path) -> None:
+    """Of a document with a part of very many bytes LibreOffice draws a nearly empty page; the one beside it is rendered."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as part:
+        for _ in range(40):
+            part.write(bytes(1_000_000))
+    office = _stand_in(
+        tmp_path, f'for made; do case "$made" in *in/*) name=${{made##*/}}; {_PDF} >"out/${{name%.*}}.pdf";; esac; done'
+    )
+    good = make("docx", 3, 6_000).data
+    datas = (packed.getvalue(), good, good[:-300])
+    documents = [Document(_DOCX, MemorySource(b"x", data)) for data in datas]
+    bomb, whole, cut = _converted(office, tmp_path, documents)
+    assert _code(bomb) is ExceptionCode.EXPANSION_LIMIT
+    assert isinstance(whole, bytes)
+    assert _code(cut) is ExceptionCode.TRUNCATED
 
 
 @pytest.mark.parametrize(
@@ -169,7 +191,7 @@ def test_a_link_in_place_of_a_pdf_is_not_followed(tmp_path: Path) -> None:
     """What a process leaves may be anything, if it could make it."""
     outside = tmp_path / "outside.pdf"
     outside.write_bytes(b"%PDF-1.4 secret %%EOF")
-    converter = Converter(_stand_in(tmp_path, ""), tmp_path, 1_000, lambda: None)
+    converter = Converter(_stand_in(tmp_path, ""), tmp_path, Limits(parse_bytes=1_000), lambda: None)
     link = tmp_path / "link.pdf"
     link.symlink_to(outside)
     assert converter._pdf(link) is None

@@ -22,6 +22,10 @@ from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 _PDF = b"%PDF-"
+_SAID = {  # of what discovery found such a thing of, LibreOffice would draw less than there is and say nothing
+    ExceptionCode.ENCRYPTED: "LibreOffice has no password for it",
+    ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise these and discover it anew",
+}
 
 
 def keep_rendered(
@@ -56,13 +60,13 @@ def keep_rendered(
         return
     left = []
     for item, source in wanted:
-        if (item.id, ExceptionCode.ENCRYPTED) in codes:
-            _keep(work, item.id, DocumentError(ExceptionCode.ENCRYPTED, "LibreOffice has no password for it"))
+        if said := next((code for code in _SAID if (item.id, code) in codes), None):
+            _keep(work, item.id, DocumentError(said, _SAID[said]))
         elif (part := KINDS[item.media_type].part) not in office.parts:
             _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
         else:
             left.append((item, Document(item.media_type, source)))
-    converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits.parse_bytes, crumb.alive)
+    converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, crumb.alive)
     if not left:
         return
     for place, verdict in converter.converted([document for _, document in left]):
