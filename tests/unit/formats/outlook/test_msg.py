@@ -190,4 +190,5 @@ def test_a_real_message() -> None:
         "date": "2010-11-28T22:42:18Z",
         "date_original": "Sun, 28 Nov 2010 22:42:18 +0000",
         "message_id": "E5-bad037e6-elaine5029/3/2852-f493@mailings.gmx.net",
+        "conversation": "01cb8f4d82ceb5d0bc9e7f15483e84fffc1ca1e53b87",
     }
