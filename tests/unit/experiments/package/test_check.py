@@ -317,3 +317,16 @@ def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
 def test_a_drawing_is_the_same_on_another_processor(name: str, written: bytes, same: bool) -> None:
     """Which may round the last decimal of a coordinate otherwise; nothing else may differ, and no figure of a series."""
     assert same_text(name, written, "<path d='M 44.563053 237.279057'/>") == same
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("<path id='s-p4fadb25b80'/><path clip-path='url(#s-p4fadb25b80)'/><path id='s-p0123456789'/>", True),
+        ("<path id='s-p4fadb25b80'/><path clip-path='url(#s-p0123456789)'/><path id='s-p0123456789'/>", False),
+    ],
+)
+def test_parts_of_a_drawing_may_be_called_otherwise(written: str, same: bool) -> None:
+    """Their names are made of their coordinates; which part is meant may not differ."""
+    again = "<path id='s-p04263fa558'/><path clip-path='url(#s-p04263fa558)'/><path id='s-pfedcba9876'/>"
+    assert same_text("report.html", written.encode(), again) == same
