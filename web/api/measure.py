@@ -65,9 +65,7 @@ def one_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
     return _measurements(context).of(measurement)
 
 
-@router.get(
-    "/measurements/{measurement}/log", response_class=PlainTextResponse, responses=responses(404, 409, 422) | _LOG
-)
+@router.get("/measurements/{measurement}/log", responses=responses(404, 409, 422) | _LOG)
 def measurement_log(context: Context, measurement: uuid.UUID) -> PlainTextResponse:
     """The end of what it said, 64 KiB at most."""
     return PlainTextResponse(_measurements(context).log(measurement))

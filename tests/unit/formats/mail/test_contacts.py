@@ -112,7 +112,7 @@ def test_real_files() -> None:
     assert read((REAL / "john-doe.vcf").read_bytes()).metadata["names"] == ["John Doe"]
     assert "Max Müüüüüller" in read((REAL / "multiline_quoted_printable.vcf").read_bytes()).text
     meeting = read((REAL / "meetup.ics").read_bytes())
-    assert meeting.metadata["start"] == "2020-11-23T19:00:00"
+    assert meeting.metadata["start"] == "2020-11-23T19:00:00[Europe/Berlin]"
     assert "From idea to 6000 users in a week" in meeting.text
 
 
