@@ -7,7 +7,6 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_SCALE := 1/2000
-DEMO_TIME := 0.5
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
@@ -35,7 +34,7 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then report R1
 	@$(EDBENCH) experiment scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
 		|| { cat .demo/machine.err >&2; exit 1; }
 	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
-	$(EDBENCH) experiment r1 --scale $(DEMO_SCALE) --time-scale $(DEMO_TIME) --repeats 1 --brief
+	$(EDBENCH) experiment r1 --scale $(DEMO_SCALE) --repeats 1 --brief
 
 # Three processes on two cores: jobs under test wait for storage and for each other. In the order of the directories, so
 # that the long ones come first.
