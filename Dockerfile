@@ -14,6 +14,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY core core
 COPY formats formats
 COPY traces traces
+COPY production production
 COPY replay replay
 COPY sql sql
 COPY monitoring monitoring
