@@ -8,7 +8,7 @@ PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
-LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
 .PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 

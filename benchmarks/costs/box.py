@@ -6,16 +6,12 @@ machine does not move it. What every worker does once, loading the parsers into 
 
 from __future__ import annotations
 
-import ctypes
-import os
-import resource
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bench_home import BenchHome
-
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below us become our children
+from benchmarks.processor_time import spent_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +29,6 @@ class BoxCost:
 
 def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> BoxCost:
     """Pairs of runs over `corpus`, each with the other order, so that a machine that slows down slows both."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     runs: list[tuple[float, float]] = []
     start = _start_s(home, workers)
     for number in range(pairs):
@@ -54,20 +49,7 @@ def _start_s(home: BenchHome, workers: int) -> float:
 
 
 def _run(home: BenchHome, corpus: Path, workers: int, *, on: bool) -> float:
-    before = _children_s()
-    result = home.discover(corpus, "--workers", str(workers), env={"EDBENCH_BOX": "on" if on else "off"})
-    used = _children_s() - before
+    with spent_below() as spent:
+        result = home.discover(corpus, "--workers", str(workers), env={"EDBENCH_BOX": "on" if on else "off"})
     home.run("delete", str(result["job_id"]))
-    return used
-
-
-def _children_s() -> float:
-    """Of all processes below this one, which have all ended by then: boxes that nobody waited for are waited for here,
-    else they would be in no account."""
-    try:
-        while True:
-            os.waitpid(-1, 0)
-    except ChildProcessError:
-        pass
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return spent[0].processor_s

@@ -1,4 +1,4 @@
-"""What the image is made from is what the package is made of."""
+"""What the image is made from, and what style is checked of, is what the package is made of."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def _rooms() -> set[str]:
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
+    return {package.removesuffix("*") for package in packages}
+
+
 def test_every_room_of_the_package_is_in_the_image() -> None:
     """One that is missing is not missed before a container starts."""
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
-    rooms = {package.removesuffix("*") for package in packages}
+    rooms = _rooms()
     copied = {line.split()[1] for line in (ROOT / "Dockerfile").read_text().splitlines() if line.startswith("COPY ")}
     let_in = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines()}
     assert rooms - copied == set()
     assert rooms - let_in == set()
+
+
+def test_every_room_of_the_package_is_linted() -> None:
+    """One that is not listed passes whatever it holds."""
+    (line,) = (line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("LINTED ="))
+    assert _rooms() - set(line.replace(")", " ").split()) == set()
