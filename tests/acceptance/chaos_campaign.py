@@ -1,16 +1,19 @@
 """`edbench chaos`: some thirty runs with faults of most families, as a person asks for them (`make test-chaos`).
 
-Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself.
+Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself. Of the order: each
+process is given two tests to begin with, and those of the first are the long campaign and what takes seconds.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from installation import COMMAND_SECONDS, EDBENCH, Bench
+from installation import Bench
+from once import MakeOnce
+
+from dataset_gen.corpus import generate_corpus
 
 # Those that need neither root nor long waits.
 _FAULTS = (
@@ -23,12 +26,11 @@ _RUNS = 25
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny(once: MakeOnce) -> Path:
     """Some hundred items of every format, with every kind of planned fault."""
-    directory = tmp_path_factory.mktemp("corpus") / "c"
-    line = [str(EDBENCH), "generate", str(directory), "--scale", "0.00005", "--seed", "7"]
-    subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
-    return directory
+    return once(
+        "tiny corpus", lambda place: generate_corpus(place, "reference", 0.00005, 7, 1, lambda done, total: None)
+    )
 
 
 def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
@@ -45,6 +47,15 @@ def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
     assert "survived," not in again.stderr  # no run was done again
 
 
+def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:
+    """Services of others are not killed, and a directory without a manifest cannot be verified against."""
+    bench.env["EDBENCH_DATABASES"] = "db1=postgresql+psycopg2://somebody:secret@somewhere/db1"
+    assert "its own" in bench.edbench("chaos", "--corpus", str(tiny), check=2).stderr
+    del bench.env["EDBENCH_DATABASES"]
+    assert "manifest" in bench.edbench("chaos", "--corpus", str(bench.home), check=2).stderr
+    assert "slot-killed" in bench.edbench("chaos", "--corpus", str(tiny), "--faults", "rain", check=2).stderr
+
+
 def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Path) -> None:
     """The kinds that the campaign above leaves out, each once: seed 72 deals them out so."""
     told = bench.home / "chaos.json"
@@ -54,12 +65,3 @@ def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Pat
     assert not summary["failures"]
     ran = [json.loads(row) for row in Path(summary["journal"]).read_text().splitlines()]
     assert {row["kind"] for row in ran if "kind" in row} == set(_OTHERS)
-
-
-def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:
-    """Services of others are not killed, and a directory without a manifest cannot be verified against."""
-    bench.env["EDBENCH_DATABASES"] = "db1=postgresql+psycopg2://somebody:secret@somewhere/db1"
-    assert "its own" in bench.edbench("chaos", "--corpus", str(tiny), check=2).stderr
-    del bench.env["EDBENCH_DATABASES"]
-    assert "manifest" in bench.edbench("chaos", "--corpus", str(bench.home), check=2).stderr
-    assert "slot-killed" in bench.edbench("chaos", "--corpus", str(tiny), "--faults", "rain", check=2).stderr

@@ -204,8 +204,8 @@ def test_a_message_goes_its_way_through_the_roles(services: Settings, queue: str
         ),
     ):  # the fixture's message is none
         with contextlib.suppress(Exception):
-            connection.drain_events(timeout=5)
-        connection.drain_events(timeout=5)
+            connection.drain_events(timeout=60)
+        connection.drain_events(timeout=60)
     taking.close()
     assert taken[0][0] == ["db1", "task", "job"]
 

@@ -16,9 +16,9 @@ from sql.session import Database
 OWNER = login_name(CONTROLLER)  # of databases that tests make
 
 
-def as_superuser(settings: Settings, *statements: str) -> None:
+def as_superuser(settings: Settings, *statements: str, server: str = "db1") -> None:
     """Run statements, each by itself: CREATE and DROP DATABASE stand in no transaction."""
-    connection = psycopg2.connect(superuser_url(settings.scratch))
+    connection = psycopg2.connect(superuser_url(settings.scratch, server))
     try:
         connection.autocommit = True
         with connection.cursor() as cursor:
