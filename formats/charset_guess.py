@@ -45,7 +45,7 @@ _MOST_PRIVATE = 0.005  # of a text's
 _OTHER_ALPHABET, _OTHER_WORD = re.compile("[\u0370-\u06ff]"), re.compile("[\u0370-\u06ff]{2}")
 # … and a letter alone behind a number, where windows-1252 has the euro, which they lack.
 _OLD = ("cp4", "cp7", "cp8", "mac")
-_SIGN_IN_WORD = re.compile("[a-z][\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
+_SIGN_IN_WORD = re.compile("[a-z](?![\xad\xb7])[\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
 _BOX = re.compile("[\u2500-\u259f]")  # of which nobody draws one alone
 _LOOKED_DOWN = 16  # of those that the detector names
 # Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else stands
