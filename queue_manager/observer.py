@@ -18,7 +18,7 @@ from core.errors import DatabaseFault
 from core.records import Phase, TaskState
 from queue_manager.metrics import DatabaseNumbers, QueueSample
 from sql.faces.observing import OBSERVING
-from sql.faults import DRIVER_ERRORS
+from sql.faults import driver_errors
 from sql.session import Database
 
 EVERY_SECONDS = 1.0
@@ -78,7 +78,7 @@ class Observer:
             with self._database.transaction() as conn:
                 conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
                 self._observe(conn)
-        except (DatabaseFault, *DRIVER_ERRORS) as error:
+        except (DatabaseFault, *driver_errors()) as error:
             fault = " ".join(str(error).split())[:300]
             if fault != self._fault:
                 log.warning("database %s is not observed: %s", self._database.name, fault)
