@@ -33,7 +33,10 @@ class LightDatabase(Database):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        raw = self._idle.pop() if self._idle else self._connected()
+        try:
+            raw = self._idle.pop()
+        except IndexError:
+            raw = self._connected()
         try:
             yield cast("Connection", LightConnection(raw))
             raw.commit()
