@@ -76,9 +76,7 @@ def test_a_job_reads_the_same(finished: Finished) -> None:
     (light,), (usual,) = open_to_read(finished.settings), open_databases(finished.settings)
     handles = [JobHandle(each, find_job([each], str(finished.job)).job) for each in (light, usual)]
     assert isinstance(light, LightDatabase)
-    counts, items = (
-        [read(handle) for handle in handles] for read in (count_job, lambda each: list(stream_items(each)))
-    )
+    counts, items = [count_job(handle) for handle in handles], [list(stream_items(handle)) for handle in handles]
     assert counts[0] == counts[1]
     assert items[0] == items[1]
     assert len(items[0]) == counts[0].items > 100
