@@ -31,6 +31,10 @@ _LAST_SECONDS = 3.0  # that the end waits for the last look
 log = logging.getLogger(__name__)
 
 
+def _faults() -> tuple[type[Exception], ...]:
+    return DatabaseFault, *driver_errors()
+
+
 class Paced:
     """Something that is done once a second, or less often when it has much to count.
 
@@ -78,7 +82,7 @@ class Observer:
             with self._database.transaction() as conn:
                 conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
                 self._observe(conn)
-        except (DatabaseFault, *driver_errors()) as error:
+        except _faults() as error:
             fault = " ".join(str(error).split())[:300]
             if fault != self._fault:
                 log.warning("database %s is not observed: %s", self._database.name, fault)

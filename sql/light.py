@@ -53,7 +53,7 @@ class LightDatabase(Database):
         said = _said(self.url)
         arguments = self._arguments(said.pop("options", ""))
         raw = psycopg2.connect(**said | arguments, cursor_factory=NamedTupleCursor)
-        register_uuid(None, raw)
+        register_uuid(None, raw)  # type: ignore[no-untyped-call]
         return raw
 
     def dispose(self) -> None:

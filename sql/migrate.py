@@ -57,7 +57,7 @@ def migrate(database: Database) -> None:
                 )
             return  # a role that works with the tables and makes none
         if current != known[-1]:
-            from sql.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
+            from sql.migrations.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
 
             upgrade(conn)
         renew_grants(conn)

@@ -11,7 +11,7 @@ from alembic.config import Config
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+MIGRATIONS = Path(__file__).parent
 
 
 def alembic_config(conn: Connection | None = None) -> Config:
