@@ -69,9 +69,9 @@ def installation(
     with embedded_services(
         settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=lambda: import_module(work)
     ) as attached:
-        from controller.databases import open_databases
+        from controller.databases import open_databases, open_to_read
 
-        opened = open_databases(attached)
+        opened = open_databases(attached) if broker else open_to_read(attached)
         try:
             yield Installation(attached, settings.embedded, opened)
             sys.stdout.flush()  # it can be read while the services end

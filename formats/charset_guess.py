@@ -41,6 +41,27 @@ _ISO_GREEK = re.compile(rb"(?<![\xb8-\xfe])\xb6[\xdc-\xfe]|\xa1[\xc1-\xfe]")
 _RUN, _FEWEST_BARE = re.compile(rb"[\x80-\xff]{3,}"), 40  # bytes of such
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters that nobody assigned
 _MOST_PRIVATE = 0.005  # of a text's
+# Alphabets that share no word with the Latin one, and what no word has within it.
+_OTHER_ALPHABET, _OTHER_WORD = re.compile("[\u0370-\u06ff]"), re.compile("[\u0370-\u06ff]{2}")
+# … and a letter alone behind a number, where windows-1252 has the euro, which they lack.
+_OLD = ("cp4", "cp7", "cp8", "mac")
+_SIGN_IN_WORD = re.compile("[a-z](?![\xad\xb7])[\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
+_BOX = re.compile("[\u2500-\u259f]")  # of which nobody draws one alone
+_LOOKED_DOWN = 16  # of those that the detector names
+# Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else stands
+# where only the signs can.
+_DIFFERENT = re.compile(rb"[\xa4\xa6\xa8\xb4\xb8\xbc-\xbe]")
+_EURO_SIGNS = re.compile(
+    rb"\d[ \xa0]?\xa4|\xa4[ \xa0]?\d|[a-z\xe0-\xff][\xa8\xb8\xbd][a-z\xe0-\xff]|\xbd(?=uv|il|uf)"
+    rb"|(?<![\w\x80-\xff])[\xa6\xbc][a-z\xe0-\xff]{2}"
+)
+_OLDER_SIGNS = re.compile(
+    rb"\d ?[\xbc-\xbe]|(?<![\w\x80-\xff])[\xbc-\xbe](?![\w\x80-\xff])|(?<![\w\x80-\xff])[\xa6\xa8\xb4\xb8](?![\w\x80-\xff])|[A-Za-z\xc0-\xff]\xb4"
+)
+# ISO 8859-16 has ș and ț where these have ş and ţ, and quotes of its own; windows-1250 has others where it has controls.
+_WITH_CEDILLAS, _CEDILLAS = ("cp1250", "iso8859-2"), re.compile("[\u015e\u015f\u0162\u0163]")
+_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_ROMANIAN_QUOTES = re.compile(rb"(?<![\w\x80-\xff])\xa5[^\s\xa5\xb5][^\xa5\xb5]*\xb5(?![\w\x80-\xff])")
 # What the detector calls it → the codec that programs mean, if it reads the sample as well.
 _USUAL = {
     "shift_jis_2004": "cp932",
@@ -73,12 +94,20 @@ def guess(data: bytes) -> Guess:
         ranked = max(ranked, _ranked(words), key=lambda one: one[0][1] if one else 0.0)
     if not ranked:
         return Guess("", 0, False)
-    codec, score = _chosen(ranked, sample)
+    codec, score = _chosen(_likely(ranked, sample), sample)
     latin = codec in _LATIN and western(sample)
     right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
     usual = _usual(codec, sample)
+    if usual in _LATIN and _DIFFERENT.search(sample):
+        return _signs(sample, right, score >= _LATIN_LEAST)
     text = sample.decode(usual, "replace")
     known = len(_PRIVATE.findall(text)) <= _MOST_PRIVATE * len(text)  # EUC-TW, say, which Python does not have
+    if (
+        usual in _WITH_CEDILLAS and _CEDILLAS.search(text) and not _WINDOWS.search(sample)
+    ):  # Romanian, the same in all three
+        if _ROMANIAN_QUOTES.search(sample):
+            return Guess("iso8859-16", right, score >= SURE)
+        known = False
     return Guess(usual, right if known else _RIGHT[-1][1], known and score >= (_LATIN_LEAST if latin else SURE))
 
 
@@ -101,6 +130,27 @@ def _ranked(sample: bytes) -> list[tuple[str, float]]:
         for at, one in enumerate(candidates)
         if one["encoding"] and (one["encoding"] not in _RARE or (at == 0 and rare[0] and one["confidence"] >= SURE))
     ]
+
+
+def _likely(ranked: list[tuple[str, float]], sample: bytes) -> list[tuple[str, float]]:
+    """From the first on that does not make of accents letters of another alphabet, one by one among Latin ones, or (DOS and the
+    Macintosh) signs within words; as they are where each does."""
+    for at, (codec, _) in enumerate(ranked[:_LOOKED_DOWN]):
+        text = sample.decode(codec, "replace")
+        sprinkled = _OTHER_ALPHABET.search(text) and not _OTHER_WORD.search(text)
+        old = codec.startswith(_OLD) and (_SIGN_IN_WORD.search(text) or len(_BOX.findall(text)) == 1)
+        if not sprinkled and not old:
+            return ranked[at:]
+    return ranked
+
+
+def _signs(sample: bytes, right: int, sure: bool) -> Guess:
+    """Of Western text the one of two charsets that its signs speak for; not sure where they speak for neither, or for both."""
+    newer = not _WINDOWS.search(sample) and _EURO_SIGNS.search(sample)
+    older = _WINDOWS.search(sample) or _OLDER_SIGNS.search(sample)
+    codec = "iso8859-15" if newer and not older else "cp1252"
+    sure = sure and bool(newer) != bool(older)
+    return Guess(codec, right if sure else min(right, _RIGHT_LATIN[2][1]), sure)
 
 
 def _bare(sample: bytes) -> bytes:

@@ -18,7 +18,7 @@ from core.errors import DatabaseFault
 from core.records import Phase, TaskState
 from queue_manager.metrics import DatabaseNumbers, QueueSample
 from sql.faces.observing import OBSERVING
-from sql.faults import DRIVER_ERRORS
+from sql.faults import driver_errors
 from sql.session import Database
 
 EVERY_SECONDS = 1.0
@@ -29,6 +29,10 @@ _TIMEOUT_MS = 20_000
 _LAST_SECONDS = 3.0  # that the end waits for the last look
 
 log = logging.getLogger(__name__)
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    return DatabaseFault, *driver_errors()
 
 
 class Paced:
@@ -78,7 +82,7 @@ class Observer:
             with self._database.transaction() as conn:
                 conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
                 self._observe(conn)
-        except (DatabaseFault, *DRIVER_ERRORS) as error:
+        except _faults() as error:
             fault = " ".join(str(error).split())[:300]
             if fault != self._fault:
                 log.warning("database %s is not observed: %s", self._database.name, fault)

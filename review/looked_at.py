@@ -11,9 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from controller.custody.actions import note as note_action
 from controller.databases import JobHandle, Jobs
@@ -23,6 +21,9 @@ from core.records import GroupKind, JobState
 from review.kinds import ReviewKind
 from sql.faces.review import REVIEW
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _COMMANDS = {
     ReviewKind.DEDUPE: "edbench dedupe {}",

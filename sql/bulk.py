@@ -9,9 +9,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.names import display_name
 from core.options.production import ProducedFile
@@ -29,6 +27,9 @@ from core.records import (
 )
 from sql.queries import QUERIES
 from sql.session import ROWS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
 

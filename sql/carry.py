@@ -6,11 +6,13 @@ import struct
 import tempfile
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _IN_MEMORY = 64_000_000  # bytes that wait in memory; more go to a temporary file
 _HEADER = struct.Struct(">11sii")  # signature, flags, length of the extension (PostgreSQL, COPY, "Binary Format")

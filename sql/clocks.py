@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 def now(conn: Connection) -> float:

@@ -6,12 +6,14 @@ import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode
 from core.records import Phase
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

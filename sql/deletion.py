@@ -7,14 +7,16 @@ interrupted goes on where it stopped.
 from __future__ import annotations
 
 import uuid
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from core.records import JobState
 from sql import models
 from sql.queries import QUERIES
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 10_000
 _RESTING = (JobState.PAUSED, JobState.SUSPENDED)

@@ -11,19 +11,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from sql.queries import QUERIES, Query
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 def face(kind: type[Any]) -> Any:
     """An object with the methods that `kind` declares. Raises KeyError for a statement that there is not."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
     return SimpleNamespace(
-        **{name: _runner(QUERIES[name], get_type_hints(f)["return"]) for name, f in declared.items()}
+        **{name: _runner(QUERIES[name], hints_of(function)["return"]) for name, function in declared.items()}
     )
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a method says of its parameters and of what comes of it; SQLAlchemy's connection, which few starts need, is any."""
+    return get_type_hints(function, localns={"Connection": Any})
 
 
 def parameters(kind: type[Any]) -> dict[str, set[str]]:
@@ -39,9 +45,9 @@ def _declares(name: str, value: object) -> bool:
     return inspect.isfunction(value) and not name.startswith("_")
 
 
-def _runner(query: Query, returned: Any) -> Callable[..., Any]:
-    origin = get_origin(returned)
-    kind = returned if origin is None else get_args(returned)[0]
+def _runner(query: Query, wanted: Any) -> Callable[..., Any]:
+    origin = get_origin(wanted)
+    kind = wanted if origin is None else get_args(wanted)[0]
     fields = getattr(kind, "__match_args__", ())
 
     def run(conn: Connection, **given: Any) -> Any:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 import psycopg2
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from core.errors import DatabaseFault
 
-DRIVER_ERRORS = (SQLAlchemyError, psycopg2.Error)
+
+def driver_errors() -> tuple[type[Exception], ...]:
+    """What the driver raises, and SQLAlchemy where it is used: to import it, for nothing, would take a command's start."""
+    wrapping = sys.modules.get("sqlalchemy.exc")
+    return (psycopg2.Error,) if wrapping is None else (wrapping.SQLAlchemyError, psycopg2.Error)
+
 
 # SQLSTATE → what to tell, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BY_STATE: dict[str, tuple[str, bool]] = {
@@ -44,11 +49,13 @@ _CONNECT_TEXTS: tuple[tuple[str, str, bool], ...] = (
 
 
 def _driver_error(error: BaseException) -> psycopg2.Error | None:
-    if isinstance(error, psycopg2.Error):
-        return error
-    if isinstance(error, DBAPIError) and isinstance(error.orig, psycopg2.Error):
-        return error.orig
-    return None
+    below = getattr(error, "orig", error)  # what SQLAlchemy wraps
+    return below if isinstance(below, psycopg2.Error) else None
+
+
+def _no_connection_free(error: BaseException) -> bool:
+    wrapping = sys.modules.get("sqlalchemy.exc")
+    return wrapping is not None and isinstance(error, wrapping.TimeoutError)
 
 
 def _one_line(error: BaseException) -> str:
@@ -73,7 +80,7 @@ def fault_of(database: str, error: BaseException, *, closed: bool = False) -> Da
 
     `closed`: the driver's connection is known to be gone, whatever the error says.
     """
-    if isinstance(error, PoolTimeout):
+    if _no_connection_free(error):
         return DatabaseFault(f"database {database}: no free connection in this process", transient=True)
     driver = _driver_error(error)
     meaning = _meaning(driver, closed) if driver is not None else None

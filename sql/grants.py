@@ -8,10 +8,12 @@ only the columns of its course.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.roles import QUEUE_MANAGER, WORKER, login_name
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 VERSION_TABLE = "alembic_version"
 _SUSPEND = "UPDATE (state, reason, first_claim_at, stopped_at)"  # and the first claim

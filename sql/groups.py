@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import Connection, delete, insert, select
+from typing import TYPE_CHECKING, Any
 
 from core.records import GroupKind
-from sql import bulk, models
+from sql import bulk
 from sql.queries import QUERIES
 
-_g = models.job_group.c
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +49,14 @@ def create_group(
     members: Sequence[GroupMember],
 ) -> None:
     """Its row; the jobs are there already. Make the transaction durable."""
-    conn.execute(
-        insert(models.job_group).values(
-            id=id,
-            name=bulk.storable(name),
-            kind=kind.value,
-            source=source,
-            source_copies=source_copies,
-            members=[{"database": member.database, "job": str(member.job)} for member in members],
-        )
+    QUERIES["insert_group"].run(
+        conn,
+        group=id,
+        name=bulk.storable(name),
+        kind=kind.value,
+        source=source,
+        source_copies=source_copies,
+        members=json.dumps([{"database": member.database, "job": str(member.job)} for member in members]),
     )
 
 
@@ -68,13 +67,12 @@ def find_groups(conn: Connection, digits: str) -> list[GroupRow]:
 
 def list_groups(conn: Connection, limit: int = 1_000) -> list[GroupRow]:
     """Groups, newest first."""
-    rows = conn.execute(select(models.job_group).order_by(_g.created_at.desc(), _g.id).limit(limit))
-    return [_row(row) for row in rows]
+    return [_row(row) for row in QUERIES["list_groups"].run(conn, limit=limit)]
 
 
 def delete_group(conn: Connection, group: uuid.UUID) -> None:
     """Delete its row; the jobs are gone by then."""
-    conn.execute(delete(models.job_group).where(_g.id == group))
+    QUERIES["delete_group"].run(conn, group=group)
 
 
 def _row(row: Any) -> GroupRow:

@@ -8,13 +8,14 @@ import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.errors import DatabaseFault
 from core.moments import reached
-from sql.faults import DRIVER_ERRORS, fault_of
+from sql.faults import driver_errors, fault_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _CHANNEL = re.compile(r"[a-z_]{1,63}")
 
@@ -69,7 +70,7 @@ class HeldConnection:
 
     def close(self) -> None:
         """Give up the connection and with it the locks; quiet when it is dead already."""
-        with contextlib.suppress(*DRIVER_ERRORS):
+        with contextlib.suppress(*driver_errors()):
             if self._raw.closed:  # `wait` found it dead behind the pool's back, which would log that it cannot be reset
                 self._conn.invalidate()
             self._conn.close()
@@ -78,7 +79,7 @@ class HeldConnection:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except DRIVER_ERRORS as error:
+        except driver_errors() as error:
             fault: DatabaseFault | None = fault_of(self._database, error, closed=bool(self._raw.closed))
             if fault is None:
                 raise

@@ -10,15 +10,16 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import Connection, insert, select
+from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
 from core.records import Custodian, Job, JobOptions, JobState, NewTask, Phase
-from sql import bulk, models, workers
+from sql import bulk, workers
 from sql.queries import QUERIES
 from sql.states import request_cancel, request_pause, request_resume
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 __all__ = [
     "JobProgress",
@@ -115,25 +116,24 @@ class NewJob:
 
 def create_job(conn: Connection, job: NewJob) -> None:
     """A running job in its first phase; the queue manager is woken at the commit (make it durable)."""
-    conn.execute(
-        insert(models.job).values(
-            id=job.id,
-            group_id=job.group_id,
-            type=job.options.type.value,
-            name=bulk.storable(job.name),
-            client=bulk.storable(job.client),
-            project=bulk.storable(job.project),
-            state=(JobState.PAUSED if job.held else JobState.RUNNING).value,
-            phase=job.options.phases[0].value,
-            source=job.source,
-            # stat gives unsigned 64-bit numbers; the column is signed.
-            source_device=_signed(job.device),
-            source_inode=_signed(job.inode),
-            storage=job.storage,
-            options=job.options.to_json(),
-            workers_planned=job.workers,
-            slots_planned=job.slots,
-        )
+    QUERIES["insert_job"].run(
+        conn,
+        job=job.id,
+        group=job.group_id,
+        type=job.options.type.value,
+        name=bulk.storable(job.name),
+        client=bulk.storable(job.client),
+        project=bulk.storable(job.project),
+        state=(JobState.PAUSED if job.held else JobState.RUNNING).value,
+        phase=job.options.phases[0].value,
+        source=job.source,
+        # stat gives unsigned 64-bit numbers; the column is signed.
+        device=_signed(job.device),
+        inode=_signed(job.inode),
+        storage=job.storage,
+        options=json.dumps(job.options.to_json()),
+        workers=job.workers,
+        slots=job.slots,
     )
     bulk.insert_custodians(conn, job.id, job.custodians)
     bulk.insert_tasks(conn, job.id, job.tasks)
@@ -216,8 +216,7 @@ def list_jobs(conn: Connection, limit: int = 1_000) -> list[JobSummary]:
 
 def custodians(conn: Connection, job: uuid.UUID) -> list[Custodian]:
     """The job's custodians by number."""
-    c = models.custodian.c
-    rows = conn.execute(select(c.number, c.name).where(c.job == job).order_by(c.number))
+    rows = QUERIES["custodians"].run(conn, job=job)
     return [Custodian(number=row.number, name=bytes(row.name)) for row in rows]
 
 

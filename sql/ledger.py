@@ -10,8 +10,7 @@ import dataclasses
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode, TaskLost
 from core.records import ClaimedTask, Phase, TaskResult
@@ -19,6 +18,9 @@ from sql import bulk, costs, replay
 from sql.costs import Death
 from sql.queries import QUERIES
 from sql.states import suspend
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 CHANNEL = "edbench_tasks"  # NOTIFY: there is something to dispatch where there was nothing
 FAILURES_LIMIT = 5

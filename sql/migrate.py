@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.errors import DatabaseFault, UsageError
 from sql.grants import renew_grants
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
@@ -17,6 +19,12 @@ LOCK_KEY = 0x65646265_6E636801  # "edbench" 1: held while a schema is changed
 def revisions() -> list[str]:
     """Every revision that this code knows, oldest first: a migration's file name begins with its own."""
     return sorted(path.name.partition("_")[0] for path in VERSIONS.glob("[0-9]*_*.py"))
+
+
+def is_current(database: Database) -> bool:
+    """Whether it has the schema of this code. Raises DatabaseFault."""
+    with database.transaction() as conn:
+        return _current(conn) == revisions()[-1]
 
 
 def migrate(database: Database) -> None:
@@ -49,7 +57,7 @@ def migrate(database: Database) -> None:
                 )
             return  # a role that works with the tables and makes none
         if current != known[-1]:
-            from sql.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
+            from sql.migrations.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
 
             upgrade(conn)
         renew_grants(conn)

@@ -8,14 +8,15 @@ Every function works in the caller's transaction.
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.errors import TaskLost
 from core.records import ClaimedTask, TaskResult, TaskState
 from sql import bulk
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 TASKS_AT_ONCE = 20  # taken out by one transaction, with some 500 items each
 ITEMS_AT_ONCE = 10_000

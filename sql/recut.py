@@ -11,13 +11,14 @@ import heapq
 import json
 import math
 import uuid
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.records import FINALISE_LIST, NewTask, Phase
 from sql import bulk, workers
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
 _LEAST = {"items": 16, "files": 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least

@@ -6,14 +6,15 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.errors import SystemFault, TaskLost
 from core.records import ClaimedTask, JobState
 from sql.queries import QUERIES
 from sql.workers import LIVE_SECONDS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 LEAD_SECONDS = 1.5  # between the moment when the last client is ready and the start of all
 

@@ -6,15 +6,16 @@ import base64
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
 from core.options.production import JobType
 from core.records import JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files

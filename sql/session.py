@@ -6,15 +6,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.engine import make_url
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
 from core.moments import reached
-from sql.faults import DRIVER_ERRORS, fault_of
+from sql.faults import driver_errors, fault_of
 from sql.held import HeldConnection
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
 
 CONNECT_SECONDS = 5
 # A peer that vanished without a word is noticed after about 3 + 3 × 2 seconds, on either side.
@@ -80,7 +81,7 @@ class Database:
         raw = None
         began = time.perf_counter_ns()
         try:
-            with self.engine().begin() as conn:
+            with self._begun() as conn:
                 raw = conn.connection.dbapi_connection
                 conn.info[ROWS] = 0
                 if durable:
@@ -89,7 +90,7 @@ class Database:
                 rows = conn.info[ROWS]
                 reached("commit")
             reached("committed")
-        except DRIVER_ERRORS as error:
+        except driver_errors() as error:
             fault = fault_of(self.name, error, closed=bool(getattr(raw, "closed", 0)))
             if fault is None:
                 raise
@@ -102,6 +103,10 @@ class Database:
         if self._committed is not None:
             self._committed(rows)
 
+    def _begun(self) -> AbstractContextManager[Connection]:
+        """A connection in a transaction."""
+        return self.engine().begin()
+
     @contextmanager
     def listen(self) -> Iterator[HeldConnection]:
         """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
@@ -111,7 +116,7 @@ class Database:
         try:
             conn = self.engine().connect()
             conn.detach()
-        except DRIVER_ERRORS as error:
+        except driver_errors() as error:
             fault = fault_of(self.name, error)
             if fault is None:
                 raise
@@ -142,23 +147,29 @@ class Database:
             return self._engine
 
     def _make_engine(self) -> Engine:
+        from sqlalchemy import create_engine
+        from sqlalchemy.engine import make_url
+
         url = make_url(self.url)
         if url.drivername != "postgresql+psycopg2":
             raise UsageError(f"database {self.name}: its URL must start with postgresql+psycopg2://")
         own = url.query.get("options", ())
-        silent = int(1000 * (self._silent_seconds or 0))
-        bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
-        options = " ".join([_SERVER_OPTIONS, bound, *([own] if isinstance(own, str) else own)])
         return create_engine(
             url.difference_update_query(["options"]),
             pool_size=self._pool_size,
             max_overflow=self._pool_size,
             pool_timeout=CONNECT_SECONDS,
-            connect_args={
-                "connect_timeout": CONNECT_SECONDS,
-                "application_name": self._application,
-                "options": options,
-                "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
-                **_KEEPALIVES,
-            },
+            connect_args=self._arguments(own if isinstance(own, str) else " ".join(own)),
         )
+
+    def _arguments(self, own: str) -> dict[str, Any]:
+        """What the driver is told of a connection; `own`: options of the server's that the URL has."""
+        silent = int(1000 * (self._silent_seconds or 0))
+        bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
+        return {
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": self._application,
+            "options": f"{_SERVER_OPTIONS} {bound} {own}",
+            "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
+            **_KEEPALIVES,
+        }

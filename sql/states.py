@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from core.options.production import Priority
@@ -17,6 +16,9 @@ from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, New
 from sql import bulk
 from sql.queries import QUERIES
 from sql.recut import join, recut
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from core.records import JobState
 from sql.queries import QUERIES
 from sql.workers import LIVE_SECONDS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 def over_among(conn: Connection, jobs: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:

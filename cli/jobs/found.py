@@ -11,7 +11,6 @@ from cli.installation import Installation
 from cli.output import print_json
 from cli.show.table import table
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem, search_all
-from controller.search.named import forget_search, save_search, searches_of
 from controller.search.opened import opened_index
 from worker.indexes.nodes import asks_ledger
 from worker.indexes.query_language import parse
@@ -40,6 +39,8 @@ def show_found(
         wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
         hits, number = count_all(handles, opened, wanted)
     if save is not None:
+        from controller.search.named import save_search  # brings documents
+
         save_search(handles, save, query)
     if as_json:
         print_json([hit.to_json() for hit in hits])
@@ -49,6 +50,8 @@ def show_found(
 
 def show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None, as_json: bool) -> None:
     """The searches that are kept, after one was forgotten."""
+    from controller.search.named import forget_search, searches_of
+
     handles = installed.find_discovered(job).each
     if forget is not None:
         forget_search(handles, forget)

@@ -65,9 +65,11 @@ def items(
     context = shared(ctx)
     with installation(context.settings(), broker=False, work="cli.jobs.printed") as installed:
         from cli.jobs.printed import print_items
-        from review.looked_at import check_findings
 
         handles = installed.find_discovered(job).each
         asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
-        check_findings(handles, installed.databases, **asked)
+        if any(asked.values()):
+            from review.looked_at import check_findings  # what finds brings what tells of it
+
+            check_findings(handles, installed.databases, **asked)
         print_items(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)

@@ -9,7 +9,6 @@ from cli.output import flush, print_json
 from cli.show.jobs import group_line, show_counts
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, Jobs
-from controller.observe.wire import wire_shares
 
 
 def show_job(context: CommandContext, installed: Installation, job: str, as_json: bool) -> None:
@@ -27,6 +26,8 @@ def show_job(context: CommandContext, installed: Installation, job: str, as_json
         flush()
     if selected.group is None:
         _show_replay(context, selected.each[0])
+    from controller.observe.wire import wire_shares  # brings documents
+
     if (wire := wire_shares(selected.each)) is not None:
         from cli.show.wire import show_wire
 
@@ -46,6 +47,7 @@ def _show_replay(context: CommandContext, handle: JobHandle) -> None:
 
 def _print_documents(selected: Jobs) -> None:
     from controller.jobs.documents import document_of, group_document, holds_of  # a table is drawn from rows
+    from controller.observe.wire import wire_shares
     from controller.replay.outcome import played
 
     wire = wire_shares(selected.each)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from controller.browse.counts import Counted, TextCount
+from controller.browse.counted import Counted, TextCount
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
 from controller.databases import JobHandle

@@ -7,19 +7,19 @@ import os
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any
-
-from pydantic import PlainSerializer
-from sqlalchemy import Connection
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from controller.databases import JobHandle
 from controller.search.opened import Opened, OpenIndex, opened_index
-from core.document import Document, NotNone
 from core.settings import Settings
 from sql.faces.browse import BROWSE, TrueOwner
 from worker.indexes.base import Hit, IndexReader
 from worker.indexes.nodes import Node
 from worker.indexes.query_language import parse
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
 
@@ -28,20 +28,33 @@ def _unmarked(snippet: str) -> str:
     return snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, "")
 
 
-class FoundItem(Document):
-    """One item that matches; as JSON its snippet is without marks, and a score is short."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundItem:
+    """One item that matches."""
 
     item: uuid.UUID
-    score: Annotated[float, PlainSerializer(lambda value: round(value, 4))]
+    score: float
     container_path: tuple[str, ...]
     custodian: str
     family: uuid.UUID | None
     kind: str
     media_type: str
-    snippet: Annotated[str, PlainSerializer(_unmarked)]  # matches between \\x02 and \\x03
-    database: Annotated[str | None, NotNone] = None  # that its job lives in, where several jobs were searched
-    job: Annotated[uuid.UUID | None, NotNone] = None
-    hit: Annotated[bool | None, NotNone] = None  # whether it matches itself, where families were wanted
+    snippet: str  # matches between \\x02 and \\x03
+    database: str | None = None  # that its job lives in, where several jobs were searched
+    job: uuid.UUID | None = None
+    hit: bool | None = None  # whether it matches itself, where families were wanted
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; the snippet without marks, the score short, and what is not known of one job alone left out."""
+        plain = asdict(self) | {
+            "item": str(self.item),
+            "score": round(self.score, 4),
+            "container_path": list(self.container_path),
+            "family": self.family and str(self.family),
+            "snippet": _unmarked(self.snippet),
+            "job": self.job and str(self.job),
+        }
+        return {name: value for name, value in plain.items() if value is not None or name == "family"}
 
 
 def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
@@ -67,7 +80,7 @@ def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHa
     """Hits of a job; with its database and id where it is one of several."""
     if len(handles) == 1:
         return hits
-    return [hit.model_copy(update={"database": handle.database.name, "job": handle.id}) for hit in hits]
+    return [replace(hit, database=handle.database.name, job=handle.id) for hit in hits]
 
 
 def best_of(hits: list[FoundItem], limit: int) -> list[FoundItem]:

@@ -10,8 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
 from core.errors import RunFailed
@@ -20,6 +19,9 @@ from core.settings import Settings
 from sql.faces.browse import BROWSE
 from worker.indexes.base import IndexReader
 from worker.indexes.registry import open_reader
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _REMOVALS = 20  # a watcher makes one lock file for a reader; one more removal is nearly always enough
 

@@ -6,16 +6,18 @@ import json
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.operator import operator
 from core.document import Document
 from sql.faces.custody import CUSTODY
 from sql.faces.figures import FIGURES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer
 
-from controller.browse.counts import Children, ExceptionCount, JobCounts, PhaseCounts
+from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
+from controller.browse.counts import JobCounts
 from controller.observe.wire import WireShares
 from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
@@ -154,11 +155,11 @@ def _holds(counts: JobCounts) -> dict[str, Any]:
         "discovered_bytes": progress.raw_bytes + progress.extracted_bytes,
         "index_bytes": progress.index_bytes,
         "index_written_bytes": progress.index_written_bytes,
-        "phases": counts.phases,
+        "phases": phases_of(counts),
         "kinds": {row.name: row.items for row in counts.kinds},
         "media_types": {row.name: row.items for row in counts.media_types},
         "texts": {row.name: row.items for row in counts.texts},
-        "exceptions": counts.exceptions,
-        "children": counts.children,
+        "exceptions": exceptions_of(counts),
+        "children": children_of(counts),
         "violations": counts.violation_lines,
     }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from sql.faces.search import SEARCH
 from worker.indexes.found import Ids, item_ids
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 Mask = npt.NDArray[np.bool_]  # by position: whether the item is in a set
 Positions = npt.NDArray[np.int64]

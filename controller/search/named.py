@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pydantic import Field
-from sqlalchemy import Connection
 
 from controller.custody.actions import note
 from controller.databases import JobHandle
@@ -19,6 +19,9 @@ from core.errors import UsageError
 from sql.faces.search import SEARCH
 from worker.indexes.ledger_fields import checked_name
 from worker.indexes.query_language import parse
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _AT_ONCE = 10_000
 SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sql.face import face
 from sql.faces.figures import ItemCount
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sql.face import face
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class NewSecond(NamedTuple):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sql.face import face
 from sql.faces.calls import OpCalls
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class QueueDepth(NamedTuple):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sql.face import face
 from sql.faces.calls import StepHistogram
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 Values = Mapping[str, Any]  # what was observed, with keys of its kind (monitoring.observations)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sql.face import face
 from sql.queries import QUERIES
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class Written(NamedTuple):

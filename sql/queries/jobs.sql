@@ -93,6 +93,30 @@ SELECT * FROM job WHERE replace(id::text, '-', '') LIKE %(prefix)s || chr(37) OR
 -- The same for groups.
 SELECT * FROM job_group WHERE replace(id::text, '-', '') LIKE %(prefix)s || chr(37) ORDER BY created_at DESC LIMIT 3;
 
+-- name: list_groups
+-- All groups, newest first.
+SELECT * FROM job_group ORDER BY created_at DESC, id LIMIT %(limit)s;
+
+-- name: insert_group
+-- A group; its jobs are there already.
+INSERT INTO job_group (id, name, kind, source, source_copies, members)
+VALUES (%(group)s, %(name)s, %(kind)s, %(source)s, %(source_copies)s, %(members)s::jsonb);
+
+-- name: delete_group
+-- A group's row; its jobs are gone by then.
+DELETE FROM job_group WHERE id = %(group)s;
+
+-- name: insert_job
+-- A job in its first phase.
+INSERT INTO job (id, group_id, type, name, client, project, state, phase, source, source_device, source_inode, storage,
+    options, workers_planned, slots_planned)
+VALUES (%(job)s, %(group)s, %(type)s, %(name)s, %(client)s, %(project)s, %(state)s, %(phase)s, %(source)s, %(device)s,
+    %(inode)s, %(storage)s, %(options)s::jsonb, %(workers)s, %(slots)s);
+
+-- name: custodians
+-- The job's custodians by number, their names as bytes.
+SELECT number, name FROM custodian WHERE job = %(job)s ORDER BY number;
+
 -- name: list_jobs
 -- All jobs, newest first.
 SELECT * FROM job ORDER BY created_at DESC, id LIMIT %(limit)s;

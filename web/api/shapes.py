@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from controller.browse.counted import Counted, TextCount, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
 from web.api.models.items import Piece
 from web.api.models.jobs import JobCounts as Counts
@@ -18,12 +19,12 @@ def counts_of(database: str, counts: JobCounts) -> Counts:
         containers=counts.containers,
         loose_files=counts.loose_files,
         index_bytes=counts.progress.index_bytes,
-        phases=counts.phases,
-        kinds=list(counts.kinds),
-        media_types=list(counts.media_types),
-        texts=list(counts.texts),
-        exceptions=list(counts.exceptions),
-        children=counts.children,
+        phases=phases_of(counts),
+        kinds=[Counted(**row._asdict()) for row in counts.kinds],
+        media_types=[Counted(**row._asdict()) for row in counts.media_types],
+        texts=[TextCount(**row._asdict()) for row in counts.texts],
+        exceptions=list(exceptions_of(counts)),
+        children=children_of(counts),
         violations=counts.violation_lines,
     )
 

@@ -28,7 +28,7 @@ from monitoring.live import RegionReader
 from monitoring.metrics.endpoint import Endpoint
 from monitoring.sender import FrameSender
 from sql import workers
-from sql.faults import DRIVER_ERRORS
+from sql.faults import driver_errors
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker.host.deliveries import Deliveries
@@ -119,7 +119,7 @@ class DatabaseReporter(threading.Thread):
             except DatabaseFault as fault:
                 self._tell(str(fault))
                 time.sleep(_RETRY_SECONDS)
-            except DRIVER_ERRORS as error:
+            except driver_errors() as error:
                 self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
                 time.sleep(_RETRY_SECONDS)
             else:
@@ -166,7 +166,7 @@ class DatabaseReporter(threading.Thread):
             # Durable, because it is forgotten here then, and because it may suspend the job.
             with self._database.transaction(durable=True) as conn:
                 report.write(conn, self._plan.identity.name)
-        except DRIVER_ERRORS as error:
+        except driver_errors() as error:
             # The statement's own fault: its job was deleted, most likely. Trying again would not help.
             log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
         with self._lock:

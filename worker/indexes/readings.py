@@ -7,7 +7,8 @@ it is written: `inter-` at a line's end and `national` are found as `inter`, `na
 Read as one: what stands on both sides of a hyphen and a line's end (of small letters and a capital it is not: Anglo-
 American), of a soft hyphen or another character that is not shown (Unicode's default ignorable ones). Letters and their
 marks are composed (NFC), letters in other forms (ligatures, full and half width, Arabic shapes, radicals) are those that
-they are forms of (NFKC, Unicode Standard Annex 15), and a capital sigma ends a word as the small one does.
+they are forms of (NFKC, Unicode Standard Annex 15), a capital sigma ends a word as the small one does, and Romanian ș and ț are
+the ş and ţ that charsets before Unicode have for them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _FINAL_SIGMA = re.compile(r"(?<=\w)\u03a3(?!\w)")
 # Marks that are piled up: to bring them in order takes time by their number squared, and no script has so many.
 _PILE = re.compile(r"([^\w\s\x00-\u02ff]{16})[^\w\s\x00-\u02ff]+")
 _RADICALS = ("\u2e80", "\u2fdf")
+_COMMAS = str.maketrans("\u0218\u0219\u021a\u021b", "\u015e\u015f\u0162\u0163")  # Ș ș Ț ț
 
 
 class _Usual(dict[int, str]):
@@ -61,7 +63,7 @@ def usual(text: str) -> str:
     if text.isascii():
         return text
     text = _PILE.sub(r"\1", _FINAL_SIGMA.sub("\u03c2", _ALL_HIDDEN.sub("", text)))
-    return unicodedata.normalize("NFC", text.translate(_USUAL))
+    return unicodedata.normalize("NFC", text.translate(_USUAL)).translate(_COMMAS)
 
 
 def readings(text: str) -> list[str]:
@@ -123,4 +125,4 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_odd(c: str) -> bool:
-    return c > "\x7f" and (_USUAL[ord(c)] != c or c in _COMPOSING or c == "\u03a3")
+    return c > "\x7f" and (_USUAL[ord(c)] != c or c in _COMPOSING or c == "\u03a3" or ord(c) in _COMMAS)

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from sql_faces import FACES
 
-from sql.face import parameters
+from sql.face import hints_of, parameters
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -59,7 +59,7 @@ def test_rows_have_the_columns_of_their_statements(name: str, database: Database
     with database.transaction() as conn:
         types = dict(map(tuple, conn.exec_driver_sql("SELECT oid, typname FROM pg_type")))
         for statement in parameters(FACES[name]):
-            hints = get_type_hints(getattr(FACES[name], statement))
+            hints = hints_of(getattr(FACES[name], statement))
             given = {key: _sample(hint) for key, hint in hints.items() if key not in ("conn", "return")}
             found = QUERIES[statement].run(conn, **given)
             if hints["return"] is NoneType or not found.returns_rows:

@@ -9,8 +9,8 @@ from alembic import command
 from core.records import TaskResult
 from sql import ledger
 from sql.migrate import migrate
+from sql.migrations.upgrade import alembic_config
 from sql.session import Database
-from sql.upgrade import alembic_config
 
 _JOB, _ITEM = uuid.uuid4(), uuid.uuid4()
 _ROWS = """

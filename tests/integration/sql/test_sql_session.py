@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -18,7 +19,16 @@ from installation import PATIENCE, until
 from sqlalchemy.exc import ProgrammingError
 
 from core.errors import DatabaseFault, UsageError
+from sql.light import LightDatabase
 from sql.session import Database
+
+
+@pytest.fixture(params=[Database, LightDatabase])
+def either(request: pytest.FixtureRequest, database: Database) -> Iterator[Database]:
+    """A database, and the same over the driver alone."""
+    made = request.param("db1", database.url)
+    yield made
+    made.dispose()
 
 
 def test_nothing_connects_at_construction() -> None:
@@ -30,39 +40,39 @@ def test_nothing_connects_at_construction() -> None:
     assert caught.value.transient
 
 
-def test_durability_is_per_transaction(database: Database) -> None:
+def test_durability_is_per_transaction(either: Database) -> None:
     """Promise: ledger transactions do not wait for the log, changes of job and phase do."""
-    with database.transaction() as conn:
+    with either.transaction() as conn:
         assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
-    with database.transaction(durable=True) as conn:
+    with either.transaction(durable=True) as conn:
         assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
-    with database.transaction() as conn:
+    with either.transaction() as conn:
         assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
 
 
-def test_an_exception_rolls_back(database: Database) -> None:
+def test_an_exception_rolls_back(either: Database) -> None:
     """Promise: what a block did before it raised is gone, and the exception arrives as it was."""
 
     def fail() -> None:
-        with database.transaction() as conn:
+        with either.transaction() as conn:
             conn.exec_driver_sql("CREATE TABLE left_over (n int)")
             raise KeyError("x")
 
     with pytest.raises(KeyError):
         fail()
-    with database.transaction() as conn:
+    with either.transaction() as conn:
         assert conn.exec_driver_sql("SELECT to_regclass('left_over')").scalar_one() is None
 
 
-def test_a_statements_own_error_is_not_a_fault(database: Database) -> None:
+def test_a_statements_own_error_is_not_a_fault(either: Database) -> None:
     """Promise: a bug in a statement is shown as such."""
-    with pytest.raises(ProgrammingError), database.transaction() as conn:
+    with pytest.raises((ProgrammingError, psycopg2.ProgrammingError)), either.transaction() as conn:
         conn.exec_driver_sql("SELECT nothing_of_that_name")
 
 
-def test_a_wrong_password_is_a_lasting_fault(database: Database) -> None:
+def test_a_wrong_password_is_a_lasting_fault(either: Database) -> None:
     """Promise: retrying a refused login is pointless, and the line says where to mend it."""
-    wrong = Database("db1", re.sub("//(.*?):", r"//\1:wrong", database.url))
+    wrong = type(either)("db1", re.sub("//(.*?):", r"//\1:wrong", either.url))
     with pytest.raises(DatabaseFault, match="EDBENCH_DATABASES") as caught, wrong.transaction():
         pass
     assert not caught.value.transient
@@ -74,13 +84,13 @@ def test_another_dialect_is_refused() -> None:
         pass
 
 
-def test_a_killed_session_is_transient_and_the_next_transaction_works(database: Database) -> None:
+def test_a_killed_session_is_transient_and_the_next_transaction_works(either: Database) -> None:
     """Promise: after the server ended the connection (admin shutdown), one transaction fails, no more."""
 
     def lose_the_session() -> None:
-        with database.transaction() as conn:
+        with either.transaction() as conn:
             pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
-            with Database("other", database.url).transaction() as other:
+            with Database("other", either.url).transaction() as other:
                 other.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
             conn.exec_driver_sql("SELECT 1")
 
@@ -88,7 +98,7 @@ def test_a_killed_session_is_transient_and_the_next_transaction_works(database: 
         lose_the_session()
     assert caught.value.transient
     assert caught.value.__cause__ is not None
-    with database.transaction() as conn:
+    with either.transaction() as conn:
         assert conn.exec_driver_sql("SELECT 1").scalar_one() == 1
 
 
@@ -178,9 +188,9 @@ def test_a_held_connection_found_dead_while_waiting_is_given_up_quietly(
     assert [record for record in caplog.records if record.name.startswith("sqlalchemy")] == []
 
 
-def test_a_full_disk_is_a_lasting_fault(database: Database) -> None:
+def test_a_full_disk_is_a_lasting_fault(either: Database) -> None:
     """Promise: the server's disk_full state, as it really arrives, suspends rather than retries."""
-    with pytest.raises(DatabaseFault, match="disk is full") as caught, database.transaction() as conn:
+    with pytest.raises(DatabaseFault, match="disk is full") as caught, either.transaction() as conn:
         conn.exec_driver_sql("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")
     assert not caught.value.transient
 

@@ -92,9 +92,9 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
 @pytest.mark.parametrize(
     ("code", "without"),
     [
-        ("import cli.jobs.listing, cli.jobs.listed", {"pydantic", "numpy"}),
-        ("import cli.jobs.items, cli.jobs.printed", {"pydantic", "numpy"}),
-        ("import cli.jobs.listing, cli.jobs.shown; assert 'controller.jobs.figures' not in sys.modules", {"numpy"}),
+        ("import cli.jobs.listing, cli.jobs.listed", {*DATABASE, "pydantic"}),
+        ("import cli.jobs.items, cli.jobs.printed", {*DATABASE, "pydantic"}),
+        ("import cli.jobs.listing, cli.jobs.shown", {*DATABASE, "pydantic"}),
         (
             "from dataset_gen.describe import outline; from dataset_gen.profile import load_profile; "
             "outline(load_profile('reference'), 0.01)",
@@ -111,6 +111,12 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
     """A list of jobs or items is no document of the API, a job's counts are not its figures, and to describe a corpus takes
     none of those that write one."""
     assert _packages(_modules(f"import sys; {code}")).isdisjoint({*HEAVY - {"cryptography", "mimesis"}, *without})
+
+
+def test_a_search_brings_its_engine_and_no_more() -> None:
+    """Neither SQLAlchemy nor what documents, numbers in rows or the other engine take."""
+    loaded = _packages(_modules("import cli.jobs.search, cli.jobs.found"))
+    assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
 
 
 @pytest.mark.parametrize("code", ["import cli.main, cli.jobs.listing, cli.jobs.search", "import core.services.keeper"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
@@ -49,7 +50,7 @@ def test_a_hit() -> None:
         "kind": "message", "media_type": "t/x", "snippet": "so many words",
     }  # fmt: skip
     assert HIT.to_json() == alone
-    of_several = HIT.model_copy(update={"database": "db1", "job": JOB})
+    of_several = replace(HIT, database="db1", job=JOB)
     assert of_several.to_json() == alone | {"database": "db1", "job": str(JOB)}
     assert of_several.snippet == HIT.snippet
 

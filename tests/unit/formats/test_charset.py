@@ -95,6 +95,50 @@ def test_what_was_read_in_its_neighbour(text: str, codec: str) -> None:
     assert decode(text.encode(codec))[0] == text
 
 
+LETTER = "Wir haben für Sie geprüft, was übrig bleibt, und möchten Ihnen die Lösung schön erklären"
+DEAR = "Voici une note très brève à propos de l'été et de la réunion; elle est déjà signée"
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        *((f"{LETTER}: {sign}.", "cp1252") for sign in ("½ Liter", "2½ kg", "¾", "don´t", "´so´", "Titel ¦ Autor", "25 €")),
+        *((f"{LETTER}: {sign}.", "iso8859-15") for sign in ("25 €", "€ 12", "Bœuf", "Šachy", "Tallinna džonk")),
+        *((f"{DEAR}, {sign}.", "cp1252") for sign in ("½ litre", "l´eau", "un ¦ deux", "25 €", "le cœur")),
+        *((f"{DEAR}, {sign}.", "iso8859-15") for sign in ("le cœur", "l'œuvre", "un œil", "25 €")),
+        ("El a spus: „Așa ceva nu se poate”, și a plecat spre țară în aceeași zi.\n" * 4, "iso8859-16"),
+    ],
+)  # fmt: skip
+def test_signs_tell_charsets_that_differ_in_signs(text: str, codec: str) -> None:
+    """A half was read as œ, and an amount in euros as one in a currency that there is not, with the state `ok`."""
+    assert decode(text.encode(codec))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        (f"{LETTER} (€).", "iso8859-15"),  # ¤ in the older one, and nothing beside it that tells
+        (
+            "În această dimineață oamenii și-au văzut de treabă în fața școlii noastre, ținând cărțile în mâini.",
+            "iso8859-16",
+        ),
+        ("ㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋ", "euc_kr"),
+        ("ㅋㅋㅋ ㅠㅠ ㄷㄷ ㄱㅅ", "euc_kr"),
+    ],
+)
+def test_what_bytes_do_not_tell_is_a_guess(text: str, codec: str) -> None:
+    """Right or not, it says that it may be wrong."""
+    assert decode(text.encode(codec))[1].guessed
+
+
+@pytest.mark.parametrize(
+    ("text", "codec"), [("n plusieurs à plusieurs\nSaisissez", "iso8859-1"), ("s autorisé à supprim", "iso8859-15")]
+)
+def test_accents_are_no_letters_of_another_alphabet(text: str, codec: str) -> None:
+    """One by one among Latin ones they were Cyrillic, for sure."""
+    assert decode(text.encode(codec))[0] == text
+
+
 def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
     """EUC-TW looks like GB 18030, in which it has characters that nobody assigned."""
     rows = ((0xC4 + n % 40, 0xA1 + n * 7 % 94) for n in range(200))

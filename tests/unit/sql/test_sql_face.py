@@ -6,12 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 from sql_faces import FACES
 
-from sql.face import face, parameters
+from sql.face import face, hints_of, parameters
 from sql.queries import QUERIES
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +28,7 @@ def test_a_face_gives_each_statement_what_it_asks_for(name: str) -> None:
     given = parameters(FACES[name])
     assert given == {statement: wanted(statement) for statement in given}
     for statement in given:
-        assert "return" in get_type_hints(getattr(FACES[name], statement))
+        assert "return" in hints_of(getattr(FACES[name], statement))
 
 
 def test_a_statement_that_there_is_not_is_an_error_at_import() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.browse.counts import TextCount
+from controller.browse.counted import TextCount
 from controller.custody.actions import Action
 from controller.search.named import Search, Tag
 from core.errors import ExceptionCode

@@ -101,6 +101,9 @@ OTHERWISE = {
     "金": "\u2fa6 と",
     "οδος": "Η ΟΔΟΣ ΜΑΣ",
     "donaudampfschiff": "die Do\xadnau\xaddampf\xadschiff fahrt",
+    "\u015fcoal\u0103": "\u0219coal\u0103 veche",  # a comma; charsets before Unicode have a cedilla
+    "\u0163ar\u0103": "\u021bar\u0103 nou\u0103",
+    "\u015fi": "s\u0326i noi",
     "میشود": "این می\u200cشود که",
 }
 

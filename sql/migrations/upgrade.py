@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection
 
-MIGRATIONS = Path(__file__).parent / "migrations"
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MIGRATIONS = Path(__file__).parent
 
 
 def alembic_config(conn: Connection | None = None) -> Config:
