@@ -118,7 +118,9 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
     except FileNotFoundError:
         return ()
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SystemFault(f"fc-list did not tell which typefaces are here ({error}); look to it, then resume") from error
+        raise SystemFault(
+            f"fc-list did not tell which typefaces are here ({error}); look to it, then resume"
+        ) from error
     if done.returncode < 0:
         raise SystemFault(f"fc-list was ended by signal {-done.returncode}; see what does that, then resume")
     lines = (line.rpartition("\t") for line in done.stdout.splitlines())

@@ -123,7 +123,7 @@ def picture(page: Page) -> Image.Image:
     samples = memoryview(page.data)[head.end() :]
     if width * height == 0 or len(samples) != row * height:
         raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
-    image = Image.new(mode, (width, height), None)  # type: ignore[arg-type]  # not filled: all of it comes now
+    image = Image.new(mode, (width, height), None)  # not filled: all of it comes now
     image.frombytes(samples, "raw", raw)
     return image
 
