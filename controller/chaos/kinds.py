@@ -18,6 +18,8 @@ DISPATCH_SECONDS = 3.0
 _BATCH_FILES = 12  # a corpus of some hundred items has a dozen tasks in each phase
 _PHASES = ("walk", "expand", "index", "finalise")
 _SINGLE = ("walk", "expand", "finalise")
+# Small ones of each type that is drawn in its own way: the pages of a whole corpus take minutes.
+_SOON_DRAWN = "size:<6000 AND (type:pdf OR type:image OR type:text OR type:document)"
 
 
 def _options(**changes: object) -> JobOptions:
@@ -50,7 +52,8 @@ class Kind:
     bank: tuple[str, ...] = ()  # passwords that are tried
     truth: bool = True  # the manifest holds for it; else what an undisturbed run found does
     script: str = "discover"  # controller.chaos.scripts
-    produces: JobType = JobType.DISCOVERY  # what is made of the items of one, where that is not all
+    produces: JobType = JobType.DISCOVERY  # what is made of the items of one, where that is not all …
+    taken: str = ""  # … and of which of them: a query; empty: of all
     missing: Callable[[], str] = _here  # why it cannot be had on this machine; empty: it can
 
     @property
@@ -79,6 +82,13 @@ ALL: tuple[Kind, ...] = (
         missing=no_tesseract,
     ),
     Kind(name="replay", phases=("replay", "finalise"), script="replay"),
+    Kind(
+        name="processing",
+        phases=("render", "stamp", "finalise"),
+        script="produce",
+        produces=JobType.PROCESSING,
+        taken=_SOON_DRAWN,
+    ),
     Kind(name="export", phases=("extract", "export", "finalise"), script="produce", produces=JobType.EXPORT),
     Kind(name="command", script="command", own_faults=True),
     Kind(name="deleted", script="delete", moments=("commit", "committed")),

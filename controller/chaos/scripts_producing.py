@@ -1,5 +1,5 @@
-"""An export of a discovery that nothing happened to: written in peace, then with faults. The
-bytes are the same."""
+"""An export or a processing of a discovery that nothing happened to: written in peace, then with faults. The bytes are the
+same."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from controller.jobs.groups.find import refresh
 from controller.production.create import ProductionPlan, create_production
 from controller.verify.production import verify_production
 from core.operations import NullRecorder
-from core.options.production import MARKER, ProductionChoice
+from core.options.production import DPI, MARKER, JobType, ProductionChoice
 from core.records import JobState
 from core.storage.layer import Storage
 
 _FEW_FILES = 20  # in a folder
+_COARSE = "72"  # dots an inch: what a page looks like is not what is looked for
 _EXAMPLES = 5
 
 
@@ -54,7 +55,15 @@ def _in_peace(stage: Stage, jobs: Jobs) -> None:
 def _create(stage: Stage, source: JobHandle) -> tuple[Jobs, Path]:
     settings, kind = stage.site.settings, stage.kind
     out = settings.storage / f"produced-{uuid.uuid4().hex}"
-    choice = ProductionChoice(type=kind.produces, out=str(out), prefix="EDB", folder_files=_FEW_FILES)
+    choice = ProductionChoice(
+        type=kind.produces,
+        out=str(out),
+        prefix="EDB",
+        folder_files=_FEW_FILES,
+        query=kind.taken,
+        families=not kind.taken,
+        extras=((DPI, _COARSE),) if kind.produces is JobType.PROCESSING else (),
+    )
     plan = ProductionPlan(
         sources=[source],
         options=dataclasses.replace(kind.options, production=choice),

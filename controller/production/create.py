@@ -36,11 +36,23 @@ _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _PICKED_AT_ONCE = 50_000
 _ROWS_AT_ONCE = 10_000
 _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
-TASKS_A_SLOT = 3  # at least, where there are items enough
-_LEAST_ITEMS = 16  # in a batch all the same
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
-# The phases that work on batches of items.
-_BATCHED = {JobType.EXPORT: (Phase.EXPORT,), JobType.PROCESSING: (Phase.RENDER, Phase.STAMP)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Fineness:
+    """How finely the items of a phase are cut into batches."""
+
+    a_slot: int = 3  # tasks, at least, where there are items enough
+    least: int = 16  # items in one all the same
+
+
+# The phases that work on batches of items. Documents that LibreOffice renders share its start; an item that is drawn may be a
+# thousand pages, and with few tasks one slot would be at the last when the others have none left.
+_BATCHED = {
+    JobType.EXPORT: {Phase.EXPORT: _Fineness()},
+    JobType.PROCESSING: {Phase.RENDER: _Fineness(), Phase.STAMP: _Fineness(a_slot=12, least=1)},
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,17 +253,17 @@ class _Tally:
                 payload = {"shard": part.shard.hex, "first": part.first, "last": part.last}
                 yield NewTask(phase=Phase.EXTRACT, weight=part.weight, payload=payload)
         if kind in _BATCHED:
-            for first, last, size in self._fine():
-                weight = size + _ITEM_COST * (last - first + 1)
-                for phase in _BATCHED[kind]:
+            for phase, fineness in _BATCHED[kind].items():
+                for first, last, size in self._fine(fineness):
+                    weight = size + _ITEM_COST * (last - first + 1)
                     yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last})
 
-    def _fine(self) -> Iterator[tuple[int, int, int]]:
+    def _fine(self, fineness: _Fineness) -> Iterator[tuple[int, int, int]]:
         """The batches, each cut where they are too few for the slots."""
-        parts = -(-TASKS_A_SLOT * self._slots // max(1, len(self._batches)))
+        parts = -(-fineness.a_slot * self._slots // max(1, len(self._batches)))
         for first, last, size in self._batches:
             many = last - first + 1
-            step = max(_LEAST_ITEMS, -(-many // parts))
+            step = max(fineness.least, -(-many // parts))
             for at in range(first, last + 1, step):
                 until = min(at + step - 1, last)
                 yield at, until, size * (until - at + 1) // many

@@ -16,6 +16,8 @@ _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
+# What stands in an attribute as it is, as most values do: neither of the two above has anything to do.
+_PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
 
 
@@ -41,11 +43,13 @@ def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
     """One document. `told` is what `fields` names."""
     kind = "Message" if told["media_type"] in _MESSAGES else "File"
     tags = "".join(
-        f"{begins}{_quoted(_text(told[name]))}/>" for name, begins in _TAGS if told[name] not in (None, "", [])
+        f"{begins}{_attribute(value)}/>"
+        for name, begins in _TAGS
+        if (value := told[name]) is not None and value != "" and value != []
     )
     at = _text(" / ".join(map(str, told["path"])))
     return (
-        f"<Document DocID={_quoted(told['begin'])} DocType={_quoted(kind)} MimeType={_quoted(_text(told['media_type']))}>"
+        f"<Document DocID={_attribute(told['begin'])} DocType={_quoted(kind)} MimeType={_attribute(told['media_type'])}>"
         f"<Tags>{tags}</Tags><Files>{''.join(map(_file, files))}</Files>"
         f"<Locations><Location><Custodian>{escape(_text(told['custodian']))}</Custodian>"
         f"<LocationURI>{escape(at)}</LocationURI></Location></Locations></Document>\n"
@@ -56,8 +60,8 @@ def _file(file: ExternalFile) -> str:
     folder, _, name = file.path.rpartition("/")
     backslashed = folder.replace("/", "\\")
     return (
-        f"<File FileType={_quoted(file.kind.title())}><ExternalFile FilePath={_quoted(backslashed)} FileName={_quoted(name)}"
-        f' FileSize="{file.size}" Hash={_quoted(file.md5)} HashType="MD5"/></File>'
+        f'<File FileType="{file.kind.title()}"><ExternalFile FilePath={_attribute(backslashed)} FileName={_attribute(name)}'
+        f' FileSize="{file.size}" Hash="{file.md5}" HashType="MD5"/></File>'
     )
 
 
@@ -74,6 +78,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         value = "; ".join(map(str, value))
     return _NO_XML.sub("\ufffd", "" if value is None else str(value))
+
+
+def _attribute(value: Any) -> str:
+    if type(value) is str and _PLAIN.fullmatch(value) is not None:
+        return f'"{value}"'
+    return _quoted(_text(value))
 
 
 def _quoted(value: str) -> str:

@@ -20,7 +20,10 @@ _JOINS = {"path": " / "}  # what a container lies in comes first
 
 def cells(told: Mapping[str, Any]) -> list[str]:
     """The values of one item, one for each of TITLES. Lists are joined by "; ", the path of one in containers by " / "."""
-    return [_cell(name, told[name]) for name in FIELDS]
+    return [
+        value if type(value) is str and name not in _OF_OURS else _cell(name, value)
+        for name, value in ((name, told[name]) for name in FIELDS)
+    ]
 
 
 def _cell(name: str, value: Any) -> str:

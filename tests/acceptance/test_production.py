@@ -224,11 +224,13 @@ def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
 
 def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
     """A file that is another than the one that was found, and one that has gone, are exceptions and not produced; the
-    others are."""
+    others are. One that cannot be opened when pages are counted, and can be later, is not some of its pages."""
     source = bench.home / "source"
     (source / "ann").mkdir(parents=True)
     for name in ("changed", "gone", "kept"):
         (source / "ann" / f"{name}.txt").write_text(f"text of {name}")
+    later, away = source / "ann" / "later.pdf", bench.home / "away"
+    later.write_bytes(make("pdf", 1, 12_000).data)
     bench.end(bench.discover("--workers", "1", "--slots", "1", corpus=source))
     (source / "ann" / "changed.txt").write_text("text of Changed")
     (source / "ann" / "gone.txt").unlink()
@@ -236,14 +238,29 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         out = bench.home / "out"
         bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7", *_CREW)
         files = _tree(out)
-        assert [path for path in files if "NATIVES" in path] == ["VOL001/NATIVES/0001/A-009.txt"]
+        natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
+        assert [path for path in files if "NATIVES" in path] == natives
         assert files["VOL001/TEXT/0001/A-007.txt"] == b"text of changed"
         codes = {row["begin"]: row["exceptions"] for row in _rows(out / "loadfile.csv")}
-        assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": ""}
+        assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": "", "A-010": ""}
         assert (
             "0 missing, 0 extra, 0 wrong"
             in bench.ask("verify", bench.query("SELECT id FROM job WHERE type = 'export'")[0][0].hex).stdout
         )
+        later.rename(away)
+        hold = bench.hold("stamp", 0)
+        process = bench.start("process", "last", "--out", str(bench.home / "pages"), "--dpi", "72", *_CREW)
+        hold.until_reached(process)
+        away.rename(later)
+        hold.let_go()
+        bench.end(process)
+        told = {row["name"]: (row["pages"], row["exceptions"]) for row in _rows(bench.home / "pages" / "metadata.csv")}
+        assert told == {
+            "changed.txt": ("1", "hash_differs"),
+            "gone.txt": ("1", "vanished"),
+            "kept.txt": ("1", ""),
+            "later.pdf": ("1", "handler_error"),
+        }
 
 
 @pytest.mark.parametrize("engine", ["whoosh"])

@@ -10,8 +10,12 @@ _box_clock: int | None = None
 def count_box(pid: int) -> None:
     """From now on the processor time of this process, a box, counts as ours. 0: there is none."""
     global _box_clock
-    # clock_getcpuclockid(3) as glibc works it out; the kernel lets anybody read it.
-    _box_clock = (~pid << 3) | 2 if pid else None
+    _box_clock = clock_of(pid) if pid else None
+
+
+def clock_of(pid: int) -> int:
+    """What clock_gettime(2) calls the processor time of a process. The kernel lets anybody read it."""
+    return (~pid << 3) | 2  # clock_getcpuclockid(3) as glibc works it out
 
 
 def processor_seconds() -> float:

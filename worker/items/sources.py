@@ -104,6 +104,34 @@ class FilerSource:
         return state.digest(), size
 
 
+class FoundSource(FilerSource):
+    """One whose bytes are had only as those that were found: others are DocumentError `hash_differs`. They are read whole, up
+    to `most` bytes; only `head` is taken unseen."""
+
+    def __init__(self, source: FilerSource, sha256: bytes, most: int) -> None:
+        super().__init__(source._storage, source._path, source.name, source.size, own=source._own)
+        self._sha256, self._most = sha256, most
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.whole(self._most))
+
+    def whole(self, limit: int) -> bytes:
+        if self.size > limit:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+        with self._reading(), self._open() as f:
+            if f.size != self.size:
+                raise DocumentError(ExceptionCode.HASH_DIFFERS, f"{f.size} bytes now, {self.size} when it was found")
+            data = f.readall()
+        if (now := hashlib.sha256(data)).digest() != self._sha256:
+            raise hash_differs(now.hexdigest(), self._sha256)
+        return data
+
+
+def hash_differs(now: str, found: bytes) -> DocumentError:
+    """Bytes that were read again are others than were discovered."""
+    return DocumentError(ExceptionCode.HASH_DIFFERS, f"sha256 {now} now, {found.hex()} when it was found")
+
+
 class _OwnFile(io.RawIOBase):
     """An own file being read: whatever goes wrong is a fault."""
 

@@ -163,7 +163,9 @@ def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
 def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
     """Why there is no PDF of the one document that a process was for."""
     if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
-        return DocumentError(ExceptionCode.TIMEOUT, f"LibreOffice was still at it after {bounds.seconds:g} s")
+        return DocumentError(
+            ExceptionCode.TIMEOUT, f"LibreOffice was still at it after {bounds.seconds:g} s of a processor"
+        )
     if ended.status == -signal.SIGXFSZ:
         return DocumentError(
             ExceptionCode.EXPANSION_LIMIT, f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes"

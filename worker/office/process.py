@@ -19,11 +19,13 @@ from pathlib import Path
 
 from core.services.process import signal_group, tied
 from worker.box import confine
+from worker.costs.processor_time import clock_of
 from worker.office.engine import Office
 from worker.office.sockets import remove_socket
 
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1
+_LEAST_CPU = 10  # seconds of a processor, should nobody look for so long
 # What it reads beside programs and libraries: its own configuration, extensions that a distribution brings, fonts.
 _READABLE = (
     "/etc/libreoffice",
@@ -48,7 +50,8 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 class Bounds:
     """What one process may take."""
 
-    seconds: float = 120.0  # for one document
+    seconds: float = 120.0  # of a processor, for one document …
+    patience: float = 10.0  # … and times as long by the clock: a machine that has others' work to do convicts nobody
     memory_mb: int = 1_500  # private
     scratch_bytes: int = 1_000_000_000  # of all that it writes
 
@@ -86,7 +89,7 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
     _open_to_all(place)
     limits = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: max(1, round(bounds.seconds * (documents + 1))),
+        resource.RLIMIT_CPU: max(_LEAST_CPU, round(bounds.seconds * (documents + 1))),
         resource.RLIMIT_FSIZE: bounds.scratch_bytes,
         resource.RLIMIT_DATA: bounds.memory_mb * 1_000_000,
     }
@@ -128,15 +131,17 @@ class _Watch:
 
     def until_end(self, process: subprocess.Popen[bytes]) -> int:
         """Its exit status; minus SIGALRM or SIGXFSZ where it was ended."""
-        done, since = -1, time.monotonic()
+        done, since, used = -1, 0.0, 0.0
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return process.wait(_LOOK_SECONDS)
             self.alive()
             made = len(os.listdir(self.place / "out"))
+            now, busy = time.monotonic(), time.clock_gettime(clock_of(process.pid))
             if made != done:
-                done, since = made, time.monotonic()
-            if time.monotonic() - since > self.bounds.seconds:
+                done, since, used = made, now, busy
+            seconds = self.bounds.seconds
+            if busy - used > seconds or now - since > self.bounds.patience * seconds:
                 return -signal.SIGALRM
             if _bytes(self.place) > self.bounds.scratch_bytes:
                 return -signal.SIGXFSZ

@@ -11,7 +11,7 @@ from core.errors import StorageFault, UsageError
 from core.records import Item, Job
 from sql import jobs
 from sql.items import load_items
-from worker.items.sources import FilerSource
+from worker.items.sources import FilerSource, FoundSource
 from worker.phases.task import TaskWork
 
 
@@ -30,11 +30,14 @@ class Evidence:
             raise items_gone(gone)
         return found
 
-    def source(self, item: Item, job: uuid.UUID) -> FilerSource | None:
-        """The item's bytes; None when it has none that could be read when it was found. Raises StorageFault."""
+    def source(self, item: Item, job: uuid.UUID, most: int) -> FoundSource | None:
+        """The item's bytes as they were when it was found, `most` of them; None when it has none that could be read then.
+        Raises StorageFault."""
         if item.sha256 is None:
             return None
-        return self.bytes_at(job, item.ordinal if item.parent is None else None, item.location, item.name, item.size)
+        path = item.ordinal if item.parent is None else None
+        source = self.bytes_at(job, path, item.location, item.name, item.size)
+        return None if source is None else FoundSource(source, item.sha256, most)
 
     def bytes_at(
         self, job: uuid.UUID, path: bytes | None, location: bytes | None, name: bytes, size: int

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import MARKER, FileKind, ProducedFile
 from core.storage.chunks import WRITE_SIZE
 from core.storage.layer import WriteFile
 from production.layout import Place, folder
+from worker.items.sources import hash_differs
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
@@ -154,7 +155,4 @@ class _Hashes:
     def compare(self) -> None:
         """All of it was taken. Raises DocumentError where it is not what was expected."""
         if self._expected is not None and self.sha256.digest() != self._expected:
-            raise DocumentError(
-                ExceptionCode.HASH_DIFFERS,
-                f"sha256 {self.sha256.hexdigest()} now, {self._expected.hex()} when it was found",
-            )
+            raise hash_differs(self.sha256.hexdigest(), self._expected)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from core.csv_cells import defused
+from core.csv_cells import BEGINS_FORMULA, defused
 from worker.phases.producing.records import Record
 from worker.phases.task import TaskWork
 
@@ -82,8 +82,15 @@ class HashTable(Report):
 def _hashes(record: Record) -> Iterable[Mapping[str, Any]]:
     begin = record.fields["begin"]
     for file in record.files:
-        hashes = {"md5": file.md5.hex(), "sha256": file.sha256.hex()}
-        yield {"path": file.path, "bytes": file.bytes, **hashes, "begin": begin, "kind": file.kind, "page": file.page}
+        yield {
+            "path": file.path,
+            "bytes": str(file.bytes),
+            "md5": file.md5.hex(),
+            "sha256": file.sha256.hex(),
+            "begin": begin,
+            "kind": file.kind,
+            "page": str(file.page),
+        }
 
 
 def table_head(columns: Sequence[str]) -> bytes:
@@ -93,7 +100,14 @@ def table_head(columns: Sequence[str]) -> bytes:
 
 def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Lines of a CSV in UTF-8, ended as RFC 4180 has it; a list is joined by "; "."""
-    return _csv([_cell(row[column]) for column in columns] for row in rows)
+    begins = BEGINS_FORMULA  # most cells are text and need nothing: there are forty an item, and a call for each shows
+    return _csv(
+        [
+            value if type(value) is str and value[:1] not in begins else _cell(value)
+            for value in map(row.__getitem__, columns)
+        ]
+        for row in rows
+    )
 
 
 class _Lines(list[str]):
@@ -107,8 +121,6 @@ def _csv(rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, str):  # most are, and there are thirty an item
-        return defused(value)
     if value is None:
         return ""
     return defused("; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))

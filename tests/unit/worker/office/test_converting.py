@@ -135,8 +135,18 @@ def test_a_bomb_is_not_handed_over(tmp_path: Path) -> None:
 def test_codes(tmp_path: Path, script: str, code: ExceptionCode) -> None:
     """By how it ended, what it said and what it left."""
     seconds = 0.3 if code is ExceptionCode.TIMEOUT else 120.0
-    bounds = Bounds(seconds=seconds, scratch_bytes=1_000_000)
+    bounds = Bounds(seconds=seconds, patience=1.0, scratch_bytes=1_000_000)
     assert _code(_one(_stand_in(tmp_path, script), tmp_path, bounds)) is code
+
+
+def test_time_is_a_processors(tmp_path: Path) -> None:
+    """Whoever waits, as on a machine that is busy with others, has time; whoever computes for ever has not."""
+    if not _PYTHON.exists():
+        pytest.skip(f"{_PYTHON} is not there")
+    waits = "import time; time.sleep(0.8); open('out/000000.pdf', 'wb').write(b'%PDF-1.4 %%EOF')"
+    assert isinstance(_one(_stand_in(tmp_path, f'exec {_PYTHON} -c "{waits}"'), tmp_path, Bounds(seconds=0.5)), bytes)
+    bounds = Bounds(seconds=0.3, patience=10_000.0)
+    assert _code(_one(_stand_in(tmp_path, "while :; do :; done"), tmp_path, bounds)) is ExceptionCode.TIMEOUT
 
 
 _INTRUDER = """#!/usr/bin/python3

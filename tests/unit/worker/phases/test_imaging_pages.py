@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from core.errors import DocumentError
+from core.errors import DocumentError, SystemFault
 from core.options.choices import OcrChoice
 from core.records import Limits
 from formats.base import MemorySource
@@ -70,6 +71,20 @@ def test_what_no_typeface_has_is_told_of() -> None:
     lost.clear()
     drawn([known], 100, lost)
     assert bool(lost) is not bool(installed(ord(known)))
+
+
+def test_typefaces_that_nobody_tells_of_are_not_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page drawn without them would be another than the same page drawn later; where there is no fontconfig there are none."""
+    program = tmp_path / "fc-list"
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    installed.cache_clear()
+    with pytest.raises(SystemFault, match="fc-list"):
+        drawn(["\u4e2d"], 100)
+    program.unlink()
+    assert installed(0x4E2D) == ()
+    installed.cache_clear()
 
 
 def test_a_line_that_is_too_wide_is_drawn_smaller() -> None:

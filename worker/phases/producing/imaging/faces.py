@@ -11,12 +11,14 @@ from pathlib import Path
 
 from PIL import ImageFont, features
 
+from core.errors import SystemFault
+
 _OWN = (
     "DejaVuSansMono.ttf",
     "DejaVuSans.ttf",
 )  # the first for all that it has; the second knows Hebrew and more Arabic
 _NOTHING = "\uffff"  # no character, and drawn as one that a typeface lacks
-_SECONDS = 20
+_SECONDS = 120
 _RIGHT_TO_LEFT = ("R", "AL", "RLE", "RLO", "RLI")
 _CUTS = ("bold", "italic", "oblique", "light", "thin", "black")  # that come after a plain one
 _MOST_FACES = 24  # of those that have a character, as the system lists them
@@ -108,12 +110,19 @@ def _measuring(path: str, index: int) -> ImageFont.FreeTypeFont:
 
 @cache
 def installed(character: int) -> tuple[tuple[str, int], ...]:
-    """Faces of this system that have a character, by what fontconfig knows; none where it is not there."""
+    """Faces of this system that have a character, by what fontconfig knows; none where it is not there. Raises SystemFault
+    where it does not answer: a page without them would be another than one that is drawn later."""
     command = ["fc-list", "--format", "%{file}\t%{index}\n", f":charset={character:x}:scalable=true"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+    except FileNotFoundError:
         return ()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SystemFault(
+            f"fc-list did not tell which typefaces are here ({error}); look to it, then resume"
+        ) from error
+    if done.returncode < 0:
+        raise SystemFault(f"fc-list was ended by signal {-done.returncode}; see what does that, then resume")
     lines = (line.rpartition("\t") for line in done.stdout.splitlines())
     found = [(path, int(index)) for path, _, index in lines if path and index.isdigit() and int(index) < 1 << 16]
     return tuple(sorted(found, key=lambda face: (any(cut in face[0].lower() for cut in _CUTS), face))[:_MOST_FACES])

@@ -123,7 +123,9 @@ def picture(page: Page) -> Image.Image:
     samples = memoryview(page.data)[head.end() :]
     if width * height == 0 or len(samples) != row * height:
         raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
-    return Image.frombytes(mode, (width, height), samples, "raw", raw)
+    image = Image.new(mode, (width, height), None)  # not filled: all of it comes now
+    image.frombytes(samples, "raw", raw)
+    return image
 
 
 @dataclass(frozen=True, slots=True)

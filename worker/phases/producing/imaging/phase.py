@@ -16,6 +16,7 @@ from production.layout import Place
 from sql.faces.production import PRODUCTION, BatchRow
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
+from worker.items.sources import FoundSource
 from worker.office.kinds import KINDS
 from worker.phases.producing.evidence import Evidence
 from worker.phases.producing.imaging.choice import ImagingChoice
@@ -59,6 +60,12 @@ def _said_later(_error: DocumentError) -> None:
     """By phase stamp, which meets it again."""
 
 
+def _other_pages(now: int, counted: int) -> DocumentError:
+    """What could not be opened when pages were counted can be now, or has changed."""
+    detail = f"it has {now} pages, and {counted} had been counted and numbered; process it anew"
+    return DocumentError(ExceptionCode.HANDLER_ERROR, detail)
+
+
 def _not_shown(lost: AbstractSet[str]) -> DocumentError:
     some = ", ".join(f"U+{ord(c):04X}" for c in sorted(lost)[:5])
     detail = f"{len(lost)} characters ({some}) are not drawn as they should: no typeface installed here has them, or FriBiDi is missing"
@@ -92,7 +99,7 @@ class _Batch:
         for row in self.rows:
             item = self._items[row.item]
             if item.media_type in KINDS and item.size:
-                source = self.costs.refusal(item.id) or self._evidence.source(item, row.source_job)
+                source = self.costs.refusal(item.id) or self._source(row, item)
                 if source is not None:
                     yield item, source
 
@@ -100,6 +107,9 @@ class _Batch:
         """Raises StorageFault unless the sources are what they were when their jobs were created."""
         for job in {row.source_job for row in self.rows}:
             self._evidence.check(job)
+
+    def _source(self, row: BatchRow, item: Item) -> FoundSource | None:
+        return self._evidence.source(item, row.source_job, self.work.job.options.limits.parse_bytes)
 
     def enter(self, item: Item) -> None:
         """Begin a page: its deadline runs."""
@@ -113,7 +123,7 @@ class _Batch:
             try:
                 if self._refusal is not None:
                     raise self._refusal
-                source = self._evidence.source(item, row.source_job)
+                source = self._source(row, item)
                 zone = self._evidence.time_zone(row.source_job)
                 leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering, zone))
             except DocumentError as error:
@@ -131,9 +141,13 @@ class _Item:
         self._why: DocumentError | None = None
 
     def written(self) -> list[ProducedFile]:
-        """As many pages as were counted."""
+        """As many pages as were counted, and not some of them where there are more or fewer now."""
+        counted = self._row.pages or 1
         with self._batch.opened(self._row, self._item, self._failed) as leaves:
-            files = [self._page(leaves, number) for number in range(self._row.pages or 1)]
+            if leaves is not None and leaves.count != counted:
+                self._failed(_other_pages(leaves.count, counted))
+                leaves = None
+            files = [self._page(leaves, number) for number in range(counted)]
             if leaves is not None and leaves.lost:
                 self._findings.item_failed(self._item.id, _not_shown(leaves.lost))
             return files
@@ -157,8 +171,6 @@ class _Item:
                 return leaves.leaf(number)
             except DocumentError as error:
                 self._failed(error)
-            except IndexError:  # it has fewer pages than it had
-                pass
         many, item = self._row.pages or 1, self._item
         why = "" if self._why is None else f"{self._why.code}: {self._why.detail}"
         place = f"Page {number + 1} of {many} could not be drawn." if many > 1 else "This item could not be drawn."

@@ -20,8 +20,9 @@ _EPOCH = time.gmtime(0)
 def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
     """The page with a strip below, in which its number stands at the right: nothing of it is covered."""
     strip = max(12, round(_STRIP_INCHES * dpi))
-    out = Image.new(page.mode, (page.width, page.height + strip), "white")
+    out = Image.new(page.mode, (page.width, page.height + strip), None)  # not filled: a page is eight million pixels
     out.paste(page, (0, 0))
+    out.paste("white", (0, page.height, page.width, page.height + strip))
     face = font(_POINTS, dpi)
     draw = ImageDraw.Draw(out)
     wide = draw.textlength(number, font=face)
