@@ -118,7 +118,8 @@ def assumptions(filer: FilerModel) -> list[str]:
     if filer.site is not None:
         said += [
             f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the site that is stood for",
-            f"processors: a processor second of this machine stands for {filer.site.processor_factor:g} of an emulated core",
+            f"processors: a second of one of speed 1 stands for {filer.site.processor_factor:g} of an emulated core; this machine's speed is"
+            " measured while it runs",
             "databases: transactions of slots are booked, those of queue manager and controller are not",
         ]
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")

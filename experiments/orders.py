@@ -106,12 +106,15 @@ class R1Order(Document):
         str, Field(max_length=40, pattern=TEXT, description="of the report's data: 1/500 are 90 MB"), Metavar("1/K")
     ] = "1/500"
     time_scale: Annotated[
-        float,
+        str,
         Field(
-            description="everything takes so many times as long as on the site as it was fitted: 0.5 is twice as fast, see"
-            " docs/site.md"
+            max_length=40,
+            pattern=TEXT,
+            description="everything takes so many times as long as on the site: 0.5 is twice as fast; auto: as slow as this machine"
+            " needs to keep up, see docs/site.md",
         ),
-    ] = 1.0
+        Metavar("K|auto"),
+    ] = "auto"
     index_streams: Annotated[
         int | None,
         Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from controller.labels.rules import OVERRUN
 from experiments.result.schema import CallTime
@@ -21,6 +21,9 @@ class Emulated(Protocol):
     @property
     def call_time(self) -> CallTime | None: ...
 
+    @property
+    def result(self) -> dict[str, Any]: ...
+
 
 def overshoot(run: Emulated) -> float | None:
     """What calls took beyond their booked end, of what they were booked for; None where nobody measured it."""
@@ -31,9 +34,16 @@ def overshoot(run: Emulated) -> float | None:
     return time.processor_s / booked if booked > 0 else None
 
 
+def slower_than_stood_for(run: Emulated) -> bool:
+    """Whether a processor here was slower than the emulated core that it stood for: what it does then ends late, waits or none."""
+    return float((run.result.get("filer") or {}).get("core_s", 1.0)) < 1.0
+
+
 def overran(run: Emulated) -> bool:
     """Whether the machine was too slow for this run."""
     over = overshoot(run)
+    if slower_than_stood_for(run):
+        return True
     return (run.host_cpu is not None and run.host_cpu > MOST_BUSY) or (over is not None and over > MOST_OVER)
 
 

@@ -249,7 +249,8 @@ class Supervisor:
                 continue
             if watched.worth_telling(row, now):
                 log.warning("%s", doing(watched.slot, row, now))
-            stopped = gap > HELD_UP_SECONDS or process_state(watched.pid) in STOPPED_STATES
+            # Without a deadline nothing can be over: the kernel is asked of no others, four times a second.
+            stopped = gap > HELD_UP_SECONDS or (row.deadline > 0 and process_state(watched.pid) in STOPPED_STATES)
             if watched.clock.overdue(row, now, stopped_for=gap if stopped else 0.0) and not stopped:
                 log.warning("%s, until its deadline; ending it", doing(watched.slot, row, now))
                 watched.overdue = True

@@ -15,13 +15,17 @@ from cli.experiments.studies import Study, given_seed
 from cli.show.table import table
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
-from core.filer.load import scaled_site
+from core.filer.load import load_filer, scaled_site, site_names, site_source
+from core.filer.machine import SpeedMeter
 from dataset_gen.corpus import generate_corpus
 from experiments.kinds.grid import Grid
 from experiments.orders import R1Order
+from experiments.processes import processors
 from experiments.report import FIGURES
 from experiments.workloads.discovery.r1.brief import brief as brief_lines
+from experiments.workloads.discovery.r1.brief import speed_told
 from experiments.workloads.discovery.r1.checks import checks, verdict
+from experiments.workloads.discovery.r1.pace import AUTO, time_scale
 from experiments.workloads.discovery.r1.parameters import (
     ASSUMED,
     FITTED,
@@ -45,7 +49,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     context = shared(ctx)
     times = _times(asked.scale)
     settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
-    source = scaled_site(site or SITE, times, asked.time_scale)
+    source = _on_site(context.err, site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
@@ -63,6 +67,20 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     else:
         _show(context.out, of_discovery(result))
     print(path)
+
+
+def _on_site(console: Console, site: str, times: int, asked: str) -> str:
+    """The site, as slow as it was asked for; says how fast this machine is. A file says its time scale itself."""
+    speed, usable = SpeedMeter().speed, processors()
+    own = load_filer(site_source(site))
+    if asked == AUTO and site not in site_names() and own is not None and own.site is not None:
+        asked = repr(own.site.time_scale)
+    scale = time_scale(asked, speed, usable, times)
+    said = (
+        f"this machine: {usable} processors of {speed:.2f} of the speed that the site is stated for; time x {scale:g}"
+    )
+    console.print(said, markup=False, soft_wrap=True)
+    return scaled_site(site, times, scale)
 
 
 def _times(scale: str) -> int:
@@ -93,6 +111,8 @@ def _show(console: Console, result: Result) -> None:
     """The checks, the three lists."""
     header = ("what", "R1", "ours", "tolerance", "held")
     console.print(table(header, [(c.what, c.r1, c.ours, c.tolerance, verdict(c)) for c in checks(result)]))
+    for line in speed_told(result):
+        console.print(line, markup=False, soft_wrap=True)
     for title, lines in (("from the report", FROM_REPORT), ("assumed", ASSUMED), ("fitted", FITTED)):
         console.print(f"\n{title}:")
         for line in lines:

@@ -74,6 +74,10 @@ class FilerFigures(Document):
         None  # reads that clients' caches answered whole, and bytes of all
     )
     series: Annotated[list[tuple[float, dict[str, Station]]] | None, NotNone] = None
+    # Of a site: median, lowest and highest speed of this machine's processors (core.filer.machine), and seconds of the fastest
+    # emulated core for a processor second at the lowest (experiments.overrun).
+    machine_speed: Annotated[dict[str, float] | None, NotNone] = None
+    core_s: Annotated[float | None, NotNone] = None
 
 
 class TraceFigures(Document):

@@ -23,8 +23,10 @@ __all__ = ["Arbiter", "ArbiterCounts", "StationCounts"]
 _METADATA, _DATA, _LINK = range(len(STATIONS))
 _MISS_DEBT = 0  # reads, then writes: misses due, in 10^-9
 _DISK = 2  # calls that missed, and nanoseconds added to them
-_CACHE = 4
+_SPEED = 4  # of this machine's processors, in millionths; 0: nobody told yet
+_CACHE = 5
 _WHOLE = 1_000_000_000
+_MILLION = 1_000_000
 _Asked = tuple[
     int, float, float, float, float, float, float
 ]  # station; ns a call, entry, transfer; the same in filer ops
@@ -120,13 +122,28 @@ class Arbiter:
             trips += ops if station == _METADATA else min(ops, OPS_UNIT)
         return end, worked, trips
 
+    @property
+    def speed(self) -> float:
+        """Of this machine's processors (`core.filer.machine`), as told last; 1 while nobody has."""
+        return (self._words[self._more + _SPEED] or _MILLION) / _MILLION
+
+    @property
+    def knows_speed(self) -> bool:
+        """Whether somebody has told."""
+        return self._words[self._more + _SPEED] != 0
+
+    def tell_speed(self, speed: float) -> None:
+        """To all who share the arbiter: from now on a processor second is booked for so much."""
+        self._words[self._more + _SPEED] = max(1, round(speed * _MILLION))
+
     def compute(self, worker: int, spent_ns: int, now_ns: int) -> int:
         """Book a worker's processor seconds of this machine, just spent, on its share of the emulated cores and on its
         host's; when they would have been served. Only on a site."""
         site = self._site
         assert site is not None
         host = site.host(worker)
-        asked = int(spent_ns * site.processor_factor * site.time_scale / site.hosts[host].speed)
+        one = site.processor_factor * self.speed * site.time_scale / site.hosts[host].speed
+        asked = int(spent_ns * one)
         arrived = now_ns - spent_ns
         with self._queues.locked():
             own = self._queues.book(len(self._stations) + worker, asked, arrived, arrived)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.filer.arbiter import Arbiter
 from core.filer.load import load_filer
+from core.filer.machine import SpeedMeter
 from core.filer.model import FilerModel
 from core.filer.pacing import Pacer
 from core.filer.places import arbiter_path
@@ -72,6 +73,10 @@ def emulated_filer(
         return None
     number = 0 if model.site is None else model.site.worker(worker)
     arbiter, pacer = _attached(settings, model, number), Pacer()
+    if (
+        model.site is not None and not arbiter.knows_speed
+    ):  # nobody watches: what is measured now is as good as there is
+        arbiter.tell_speed(SpeedMeter().speed)
     around = None if model.site is None else Surroundings(arbiter, pacer, number, used)
     return EmulatedFiler(arbiter, pacer, served, around)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from core.errors import StorageFault
 
-_MAGIC = 0x45_44_46_49_4C_45_52_02  # "EDFILER", layout 2
+_MAGIC = 0x45_44_46_49_4C_45_52_03  # "EDFILER", layout 3
 _LOCK_BYTE, _USE_BYTE = 0, 1  # byte ranges of the two record locks: of a booking, and of being in use
 _BUSY, _WAITED, _CALLS, _OPS = range(4)
 _COUNTS = 4

@@ -55,10 +55,17 @@ class SiteModel:
 
     data_scale: float  # the site that is stood for has so many times the data
     time_scale: float  # everything takes so many times as long as there
-    processor_factor: float  # seconds of an emulated core of speed 1 for a processor second of this machine
+    processor_factor: (
+        float  # seconds of an emulated core of speed 1 for one of a processor of speed 1 (core.filer.machine)
+    )
     worker_cores: int  # of each worker, as a virtual machine has them
     hosts: tuple[Host, ...]
     databases: tuple[DatabaseServer, ...]
+
+    def core_seconds(self, speed: float) -> float:
+        """Of its fastest core, here and now, for a processor second of a machine of that speed; under 1 that machine is slower
+        than what it stands for, and no waiting mends it."""
+        return self.processor_factor * speed * self.time_scale / max(host.speed for host in self.hosts)
 
     def worker(self, name: str) -> int:
         """The number of a worker: w7 is 6; another name has some number."""

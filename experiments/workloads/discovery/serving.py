@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-import psutil
-
 from core.services.address import Addresses
+from experiments.processes import below, command_line
 from experiments.workloads.discovery.phase_use import SERVERS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
+from worker.processes import process_use
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
 
@@ -34,38 +34,16 @@ class ServingMeter:
         return dict(self._last)
 
     def _managers(self) -> list[int]:
-        try:
-            below = psutil.Process(self._parent).children()
-        except psutil.Error:
-            return []
-        return [process.pid for process in below if "queue_manager" in _command(process)]
-
-
-def _command(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
+        return [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
 
 
 def _used(pid: int) -> float:
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(times.user + times.system)
+    return process_use(pid).cpu_s
 
 
 def _of_all_below(pid: int) -> float:
     """A server with its living processes, and those that have ended: the kernel adds these to who waited for them."""
-    try:
-        server = psutil.Process(pid)
-        times = server.cpu_times()
-        below = server.children(recursive=True)
-    except psutil.Error:
-        return 0.0
-    own = times.user + times.system + times.children_user + times.children_system
-    return float(own) + sum(_used(process.pid) for process in below)
+    return process_use(pid, with_children=True).cpu_s + sum(map(_used, below(pid)))
 
 
 def processors_between(samples: Samples, offset: float) -> Callable[[float, float], dict[str, float]]:

@@ -30,6 +30,7 @@ class DiscoveryTelling(Telling):
         super().__init__(surroundings)
         self._drops: list[Drop] = []
         self._offsets: list[dict[str, Any]] = []
+        self._speeds: list[dict[str, Any]] = []
         self._databases: list[dict[str, Any]] = []
         self._versions: dict[str, Any] = {}
         self._hosts: list[dict[str, Any]] = []
@@ -43,7 +44,14 @@ class DiscoveryTelling(Telling):
         self._databases = list(raw.databases)
         if raw.hosts is not None:
             self._hosts.append({"run": raw.order, **raw.hosts.index, "hosts": list(raw.hosts.counted)})
+        if speed := (raw.result.get("filer") or {}).get("machine_speed"):
+            self._speeds.append({"run": raw.order, **speed})
         self._versions = raw.result["versions"]
+
+    def _filer(self) -> dict[str, Any] | None:
+        """With the speed of this machine's processors in each run on a site."""
+        said: dict[str, Any] | None = self.surroundings["emulated_filer"]
+        return said | {"machine_speed": self._speeds} if said and self._speeds else said
 
     def emulated(self, point: Point) -> str | None:
         """The same for every point."""
@@ -96,7 +104,7 @@ class DiscoveryTelling(Telling):
             "storage": beside["storage"],
             "source": beside["source"],
             "databases": self._databases,
-            "emulated_filer": beside["emulated_filer"],
+            "emulated_filer": self._filer(),
             "null_storage": beside["null_storage"],
             "hosts": beside["hosts"],
             **({"hosts_by_run": self._hosts} if self._hosts else {}),

@@ -32,7 +32,16 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
         lines = [f"R1's ratios come out here ({size}): {_listed(ratios)}."]
     held = sum(bool(one.passed) for one in others)
     failed = f"; not: {', '.join(one.what for one in others if not one.passed)}" if held < len(others) else ""
-    return [*lines, f"Of the report's other figures {held} of {len(others)} hold{failed}."]
+    return [*lines, f"Of the report's other figures {held} of {len(others)} hold{failed}.", *speed_told(result)]
+
+
+def speed_told(result: Result) -> list[str]:
+    """How fast this machine's processors were in the runs: each of their seconds was booked for so much less or more."""
+    runs = (result.conditions.get("emulated_filer") or {}).get("machine_speed") or []
+    if not runs:
+        return []
+    lowest, highest = min(run["lowest"] for run in runs), max(run["highest"] for run in runs)
+    return [f"This machine's processors had {lowest:.2f} to {highest:.2f} of the speed that the site is stated for."]
 
 
 def _listed(ratios: Sequence[Check]) -> str:

@@ -45,7 +45,7 @@ ASSUMED = (
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
-    "a round trip of 5.5 ms a metadata op, and an emulated processor 5 times slower than this machine's: so that 10 workers are bound by their"
+    "a round trip of 5.5 ms a metadata op, and an emulated processor 5 times slower than one of speed 1: so that 10 workers are bound by their"
     " 40 slots, and 30 by the filer's metadata unit until indexing begins",
     "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000 of the calls that are"
     " made at the peak",

@@ -177,6 +177,11 @@ def test_a_machine_that_did_not_keep_up_comes_to_no_verdict() -> None:
     fine, busy, late = ((0.69, 4.9), (0.71, 0.0), (0.1, 5.1))
     runs = [dataclasses.replace(run(1), host_cpu=cpu, call_time=_time(over)) for cpu, over in (fine, busy, late)]
     assert [overran(one) for one in runs] == [False, True, True]
+    slow, enough = ({"filer": {"core_s": s}} for s in (0.99, 1.0))
+    assert overran(dataclasses.replace(runs[0], result=runs[0].result | slow)), (
+        "slower than the core that it stands for"
+    )
+    assert not overran(dataclasses.replace(runs[0], result=runs[0].result | enough))
     assert told_overrun([[runs[0]], [runs[0]]]) == ""
     assert told_overrun([[runs[0]], [runs[0], runs[1]]]) == "EMULATION OVERRUN at 1 of 2 points"
     assert told_overrun([[runs[1]], [runs[2]]]) == "EMULATION OVERRUN"

@@ -1,0 +1,48 @@
+"""How much slower than on the site the rows have to run, so that this machine keeps up: `--time-scale auto`."""
+
+from __future__ import annotations
+
+import math
+
+from core.errors import UsageError
+
+AUTO = "auto"
+MOST_SCALE = 100.0
+# Of this machine's processors; from 70 % on a run is an overrun. They are measured while nothing runs, and a fifth slower when both
+# threads of a core work.
+_AIM = 0.50
+_STEP = 0.1
+# Processor seconds of speed 1 that the busiest row takes: for each second of the site's time, of 120 slots that do little, and of
+# the data at 1/500; and for each second that passes here, to watch them. Worked out of runs at 1/500 and 1/2000 (docs/site.md).
+_LITTLE, _DATA, _WATCH = 0.13, 0.67, 0.12
+_TIMES = 500
+
+
+def time_scale(asked: str, speed: float, processors: int, times: int) -> float:
+    """What was asked for; of `auto` the least, not under 1, with which so many processors of that speed keep up with data of one in
+    `times`. Raises UsageError for what is neither that nor a number, and for a machine that no scale helps."""
+    if asked != AUTO:
+        return _number(asked)
+    left = _AIM * speed * processors - _WATCH
+    needed = work_of(times) / left if left > 0 else math.inf
+    if needed > MOST_SCALE:
+        raise UsageError(
+            f"this machine's {processors} processors of speed {speed:.2f} cannot emulate 120 slots at any time scale;"
+            " take a machine with more of them, or say --time-scale K and see what comes of it"
+        )
+    return max(1.0, round(math.ceil(round(needed / _STEP, 6)) * _STEP, 1))
+
+
+def work_of(times: int) -> float:
+    """Processor seconds for a second of the site's time: more data than at 1/500 take longer, and no more a second."""
+    return _LITTLE + _DATA * min(1.0, _TIMES / times)
+
+
+def _number(asked: str) -> float:
+    try:
+        found = float(asked)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise UsageError(f"--time-scale is {asked[:40]!r}; it must be {AUTO}, or a number such as 0.5 or 2")
+    return found
