@@ -315,3 +315,21 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         loads = [(point["at"]["type"], point["at"]["workers"]) for point in result["points"]]
         assert sorted(loads) == sorted(itertools.product(("discovery", "export", "extraction", "processing"), (1, 2)))
         assert not list(bench.storage.glob("job-types-*"))
+        _predicted(bench, made, result)
+
+
+def _predicted(bench: Bench, made: Path, result: Any) -> None:
+    """Every call and byte of every type is in one of its phases, and so is what its workers used; predictions are made of it, of the
+    data set that was measured, with the phases of that type."""
+    for point in result["points"]:
+        run, kind = point["repeats"][0], point["at"]["type"]
+        assert sum(call["calls"] for phase in run["phases"] for call in phase["calls"].values()) == run["calls"] > 0, kind
+        assert all(phase["tasks"] > 0 and phase["rows"] >= 0 for phase in run["phases"]), kind
+        assert sum(phase["transactions"] for phase in run["phases"]) > 0, kind
+    told = bench.home / "predicted.json"
+    line = ("predict", "--from", str(made), "--job-type", "export", "--one-host", "--workers", "1,2", "--databases", "1")
+    bench.ask(*line, "--json", str(told))
+    prediction = json.loads(told.read_text())
+    assert prediction["calibration"]["job_type"] == "export"
+    assert {tuple(point["limit_by_phase"]) for point in prediction["points"]} == {("extract", "export", "finalise")}
+    assert "experiment job-types" in bench.ask("predict", "--job-type", "export", check=2).stderr
