@@ -93,7 +93,7 @@ def describe(
         text = sheet.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"{sheet} cannot be read: {error}") from error
-    shared(ctx).out.print(str(describe_package(package, text)), markup=False, soft_wrap=True)
+    shared(ctx).out.print(str(describe_package(package, text, str(sheet))), markup=False, soft_wrap=True)
 
 
 # Every command with an example of its use.

@@ -11,10 +11,10 @@ from experiments.report.sheet import FILE, parse_sheet
 from experiments.result.codec import read_result
 
 
-def describe(directory: Path, text: str) -> Path:
+def describe(directory: Path, text: str, what: str = FILE) -> Path:
     """The report's path. A signature of before is removed: it is over another manifest. Raises UsageError for what is no
-    sheet and for a package that does not check, RunFailed."""
-    parse_sheet(text)
+    sheet, which is named as `what`, and for a package that does not check, RunFailed."""
+    parse_sheet(text, what)
     if differences := check(directory).differences:
         raise UsageError(f"{directory} does not check, so nothing is added to it: {differences[0]}")
     try:

@@ -63,7 +63,7 @@ def parse_sheet(text: str, what: str = FILE) -> Sheet:
     except (tomllib.TOMLDecodeError, UsageError) as error:
         raise UsageError(f"{what}: {error}") from error
     if not sheet.name.strip():
-        raise UsageError(f"{what}: name must say what was measured")
+        raise UsageError(f"{what}: name is empty; say there what was measured")
     if sheet.price < 0 or (sheet.price and not sheet.currency.strip()):
         raise UsageError(f"{what}: a price is positive and has a currency")
     return sheet

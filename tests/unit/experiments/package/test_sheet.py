@@ -50,7 +50,7 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (TEMPLATE, "name must say"),
+        (TEMPLATE, "name is empty; say"),
         ('name = "f"\nprice = 5.0\n', "has a currency"),
         ('name = "f"\nprice = -5.0\ncurrency = "EUR"\n', "is positive"),
         ('name = "f"\nspeed = 5\n', "unknown field sheet.speed"),
