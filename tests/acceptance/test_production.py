@@ -323,11 +323,24 @@ def _predicted(bench: Bench, made: Path, result: Any) -> None:
     data set that was measured, with the phases of that type."""
     for point in result["points"]:
         run, kind = point["repeats"][0], point["at"]["type"]
-        assert sum(call["calls"] for phase in run["phases"] for call in phase["calls"].values()) == run["calls"] > 0, kind
+        assert sum(call["calls"] for phase in run["phases"] for call in phase["calls"].values()) == run["calls"] > 0, (
+            kind
+        )
         assert all(phase["tasks"] > 0 and phase["rows"] >= 0 for phase in run["phases"]), kind
         assert sum(phase["transactions"] for phase in run["phases"]) > 0, kind
     told = bench.home / "predicted.json"
-    line = ("predict", "--from", str(made), "--job-type", "export", "--one-host", "--workers", "1,2", "--databases", "1")
+    line = (
+        "predict",
+        "--from",
+        str(made),
+        "--job-type",
+        "export",
+        "--one-host",
+        "--workers",
+        "1,2",
+        "--databases",
+        "1",
+    )
     bench.ask(*line, "--json", str(told))
     prediction = json.loads(told.read_text())
     assert prediction["calibration"]["job_type"] == "export"
