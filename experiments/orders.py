@@ -12,10 +12,11 @@ from pydantic import Field
 
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Document
+from core.options.choices import DEFAULT_ZONE
 from experiments.result.steady import MIN_SECONDS
 
 # Of what may be asked of a discovery, what a study may vary nothing of.
-ALIKE = ("single_pass", "index_streams", "fsync", "layout", "index_engine", "filer")
+ALIKE = ("single_pass", "index_streams", "time_zone", "fsync", "layout", "index_engine", "filer")
 DEFAULT_REPEATS = 5
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that tell of kinds of work beside each other, not of a storage
@@ -91,6 +92,11 @@ class JobTypesOrder(Document):
 
     workers: Points = "2"
     slots: Slots = None
+    time_zone: Annotated[
+        str,
+        Field(max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin"),
+        Metavar("NAME"),
+    ] = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = _LEAST_SECONDS
     filer: Annotated[

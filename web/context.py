@@ -75,6 +75,11 @@ class WebContext:
         """The storage root below which results lie."""
         return self.results or self.settings.storage
 
+    def refuse_beside(self) -> None:
+        """Raises UsageError while a measurement runs: what is done beside it would be in its figures."""
+        if self.measurements is not None:
+            self.measurements.refuse()
+
     def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
         if not self.databases:

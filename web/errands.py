@@ -44,8 +44,7 @@ class Errands:
         """Begin one in the caller's name; raises UsageError while another one runs."""
         key = (job, kind)
         with self._lock:
-            if self._running is not None:
-                raise UsageError(f"{self._running[1]} of job {self._running[0]} is still running here; wait for it")
+            self.refuse()
             self._running = key
             self._all.pop(key, None)
             self._since[key] = time.monotonic()
@@ -56,6 +55,11 @@ class Errands:
         context = contextvars.copy_context()  # who asked for it is written down with what is done
         threading.Thread(target=context.run, args=(self._do, key, work), name=f"{kind} {job}", daemon=True).start()
         return self.of(job)[kind]
+
+    def refuse(self) -> None:
+        """Raises UsageError while one runs."""
+        if (running := self._running) is not None:
+            raise UsageError(f"{running[1]} of job {running[0]} is still running here; wait for it")
 
     def _do(self, key: tuple[uuid.UUID, str], work: Callable[[], Any]) -> None:
         outcome, error = None, None

@@ -19,6 +19,7 @@ from controller.jobs.jobs import prepare_source
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.operations import NullRecorder
+from core.options.dates import checked_zone
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import Settings, parse_bytes
@@ -81,6 +82,7 @@ def carry_out(
                 options or JobOptions(),
                 single_pass=order.single_pass,
                 index_streams=order.index_streams,
+                time_zone=checked_zone(order.time_zone),
                 fsync=order.fsync,
                 layout=order.layout,
             ),

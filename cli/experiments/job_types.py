@@ -8,6 +8,7 @@ from cli import options as opt
 from cli.context import shared, with_options
 from cli.experiments.studies import Corpus, given_seed
 from cli.taking import taking
+from core.options.dates import checked_zone
 from experiments.orders import JobTypesOrder
 
 
@@ -21,7 +22,8 @@ def job_types(ctx: typer.Context, *, corpus: Corpus, order: JobTypesOrder, stora
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
     counts = opt.numbers(order.workers, "--workers")
+    zone = checked_zone(order.time_zone)
 
     from cli.experiments.job_types_run import run_types  # slow to come
 
-    run_types(context, settings, corpus, counts, order.repeats, order.min_seconds, given_seed(order.seed))
+    run_types(context, settings, corpus, counts, order.repeats, order.min_seconds, given_seed(order.seed), zone)

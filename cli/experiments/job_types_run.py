@@ -30,6 +30,7 @@ def run_types(
     repeats: int,
     min_seconds: float,
     seed: int,
+    time_zone: str,
 ) -> None:
     """Measure, and print the table. Raises what `conduct` does."""
     if not settings.embedded:
@@ -43,6 +44,7 @@ def run_types(
         stage = Stage(
             settings=installed.settings,
             database=installed.first(1)[0],
+            time_zone=time_zone,
             env=context.env,
             clock=context.clock,
             show=display.show,

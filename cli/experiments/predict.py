@@ -12,6 +12,7 @@ from cli.context import shared, writable_file
 from cli.options import numbers
 from cli.output import write_json
 from cli.site_option import SiteFile
+from core.options.production import JobType
 from experiments.capacity import DEFAULT_RAW_GB
 
 DEFAULT_WORKERS = "10,30,100"
@@ -22,7 +23,8 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="RESULT",
-        help="result of a scale-up with two numbers of workers to calibrate on  [default: the reference calibration]",
+        help="result of a scale-up, or of job-types, with two numbers of workers to calibrate on  [default: the reference"
+        " calibration, of a discovery]",
     ),
 ]
 Filer = Annotated[
@@ -45,6 +47,9 @@ RawGb = Annotated[
         help=f"size of the data set, of the calibration's kind  [default: {DEFAULT_RAW_GB:g}; of a site's data its part]",
     ),
 ]
+Type = Annotated[
+    JobType, typer.Option("--job-type", help="what kind of job is asked about; needs --from but for discovery")
+]
 OneHost = Annotated[
     bool,
     typer.Option(
@@ -64,6 +69,7 @@ def predict(
     filer: Filer = None,
     site: SiteFile = None,
     from_: From = None,
+    job_type: Type = JobType.DISCOVERY,
     slots: Slots = None,
     raw_gb: RawGb = None,
     index_streams: Streams = None,
@@ -73,7 +79,7 @@ def predict(
 ) -> None:
     """Predict elapsed time and GB/hour for more workers, more databases, another filer or a site, and what limits each.
 
-    A simulation of the job, calibrated on a result with 1 and 2 workers; each figure has a 90 % interval
+    A simulation of the job, of whichever type, calibrated on a result with 1 and 2 workers; each figure has a 90 % interval
     (docs/capacity-model.md). Then in words: from how many workers on the filer is the limit, and what helps most.
     """
     context = shared(ctx)
@@ -95,6 +101,7 @@ def predict(
             index_streams=index_streams,
             shard=shard,
             one_host=one_host,
+            job_type=job_type,
         )
     )
     if json_file is not None:

@@ -10,7 +10,7 @@ import typer
 from cli.context import shared
 from cli.installation import installation
 from cli.options import JobArgument
-from controller.browse.item_filter import ANY_EXCEPTION, ItemFilter, parse_conditions
+from controller.browse.item_filter import ANY_EXCEPTION, ItemFilter, in_language, parse_conditions
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
 
@@ -33,6 +33,9 @@ def items(
     media_type: Annotated[str | None, typer.Option("--type", help="only of this media type")] = None,
     kind: Annotated[Kind | None, typer.Option(help="only of this kind")] = None,
     text: Annotated[TextState | None, typer.Option(help="only with this text state")] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="only in this language, as `languages` told it")
+    ] = None,
     duplicates: Annotated[YesNo | None, typer.Option(help="only what `dedupe` found to be duplicates, or not")] = None,
     near: Annotated[YesNo | None, typer.Option(help="only what `near` found to be near-duplicates, or not")] = None,
     system: Annotated[YesNo | None, typer.Option(help="only what `denist` found to be system files, or not")] = None,
@@ -57,7 +60,7 @@ def items(
         exception=exception,
         kind=kind,
         text_state=text,
-        conditions=parse_conditions(where),
+        conditions=(*parse_conditions(where), *in_language(language)),
         duplicate=None if duplicates is None else duplicates is YesNo.YES,
         near=None if near is None else near is YesNo.YES,
         system=None if system is None else system is YesNo.YES,

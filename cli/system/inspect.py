@@ -12,6 +12,8 @@ import typer
 from cli.bank import Passwords
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.ocr import DEFAULT_LANGUAGES
+from core.options.choices import DEFAULT_ZONE
+from core.options.dates import checked_zone
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
@@ -27,6 +29,7 @@ OcrLanguages = Annotated[
     str | None,
     typer.Option("--ocr-languages", metavar="NAMES", help=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]"),
 ]
+TimeZone = Annotated[str, typer.Option("--time-zone", metavar="NAME", help="of dates that note none, as Europe/Berlin")]
 
 
 def inspect(
@@ -36,6 +39,7 @@ def inspect(
     passwords: Passwords = None,
     ocr: Ocr = False,
     ocr_languages: OcrLanguages = None,
+    time_zone: TimeZone = DEFAULT_ZONE,
 ) -> None:
     """Unpack files without any database and show every item: the tool to look at one odd file.
 
@@ -50,10 +54,11 @@ def inspect(
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
     refuse_no_ocr(choice)
+    zone = checked_zone(time_zone)
     titles: dict[str, str] = {}
     lines = inspect_paths(
         paths,
-        JobOptions(ocr=choice),
+        JobOptions(ocr=choice, time_zone=zone),
         processes=processes or len(os.sched_getaffinity(0)),
         memory_mb=settings.slot_memory_mb,
         plugins=settings.plugins,

@@ -89,6 +89,11 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
     return tuple(conditions)
 
 
+def in_language(code: str | None) -> tuple[Condition, ...]:
+    """That `edbench languages` told this language of an item's text; None or nothing: whichever."""
+    return (_condition("language", "=", code),) if code else ()
+
+
 def _condition(name: str, op: str, value: str) -> Condition:
     key = KEYS.get(name)
     if key is None:

@@ -14,7 +14,7 @@ from controller.databases import JobHandle
 from controller.search.opened import Opened, OpenIndex, opened_index
 from core.settings import Settings
 from sql.faces.browse import BROWSE, TrueOwner
-from worker.indexes.base import Hit, IndexReader
+from worker.indexes.base import Best, Hit, IndexReader, in_order
 from worker.indexes.nodes import Node
 from worker.indexes.query_language import parse
 
@@ -83,9 +83,12 @@ def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHa
     return [replace(hit, database=handle.database.name, job=handle.id) for hit in hits]
 
 
-def best_of(hits: list[FoundItem], limit: int) -> list[FoundItem]:
-    """So many, best first; those of one score in path order."""
-    return sorted(hits, key=lambda hit: (-hit.score, hit.container_path))[:limit]
+def best_of(hits: list[FoundItem], limit: int, *, by_path: bool = False) -> list[FoundItem]:
+    """So many, best first, those of one score by their ids: the first of many are the same as the first of few. `by_path`:
+    without scores, in path order."""
+    if by_path:
+        return sorted(hits, key=lambda hit: (hit.container_path, hit.item))[:limit]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
 
 def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundItem], int]:
@@ -96,12 +99,12 @@ def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundIte
     with ThreadPoolExecutor(max(1, min(len(clean), os.cpu_count() or 1))) as pool:
         answers = list(pool.map(lambda shard: index.readers[shard].best(node, limit), clean))
     number = sum(matching for matching, _ in answers)
-    all_best = [(score, shard, by) for shard, (_, best) in zip(clean, answers, strict=True) for score, by in best]
+    all_best = [(one, shard) for shard, (_, best) in zip(clean, answers, strict=True) for one in best]
     raw: list[Hit] = []
     hits: list[FoundItem] = []
-    of_shards: dict[uuid.UUID, list[tuple[float, Any]]] = {}
-    for score, shard, by in heapq.nlargest(limit, all_best, key=lambda each: each[0]):
-        of_shards.setdefault(shard, []).append((score, by))
+    of_shards: dict[uuid.UUID, list[Best]] = {}
+    for one, shard in heapq.nsmallest(limit, all_best, key=lambda each: in_order(each[0])):
+        of_shards.setdefault(shard, []).append(one)
     for shard, best in of_shards.items():
         raw += index.readers[shard].hits(node, best)
     with index.handle.database.transaction() as conn:

@@ -1,7 +1,8 @@
-"""What the controller shows to Prometheus: jobs by state, who answers, how far the collector is behind, results."""
+"""What the controller shows to Prometheus: jobs by type and state, who answers, how far the collector is behind, results."""
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault
+from core.options.production import JobType
 from core.records import JobState
 from core.settings import Settings
 from monitoring.backlog import Backlog, read_backlog
@@ -89,8 +91,8 @@ class ControllerMetrics(Collector):
             seen = watch.seen
             up.add_metric((name,), seen is not None)
             if isinstance(seen, dict):
-                for state in JobState:
-                    jobs.add_metric((name, state.value), seen.get(state, 0))
+                for kind, state in itertools.product(JobType, JobState):
+                    jobs.add_metric((name, kind.value, state.value), seen.get((kind, state), 0))
         yield from (jobs, up)
         if self._broker is not None:
             yield from _backlog(self._broker.seen)
@@ -98,9 +100,9 @@ class ControllerMetrics(Collector):
             yield _one("edbench_results", self._results.seen)
 
 
-def _jobs(database: Database) -> dict[JobState, int]:
+def _jobs(database: Database) -> dict[tuple[JobType, JobState], int]:
     with database.transaction() as conn:
-        return {JobState(row.state): row.jobs for row in FIGURES.jobs_by_state(conn)}
+        return {(JobType(row.type), JobState(row.state)): row.jobs for row in FIGURES.jobs_by_state(conn)}
 
 
 def _backlog(seen: object | None) -> Iterator[Metric]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.browse.facets import Facets, count_facets
@@ -15,6 +15,8 @@ from sql.faces.search import SEARCH, FoundRow
 from worker.indexes.found import Ids, uuids
 from worker.indexes.nodes import Node, asks_ledger, sought
 from worker.indexes.snippets import snippet
+
+_Part = tuple[JobHandle, list[FoundItem], Ids]  # the first items, and all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,34 +40,35 @@ class Answer:
 def count_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[FoundItem], int]:
     """The best `limit` items of several jobs, and how many match: best first, or in path order where the ledger was asked
     or families are wanted. Raises UsageError for a query that cannot be read, RunFailed, faults."""
-    parts = list(_each(handles, opened, wanted))
-    return _hits(handles, parts, wanted), sum(len(ids) for _, _, ids in parts)
+    parts, by_path = _parts(handles, opened, wanted)
+    return _hits(handles, parts, wanted, by_path=by_path), sum(len(ids) for _, _, ids in parts)
 
 
 def answer_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> Answer:
     """The same, with everything that matches counted by media type and custodian."""
-    parts = list(_each(handles, opened, wanted))
+    parts, by_path = _parts(handles, opened, wanted)
     facets = count_facets([(handle, ids) for handle, _, ids in parts])
-    return Answer(_hits(handles, parts, wanted), facets)
+    return Answer(_hits(handles, parts, wanted, by_path=by_path), facets)
 
 
-def _hits(
-    handles: Sequence[JobHandle], parts: Sequence[tuple[JobHandle, list[FoundItem], Ids]], wanted: Wanted
-) -> list[FoundItem]:
-    return best_of([hit for handle, hits, _ in parts for hit in of_several(handle, hits, handles)], wanted.limit)
+def _hits(handles: Sequence[JobHandle], parts: Sequence[_Part], wanted: Wanted, *, by_path: bool) -> list[FoundItem]:
+    hits = [hit for handle, hits, _ in parts for hit in of_several(handle, hits, handles)]
+    return best_of(hits, wanted.limit, by_path=by_path)
 
 
-def _each(
-    handles: Sequence[JobHandle], opened: Opened, wanted: Wanted
-) -> Iterator[tuple[JobHandle, list[FoundItem], Ids]]:
-    """The first items and all items of each job."""
-    for handle in handles:
+def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[_Part], bool]:
+    """The first items and all items of each job; whether they are in path order, as those of all jobs are where the ledger of
+    one is asked."""
+    nodes = [meaning(handle, wanted.query, custodian=wanted.custodian) for handle in handles]
+    by_path = wanted.families or any(map(asks_ledger, nodes))
+    parts: list[_Part] = []
+    for handle, node in zip(handles, nodes, strict=True):
         with opened(handle) as index:
-            node = meaning(handle, wanted.query, custodian=wanted.custodian)
-            if wanted.families or asks_ledger(node):
-                yield handle, *_by_ledger(index, node, wanted)
+            if by_path:
+                parts.append((handle, *_by_ledger(index, node, wanted)))
             else:
-                yield handle, scored_hits(index, node, wanted.limit)[0], true_items(index, node)
+                parts.append((handle, scored_hits(index, node, wanted.limit)[0], true_items(index, node)))
+    return parts, by_path
 
 
 def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[FoundItem], Ids]:

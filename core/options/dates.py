@@ -13,6 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from importlib import resources
 from zoneinfo import ZoneInfo
 
+from tzlocal.windows_tz import win_tz
+
 from core.errors import UsageError
 
 _TIME = re.compile(
@@ -27,7 +29,9 @@ def _names() -> frozenset[str]:
 
 @functools.cache
 def zone_named(name: str) -> ZoneInfo | None:
-    """The zone of this name, None where there is none; names are the IANA database's, as Europe/Berlin."""
+    """The zone of this name, None where there is none: the IANA database's, as Europe/Berlin, or Windows', as W. Europe Standard
+    Time, which Outlook and Exchange write, for the zone that Unicode's CLDR has for it."""
+    name = win_tz.get(name, name)
     if name not in _names():
         return None
     with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:

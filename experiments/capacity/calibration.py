@@ -18,6 +18,7 @@ from core.errors import UsageError
 from core.filer import FilerModel
 from core.filer.model import STATIONS
 from core.operations import Op
+from core.options.production import JobType
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
 from experiments.capacity.filer_load import Calls
@@ -32,6 +33,8 @@ _A_TASK: Mapping[str, frozenset[Op]] = {
     PhaseName.EXPAND.value: frozenset({Op.STAT}),
     PhaseName.FINALISE.value: frozenset({Op.STAT}),
 }
+# Phases whose items are cut into batches when the job is made, for as many slots as it is to have (controller.production.create).
+_BATCHED = frozenset((PhaseName.RENDER.value, PhaseName.STAMP.value, PhaseName.EXPORT.value))
 _MOST_GAP_S = 0.1  # of a slot between two tasks; more is a phase's end, not the queue's
 _UNTOLD = "untold"  # in a background: who is nobody that was asked
 _FAN_OUT = 16  # finalise's list: fan-out folders by their first digit
@@ -70,6 +73,7 @@ class Calibration:
     """A job and the machine it was measured on."""
 
     source: str  # which result
+    job_type: JobType
     labels: tuple[str, ...]
     phases: tuple[PhaseLoad, ...]
     filer: FilerModel | None  # that it ran on, where its numbers are known
@@ -84,6 +88,7 @@ class Calibration:
     items: int
     index_streams: int | None  # tasks of phase index at a time, of each job; None: no limit
     measured: tuple[Measured, ...]
+    ledger_counted: bool = False  # whether transactions and rows are what its database counted
 
 
 def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
@@ -99,6 +104,7 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
     site = None if filer is None or filer.site is None else booked(first, filer.site)
     return Calibration(
         source=name,
+        job_type=_type(first),
         labels=result.labels,
         phases=tuple(
             _phase(n, first, last, filer, background, result, None if site is None else site[n], streams)
@@ -118,6 +124,7 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
         measured=tuple(
             Measured(workers=point.workers, elapsed_s=tuple(run.elapsed_s for run in point.repeats)) for point in points
         ),
+        ledger_counted=all(phase.transactions is not None for phase in first.phases),
     )
 
 
@@ -128,7 +135,7 @@ def _usable(result: Result, name: str, *, filer_given: bool) -> list[Point]:
     if len({point.workers for point in single}) < 2 or len(slots) > 1:
         raise UsageError(
             f"{name}: a calibration needs one database with two numbers of workers, 1 and 2 say, of the same slots;"
-            f" make one with `edbench experiment scale-up --workers 1,2`"
+            f" make one with `edbench experiment scale-up --workers 1,2`, of other types of jobs with `edbench experiment job-types`"
         )
     points = sorted(single, key=lambda point: point.workers)[:2]
     for run in (run for point in points for run in point.repeats):
@@ -278,10 +285,17 @@ def _relative(seconds: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted((one / mean for one in seconds), reverse=True)) if mean else (1.0,)
 
 
+def _type(run: Run) -> JobType:
+    return JobType(run.result.get("type", JobType.DISCOVERY))
+
+
 def _entries(phase: str, run: Run, result: Result) -> int:
+    """What its tasks are cut from, where they are cut for the slots that there are."""
     if phase == PhaseName.EXPAND.value:
         return int(result.conditions.get("corpus", {}).get("files") or 0)
-    return {PhaseName.INDEX.value: int(run.result["items"]), PhaseName.FINALISE.value: _FAN_OUT}.get(phase, 0)
+    if phase == PhaseName.FINALISE.value:
+        return _FAN_OUT if _type(run) is JobType.DISCOVERY else 0
+    return int(run.result["items"]) if phase == PhaseName.INDEX.value or phase in _BATCHED else 0
 
 
 def _number_of_calls(run: Run) -> int:

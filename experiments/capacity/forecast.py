@@ -14,17 +14,18 @@ from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.load import site_source
 from core.filer.site import SiteModel
+from core.options.production import JobType
 from experiments.capacity import DEFAULT_RAW_GB, DEFAULT_SLOTS
 from experiments.capacity.agreement import Agreement, agreement
 from experiments.capacity.answers import answer, sentences
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import Calibration, calibrate
+from experiments.capacity.job_types import study_of
 from experiments.capacity.predict import PointDocument, Prediction, Predictor, network_of, point_document
 from experiments.capacity.reference import NAME, read_reference
 from experiments.capacity.site_load import TRANSACTIONS_A_TASK
 from experiments.report.words import many
 from experiments.result.codec import read_result
-from experiments.workloads.discovery.result import of_discovery
 
 _MOST_SLOTS = 20_000
 _ROUNDED = 0.05
@@ -46,6 +47,7 @@ class Wish:
     index_streams: int | None = None  # of each job; None: the calibration's, 0: no limit
     shard: bool = False
     one_host: bool = False
+    job_type: JobType = JobType.DISCOVERY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,9 @@ class Forecast:
         check, filer = self.agreement, self.filer
         return PredictionDocument(
             schema="edbench-prediction/1",
-            calibration=Source(source=self.calibration.source, labels=list(self.calibration.labels)),
+            calibration=Source(
+                source=self.calibration.source, job_type=self.calibration.job_type, labels=list(self.calibration.labels)
+            ),
             filer=None if filer is None else FilerNamed(name=filer.name, scale=filer.scale, site=filer.choice.site),
             assumptions=list(self.assumptions),
             points=[point_document(point) for point in self.points],
@@ -79,6 +83,7 @@ class Source(Document):
     """What was calibrated on."""
 
     source: str
+    job_type: JobType
     labels: list[str]
 
 
@@ -113,9 +118,10 @@ def forecast(wish: Wish) -> Forecast:
     """Calibrate, simulate every point, and put it into words. Raises UsageError."""
     filer = _filer(wish)
     name = NAME if wish.result is None else str(wish.result)
-    result = read_reference() if wish.result is None else of_discovery(read_result(wish.result))
+    result = read_reference() if wish.result is None else read_result(wish.result)
+    study = study_of(result, wish.job_type, name)
     # The same hosts with the same storage are asked about together: which of them was the limit does not matter then.
-    calibration = calibrate(result, name, filer_given=filer is not None or wish.one_host)
+    calibration = calibrate(study, name, filer_given=filer is not None or wish.one_host)
     if filer is not None and filer.site is None and _made_on_a_site(calibration):
         raise UsageError(
             f"{name} was made on an emulated site, whose hosts and databases are in its times: it tells of sites only; give"
@@ -240,7 +246,7 @@ def _assumptions(
     size = calibration.raw_bytes * times / 1e9
     several = "one data set shared out over the databases" if wish.shard else "on each database a job over all of it"
     out = [
-        f"calibrated on {calibration.source}: {points} workers of {many(calibration.slots, 'slot')}",
+        f"calibrated on {calibration.source}, a job of type {calibration.job_type.value}: {points} workers of {many(calibration.slots, 'slot')}",
         f"data set of the same kind, {size:.4g} GB raw ({calibration.items * times:,.0f} items); {several}",
         hosts,
     ]
@@ -250,7 +256,9 @@ def _assumptions(
         out.append(_streams_told(wish, calibration))
         if not _made_on_a_site(calibration):
             out.append(
-                f"{TRANSACTIONS_A_TASK:g} transactions a task, rows by item and phase as a run on a site had them: the"
+                "transactions and rows as its database counted them, of the queue manager and of whoever looked on too"
+                if calibration.ledger_counted
+                else f"{TRANSACTIONS_A_TASK:g} transactions a task, rows by item and phase as a run on a site had them: the"
                 " calibration was made on none"
             )
     elif other:

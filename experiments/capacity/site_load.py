@@ -36,11 +36,12 @@ class SiteUse:
 
 
 def estimated(use: PhaseUse, worker_s: float, items: int) -> SiteUse:
-    """Of a run that was on no site; `worker_s`: what its workers used of processors in this phase."""
+    """Of a run that was on no site; `worker_s`: what its workers used of processors in this phase. What its database counted
+    goes before what is known of discoveries."""
     return SiteUse(
         slot_s=worker_s,
-        transactions=TRANSACTIONS_A_TASK * use.tasks,
-        rows=ROWS_AN_ITEM.get(use.phase, 0.0) * items,
+        transactions=TRANSACTIONS_A_TASK * use.tasks if use.transactions is None else use.transactions,
+        rows=ROWS_AN_ITEM.get(use.phase, 0.0) * items if use.rows is None else use.rows,
     )
 
 

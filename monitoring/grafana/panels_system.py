@@ -20,7 +20,7 @@ ROLES = (
     Panel(
         title="Jobs",
         unit="short",
-        queries=(Query("sum by (database, state) (edbench_jobs) > 0", "{{database}} {{state}}"),),
+        queries=(Query("sum by (database, type, state) (edbench_jobs) > 0", "{{database}} {{type}} {{state}}"),),
     ),
     Panel(
         title="Services",

@@ -70,7 +70,7 @@ edbench_database_rollbacks_total | counter | database | transactions | queue_man
 edbench_database_rows_total | counter | database | rows | queue_manager | Rows inserted, updated and deleted, by the server's own count
 edbench_collector_frames_total | counter | - | frames | queue_manager | Frames of call records stored in the databases
 edbench_collector_undecodable_total | counter | - | frames | queue_manager | Entries of the broker's stream that were no frames
-edbench_jobs | gauge | database state | jobs | controller | Jobs by state
+edbench_jobs | gauge | database type state | jobs | controller | Jobs by type and state
 edbench_database_up | gauge | database | 1 | controller | 1 while the database answers
 edbench_broker_up | gauge | - | 1 | controller | 1 while the broker answers
 edbench_collector_waiting_frames | gauge | - | frames | controller | Frames in the broker's stream that no collector has stored yet

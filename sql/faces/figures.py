@@ -126,8 +126,9 @@ class PhaseBytes(NamedTuple):
 
 
 class StateCount(NamedTuple):
-    """Jobs in a state."""
+    """Jobs of a type in a state."""
 
+    type: str
     state: str
     jobs: int
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.pages import items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.databases import JobHandle, Jobs
@@ -37,6 +37,9 @@ def item_filter(
         str,
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
+    language: Annotated[
+        str | None, Query(max_length=20, pattern=TEXT, description="As `languages` told it: `de`.")
+    ] = None,
     duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
     near: Annotated[bool | None, Query(description="Only what `near` found to be near-duplicates, or not.")] = None,
     system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
@@ -54,7 +57,7 @@ def item_filter(
         exception=exception,
         kind=kind,
         text_state=text,
-        conditions=conditions,
+        conditions=(*conditions, *in_language(language)),
         duplicate=duplicate,
         near=near,
         system=system,

@@ -117,7 +117,9 @@ def hash_lists(context: Context) -> HashLists:
 
 
 def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jobs]:
-    """The job and those beside it; raises UsageError and FieldErrors now where they cannot be looked through."""
+    """The job and those beside it; raises UsageError and FieldErrors now where they cannot be looked through, and
+    while a measurement runs."""
+    context.refuse_beside()
     try:
         found = [jobs, *(find_discovered(context.databases, one) for one in others)]
     except UsageError as error:
@@ -127,6 +129,7 @@ def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jo
 
 
 def _verification(context: WebContext, jobs: Jobs, *, internal: bool) -> Any:
+    context.refuse_beside()
     settings, filer = context.settings, Storage(NullRecorder())
     if jobs.each and jobs.each[0].job.options.production.asked:
         return lambda: verify_production(jobs.each[0], filer, examples=_EXAMPLES, progress=_quiet).to_json()

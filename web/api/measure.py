@@ -108,6 +108,7 @@ def start(context: WebContext, rows: Any, kind: Kind, wish: Any) -> Measurement:
     """Begin it once everything that can be refused here has been looked at. Raises FieldErrors, UsageError."""
     measurements = _measurements(context)
     measurements.refuse()
+    context.errands.refuse()
     filer = getattr(wish, "filer", None)
     if filer is not None and filer not in {"none", *profile_names()}:  # a file's path is for the command line only
         raise FieldErrors({"filer": f"it can be none, {', '.join(profile_names())}"})

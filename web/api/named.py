@@ -65,6 +65,7 @@ def tags(jobs: Found) -> Tags:
 @router.post("/jobs/{job}/tags", responses=responses(404, 409, 422))
 def tag(context: Context, jobs: Found, wish: TagWish) -> TagChange:
     """Tag what a query finds, or some items, or take the tag away; it is written down with the caller's address."""
+    context.refuse_beside()
     if (wish.query is None) == (wish.items is None):
         raise FieldErrors({"query": "give either a query or items"})
     if wish.items is not None:

@@ -11,6 +11,7 @@ from controller.browse.item_filter import EXAMPLE
 from controller.browse.pages import texts_of_jobs
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
+from review.languages.report import last_languages
 from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
@@ -47,11 +48,21 @@ def items(
         carried=f"?{urlencode(given)}" if given else "",
         kinds=list(Kind),
         text_states=list(TextState),
+        languages=_languages(context, jobs, chosen["language"]),
         example=EXAMPLE,
         codes=list(ExceptionCode),
         first_url=f"{here}?{urlencode(given)}" if after else None,
         next_url=f"{here}?{urlencode(given | {'after': str(listed.next)})}" if listed.next else None,
     )
+
+
+def _languages(context: Context, jobs: Found, chosen: str) -> list[str]:
+    """Those that were told of the job's texts, the most frequent first; the chosen one in any case."""
+    try:
+        told = list(last_languages(jobs.each, context.databases).by)
+    except UsageError:  # nobody has looked
+        told = []
+    return [*told, *([chosen] if chosen and chosen not in told else [])]
 
 
 def _listed(

@@ -22,6 +22,7 @@ def _chosen(
     kind: Kind | Literal[""] = "",
     text: TextState | Literal[""] = "",
     where: Annotated[str, Query(max_length=2_000)] = "",
+    language: Annotated[str, Query(max_length=20)] = "",
     duplicate: Literal["", "yes", "no"] = "",
     near: Literal["", "yes", "no"] = "",
     system: Literal["", "yes", "no"] = "",
@@ -33,6 +34,7 @@ def _chosen(
         "kind": str(kind),
         "text": str(text),
         "where": where.strip(),
+        "language": language,
         "duplicate": duplicate,
         "near": near,
         "system": system,
@@ -45,7 +47,9 @@ Chosen = Annotated[dict[str, str], Depends(_chosen)]
 def filter_of(given: Mapping[str, str]) -> ItemFilter:
     """The filter of those that are given. Raises FieldErrors."""
     kind, text = given.get("kind"), given.get("text")
-    wanted: dict[str, Any] = {name: given.get(name) for name in ("custodian", "type", "exception") if given.get(name)}
+    wanted: dict[str, Any] = {
+        name: given.get(name) for name in ("custodian", "type", "exception", "language") if given.get(name)
+    }
     wanted |= {name: _WORDS[given[name]] for name in ("duplicate", "near", "system") if given.get(name)}
     return api.item_filter(
         kind=Kind(kind) if kind else None,

@@ -125,9 +125,7 @@ def _in_search(context: Context, jobs: Found, item: uuid.UUID, asked: dict[str, 
     back = f"/jobs/{jobs.id}/search?{urlencode(asked | page)}"
     if at is None:
         return Way(words="search", back=back, before=None, after=None)
-    asked_for = (
-        (at + 1) // HITS + 1
-    ) * HITS  # as the list did: which of equal hits are among the best depends on how many
+    asked_for = at + 2  # to the one behind it
     try:
         hits = items_api.search(context, jobs, q=asked["q"], limit=asked_for, families="families" in asked).hits
     except (FieldErrors, RunFailed):

@@ -78,6 +78,15 @@ class Hit:
     fields: dict[str, str] = field(default_factory=dict)
 
 
+# Score, item, and whatever `IndexReader.hits` knows a document by.
+Best = tuple[float, uuid.UUID, Any]
+
+
+def in_order(best: Best) -> tuple[float, uuid.UUID]:
+    """The order of hits, over any number of shards."""
+    return -best[0], best[1]
+
+
 SIGN = 1 << 63
 
 
@@ -108,11 +117,11 @@ class IndexReader(Protocol):
         ledger knows. The language is `worker.indexes.query_language`'s.
         """
 
-    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
-        """How many documents match, ghosts included; the best ones' scores and whatever `hits` knows them by, best first.
-        Nothing is read of them."""
+    def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
+        """How many documents match, ghosts included; the best ones, best first, those of one score by their items. So the
+        first of many are the same as the first of few."""
 
-    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
+    def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
         """What these documents are, in their order."""
 
     def count(self, query: str | Node) -> int:

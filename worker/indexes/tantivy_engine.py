@@ -8,18 +8,30 @@ in its own directory, before anything is published. What is also read otherwise
 
 from __future__ import annotations
 
+import heapq
 import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import tantivy
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, SIGN, Built, Hit, IndexDocument, owner_mark
+from worker.indexes.base import (
+    META,
+    QUERY_FIELDS,
+    SEGMENTS,
+    SIGN,
+    Best,
+    Built,
+    Hit,
+    IndexDocument,
+    in_order,
+    owner_mark,
+)
 from worker.indexes.nodes import Node
 from worker.indexes.query_language import parse
 from worker.indexes.query_words import MOST_APART
@@ -38,6 +50,7 @@ _GAP = [""] * MOST_APART
 _KNOWN_BY = ("item_high", "item_low", "owner_mark")
 _BATCH = 5_000
 _MANY = 4
+_MORE = 16  # times as many, where those asked for were not enough
 
 
 def schema() -> tantivy.Schema:
@@ -134,17 +147,30 @@ class TantivyReader:
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = parse(query) if isinstance(query, str) else query
-        return self.hits(parsed, self._hits(self._query(parsed), max(1, limit)).hits, snippets=snippets)
+        return self.hits(parsed, self.best(parsed, limit)[1], snippets=snippets)
 
-    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
-        found = self._hits(self._query(query), max(1, limit), count=True)
-        return int(getattr(found, "count", 0) or 0), list(found.hits)
+    def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
+        asked, wanted = self._query(query), max(1, limit)
+        found, most = self._hits(asked, wanted + 1, count=True), wanted + 1
+        # Of documents of one score the engine gives those that were written first: all of the last score have to be seen.
+        while len(found.hits) == most and found.hits[-1][0] == found.hits[wanted - 1][0]:
+            most = min(most * _MORE, self.documents + 1)
+            found = self._hits(asked, most, count=True)
+        items = self._items([address for _, address in found.hits])
+        best = ((score, item, address) for (score, address), item in zip(found.hits, items, strict=True))
+        return int(getattr(found, "count", 0) or 0), heapq.nsmallest(wanted, best, key=in_order)
 
-    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
+    def _items(self, addresses: list[tantivy.DocAddress]) -> list[uuid.UUID]:
+        if not self._has_columns:
+            return [uuid.UUID(self._searcher.doc(address)["item"][0]) for address in addresses]
+        high, low = (cast(list[int], self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
+        return [uuid.UUID(int=(a + SIGN << 64) | b + SIGN) for a, b in zip(high, low, strict=True)]
+
+    def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
         maker = None
         if snippets and best:
             maker = tantivy.SnippetGenerator.create(self._searcher, self._query(query), self._index.schema, "body")
-        return [self._hit(score, address, maker) for score, address in best]
+        return [self._hit(score, address, maker) for score, _, address in best]
 
     def _hit(self, score: Any, address: tantivy.DocAddress, maker: tantivy.SnippetGenerator | None) -> Hit:
         document = self._searcher.doc(address)

@@ -7,6 +7,8 @@ contents is a pickle (see `whoosh_pickle`).
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import json
 import pickle
 import struct
@@ -25,7 +27,7 @@ from whoosh.searching import Searcher
 from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault
-from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Built, Hit, IndexDocument
+from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Best, Built, Hit, IndexDocument, in_order
 from worker.indexes.nodes import Node, Pattern, sought
 from worker.indexes.query_language import parse
 from worker.indexes.readings import readings
@@ -142,15 +144,19 @@ class WhooshReader:
         parsed = parse(query) if isinstance(query, str) else query
         return self.hits(parsed, self.best(parsed, limit)[1], snippets=snippets)
 
-    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
+    def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
         with self._on_filer():
-            found = self._searcher.search(whoosh_query(query), limit=max(1, limit))
-            return len(found), [(float(hit.score or 0.0), hit.docnum) for hit in found]
+            # Told to find only some, the engine passes over documents as good as those, and better ones.
+            every = self._searcher.search(whoosh_query(query), limit=None).top_n  # score and number, best first
+            least = every[limit - 1][0] if len(every) > limit else 0.0
+            worth = itertools.takewhile(lambda each: each[0] >= least, every)
+            best = [(float(score), uuid.UUID(self._searcher.stored_fields(at)["item"]), at) for score, at in worth]
+            return len(every), heapq.nsmallest(limit, best, key=in_order)
 
-    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
+    def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
         patterns = frozenset(sought(query)) if snippets else None
         with self._on_filer():
-            return [self._hit(self._searcher.stored_fields(number), score, patterns) for score, number in best]
+            return [self._hit(self._searcher.stored_fields(number), score, patterns) for score, _, number in best]
 
     def _hit(self, stored: dict[str, str], score: float, patterns: frozenset[Pattern] | None) -> Hit:
         around = "" if patterns is None else snippet(stored.get("body", ""), patterns)

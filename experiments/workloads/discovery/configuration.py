@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from core.filer import FilerModel
+from core.options.choices import DEFAULT_ZONE
 from core.settings import Settings
 from experiments.workloads.discovery.run_point import Load
 
@@ -34,7 +35,12 @@ def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, c
         "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
         "cold": load.cold,
         "several_databases": _several(load),
-    }
+    } | _zone(options.time_zone)
+
+
+def _zone(name: str) -> dict[str, str]:
+    """Only where one was chosen: results of before, which name none, were in the default."""
+    return {} if name == DEFAULT_ZONE else {"time_zone": name}
 
 
 def _several(load: Load) -> str:

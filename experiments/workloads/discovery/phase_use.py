@@ -14,6 +14,7 @@ from sql.faces.runs import CallSecond, PhaseSpan
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
 SERVERS = "databases"  # in `cpu_s`: all database servers of the run
 WORKERS = "workers"
+TRANSACTIONS, ROWS = "transactions", "rows"  # that a database counts
 
 Between = Callable[[float, float], Mapping[str, float]]
 
@@ -44,11 +45,16 @@ class PhaseUse:
     cpu_s: dict[str, float]
     # Of expand, which cannot divide a loose file among tasks: items and bytes found under the heaviest of them.
     heaviest: tuple[tuple[int, int], ...] = ()
+    # What its database committed while the phase lasted, those of the queue manager and of whoever looked on included; None:
+    # nobody asked for it.
+    transactions: float | None = None
+    rows: float | None = None
 
 
-def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUse, ...]:
+def phases_used(job: JobTables, since: float, between: Between, ledger: Between | None = None) -> tuple[PhaseUse, ...]:
     """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
-    `between`: processor seconds by user between two such moments."""
+    `between`: processor seconds by user between two such moments; `ledger`: what its database counted between them,
+    `TRANSACTIONS` and `ROWS`."""
     tasks, calls = job.rows("task_spans"), job.rows("call_seconds")
     files = tuple((row.items, row.bytes) for row in job.rows("heaviest_files"))
     return tuple(
@@ -60,6 +66,7 @@ def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUs
             [row for row in calls if row.phase == span.phase],
             between(span.started, span.finished),
             files if span.phase == Phase.EXPAND.value else (),
+            ledger(span.started, span.finished) if ledger else {},
         )
         for span in job.rows("phase_spans")
     )
@@ -73,6 +80,7 @@ def _phase(
     calls: Iterable[CallSecond],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
+    ledger: Mapping[str, float],
 ) -> PhaseUse:
     return PhaseUse(
         database=database,
@@ -88,6 +96,8 @@ def _phase(
         },
         cpu_s={name: round(seconds, 3) for name, seconds in cpu.items()},
         heaviest=heaviest,
+        transactions=ledger.get(TRANSACTIONS),
+        rows=ledger.get(ROWS),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core.services.address import Addresses
 from experiments.processes import below, command_line
-from experiments.workloads.discovery.phase_use import SERVERS, WORKERS
+from experiments.workloads.discovery.phase_use import ROWS, SERVERS, TRANSACTIONS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
 from worker.processes import process_use
 
@@ -71,3 +71,14 @@ def _at(readings: Sequence[tuple[float, Mapping[str, float]]], at: float) -> dic
             share = (at - then) / (now - then) if now > then else 0.0
             return {name: before.get(name, 0.0) + share * (s - before.get(name, 0.0)) for name, s in after.items()}
     return dict(readings[0][1] if at < readings[0][0] else readings[-1][1])
+
+
+def ledger_between(samples: Samples, database: str) -> Callable[[float, float], dict[str, float]]:
+    """Transactions and rows that a database counted between two moments of its clock, between samples by proportion."""
+    readings = [(at, {TRANSACTIONS: commits, ROWS: rows}) for at, commits, rows in samples.activity.get(database, [])]
+
+    def between(start: float, end: float) -> dict[str, float]:
+        before, after = _at(readings, start), _at(readings, end)
+        return {name: round(max(0.0, count - before.get(name, 0.0)), 1) for name, count in after.items()}
+
+    return between

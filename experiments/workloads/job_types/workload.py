@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from controller.databases import JobHandle, Jobs, alone
 from controller.filer.choice import filer_choice
+from controller.filer.emulated import watched_filer
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import JobFigures
 from controller.jobs.groups.find import refresh
@@ -24,16 +25,21 @@ from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.production.create import ProductionPlan, create_production
 from core.clock import Clock
 from core.errors import RunFailed
+from core.filer import load_filer
 from core.operations import NullRecorder
 from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.conditions import host, place
+from experiments.conditions import emulated, host, place
 from experiments.processes import WorkerMeter, processors
 from experiments.result.schema import At, CallTime
 from experiments.workload import Observe, Turn, Workload
+from experiments.workloads.discovery.embedded_site import ProcessMeter
+from experiments.workloads.discovery.offset import clock_offset
+from experiments.workloads.discovery.sampler import Sampler
 from experiments.workloads.job_types import ABOUT
+from experiments.workloads.job_types.calibrating import Seen, calibrating
 from experiments.workloads.job_types.result import TypeLoad, TypeRun
 from sql.session import Database
 
@@ -47,6 +53,7 @@ class Stage:
 
     settings: Settings  # with services attached
     database: Database
+    time_zone: str  # of dates that note none
     env: Mapping[str, str]
     clock: Clock
     show: Callable[[Snapshot, float], None]
@@ -68,7 +75,7 @@ class JobTypes(Workload):
         self._crew: Crew
         self._workers = 0  # that are up
         self._base: JobHandle
-        self._items = 0
+        self._data: JobFigures  # of the discovery whose items the others take
         self._outputs = (
             self.storage / f"job-types-{uuid.uuid4().hex}"
         )  # the study's own; what is in it goes with its jobs
@@ -81,7 +88,7 @@ class JobTypes(Workload):
             self._staff(max(cast(TypeLoad, point).workers for point in points))
             self._base = self._discovery("of job types")
             try:
-                self._items = self._run(self._base).items
+                self._data = self._run(self._base)
                 self._base = _only(refresh(alone(self._base)))  # as it is now that it has ended
                 yield
             finally:
@@ -113,7 +120,7 @@ class JobTypes(Workload):
         started = self.clock.now()
         cpu, _ = self._meter.read()
         made.append(self._discovery(turn.name) if at.type == JobType.DISCOVERY else self._production(at, turn.name))
-        figures = self._run(made[0])
+        figures, seen = self._watched(made[0])
         used = self._meter.read()[0] - cpu
         times, moved = figures.call_time, figures.calls
         elapsed = max(figures.elapsed_s, 0.001)
@@ -142,11 +149,25 @@ class JobTypes(Workload):
             written_bytes=moved["write"].bytes if "write" in moved else 0,
             cpu_s=used,
             storage_s=None if times is None else max(0.0, times.call_s - times.processor_s),
+            **calibrating(seen, figures, self._data),
         )
+
+    def _watched(self, handle: JobHandle) -> tuple[JobFigures, Seen]:
+        """To its end, with what its processes, its database and an emulated filer did meanwhile."""
+        settings, offset = self._stage.settings, clock_offset(handle.database)
+        meter = ProcessMeter(settings.scratch)
+        with watched_filer(settings) as filer, Sampler([handle], meter) as sampler:
+            figures = self._run(handle)
+            beside = filer.figures()
+        series = beside.get("filer", {}).pop("series", [])
+        readings = [(filer.began + at, stations) for at, stations in series]
+        return figures.beside(beside), Seen(handle=handle, samples=sampler.samples, filer=readings, offset=offset)
 
     def _discovery(self, name: str) -> JobHandle:
         stage, settings = self._stage, self._stage.settings
-        options = JobOptions(index_engine=settings.index_engine, filer=filer_choice(settings))
+        options = JobOptions(
+            index_engine=settings.index_engine, filer=filer_choice(settings), time_zone=stage.time_zone
+        )
         jobs = create_discovery(
             [stage.database],
             self._filer,
@@ -184,8 +205,14 @@ class JobTypes(Workload):
         """Design §7, as far as the runs do not tell it."""
         settings = self._stage.settings
         return {
-            "configuration": {"slots": settings.slots, "index_engine": settings.index_engine, "filer": settings.filer},
-            "corpus": {"items": self._items},
+            "configuration": {
+                "slots": settings.slots,
+                "index_engine": settings.index_engine,
+                "filer": settings.filer,
+                "time_zone": self._stage.time_zone,
+            },
+            "corpus": {"items": self._data.items},
+            "emulated_filer": emulated(load_filer(settings.filer)),
             "storage": place(self.storage),
             "hosts": [host()],
         }

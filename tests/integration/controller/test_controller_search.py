@@ -78,6 +78,21 @@ def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
     assert own == the & asked(copy, f"u.display = '{name}'")
 
 
+def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:
+    """Over all shards: the first of few are the first of many, and hits of one score stand by their items."""
+    opened = partial(opened_index, settings=copy.settings)
+    assert copy.run("SELECT count(*) FROM shard")[0][0] > 1
+    for query in ("the", "t*", "the OR of", "*", "the AND size:>1kB"):
+        every, number = count_all([copy.handle], opened, Wanted(query=query, limit=MOST))
+        order = [hit.item for hit in every]
+        assert len(set(order)) == number > 5, query
+        for limit in (1, 3, number // 2, number - 1):
+            few, _ = count_all([copy.handle], opened, Wanted(query=query, limit=limit))
+            assert [hit.item for hit in few] == order[:limit], (query, limit)
+        if "size" not in query:
+            assert order == [hit.item for hit in sorted(every, key=lambda hit: (-hit.score, hit.item))]
+
+
 def test_families_come_whole(copy: Any) -> None:
     """Everything in the family of a hit, and which of it is one."""
     opened = partial(opened_index, settings=copy.settings)

@@ -229,8 +229,11 @@ def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> Non
     for language, number in list(outcome["by"].items())[:3]:
         of_it = site.client.get(f"{site.job}/items", params={"where": f"language={language}", "limit": 1000}).json()
         assert len(of_it["items"]) == number
-        assert f"{base}/items?where=language%3D{language}" in page
-    assert of_it["items"][0]["id"] in _page(site, f"{base}/items?where=language%3D{language}")
+        assert f"{base}/items?language={language}" in page
+    assert of_it["items"][0]["id"] in _page(site, f"{base}/items?language={language}")
+    told = {each["id"] for each in site.client.get(f"{site.job}/items?limit=1000&language={language}").json()["items"]}
+    assert told == {each["id"] for each in of_it["items"]}
+    assert f'value="{language}" selected' in _page(site, f"{base}/items?language={language}")
 
 
 def _found(site: Any, kind: str, path: str, wish: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, reset_tzpath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tzlocal.windows_tz import win_tz
 
 from core.errors import UsageError
 from core.options.dates import asked_in_utc, checked_zone, in_utc, zone_named
@@ -38,6 +39,12 @@ def _zone(name: str) -> ZoneInfo:
         ("2020-03-06T16:20+08:00", "2020-03-06T08:20:00Z"),
         ("2024-01-02T10:00:00[America/New_York]", "2024-01-02T15:00:00Z"),
         ("2024-01-02T10:00:00[W. Europe Standard Time]", "2024-01-02T09:00:00Z"),
+        (
+            "2024-07-02T10:00:00[Eastern Standard Time]",
+            "2024-07-02T14:00:00Z",
+        ),  # Windows' name of New York's, summer or not
+        ("2024-01-02T10:00:00[India Standard Time]", "2024-01-02T04:30:00Z"),
+        ("2024-01-02T10:00:00[Customized Time Zone]", "2024-01-02T09:00:00Z"),
         ("2024-01-02T10:00:00[../../../etc/passwd]", "2024-01-02T09:00:00Z"),
     ],
 )
@@ -120,3 +127,11 @@ def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> Non
 def test_a_query_is_in_utc(date: str, asked: str) -> None:
     """One with an offset is told in UTC, others are compared as far as they are given."""
     assert asked_in_utc(date) == asked
+
+
+def test_every_name_of_windows_is_a_zone_and_none_that_a_job_may_have() -> None:
+    """What Outlook and Exchange write into calendars; jobs are told by the names that people know."""
+    assert len(win_tz) > 130
+    assert all(zone_named(name) is not None for name in win_tz)
+    with pytest.raises(UsageError, match="there is no zone 'Eastern Standard Time'"):
+        checked_zone("Eastern Standard Time")

@@ -237,7 +237,20 @@ def test_names_follow_the_conventions() -> None:
         assert (spec.type == "counter") == spec.name.endswith("_total"), spec
         if spec.unit in ("seconds", "bytes"):
             assert f"_{spec.unit}" in spec.name, spec
-        known = ("op", "phase", "outcome", "kind", "state", "code", "database", "host", "device", "version", "python")
+        known = (
+            "op",
+            "phase",
+            "outcome",
+            "kind",
+            "type",
+            "state",
+            "code",
+            "database",
+            "host",
+            "device",
+            "version",
+            "python",
+        )
         assert set(spec.labels) <= set(known), spec
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
@@ -9,15 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from controller.databases import Jobs
 from controller.operator import acting, operator
 from core.errors import RunFailed, UsageError
 from core.settings import Settings
+from sql.session import Database
+from web.api import looking, named
+from web.api.models.named import TagWish
+from web.api.models.review import DedupeWish, VerifyWish
 from web.context import WebContext
 from web.door import Door
 from web.errands import Errand, Errands
 from web.errors import FieldErrors
 from web.guests import BesideCommand
 from web.hash_lists import chosen_lists, list_hash_lists
+from web.measuring.runs import Measurements
 
 JOB = uuid.UUID(int=1)
 
@@ -41,8 +48,11 @@ def test_there_is_one_at_a_time_in_the_name_of_who_asked() -> None:
         assert errands.start(JOB, "dedupe", work).running
     with pytest.raises(UsageError, match="dedupe of job"):
         errands.start(uuid.UUID(int=2), "threads", work)
+    with pytest.raises(UsageError, match="dedupe of job"):  # nor a measurement, which asks this
+        errands.refuse()
     go.set()
     assert over(errands, "dedupe").outcome == "page at 10.1.1.1"
+    errands.refuse()
 
 
 def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
@@ -78,3 +88,33 @@ def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None
     for wrong in ("0:link", "0:../../other/nsrl.db", "/etc/passwd", "2:nsrl.db"):
         with pytest.raises(FieldErrors):
             chosen_lists(context, [wrong])
+
+
+def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
+    """Reviews, tags and verifications are refused in one line, as jobs are: what runs beside a measurement is in its figures."""
+    settings = Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch")
+    measurements = Measurements(settings, dict(os.environ))
+    context = WebContext(
+        settings=settings,
+        databases=(),
+        embedded=True,
+        runner=BesideCommand(),
+        door=Door("t" * 16),
+        measurements=measurements,
+    )
+    context.refuse_beside()
+    begun = measurements.start("profile", ["profile", "run", "--set=seconds=600", "--", "self-check"])
+    jobs = Jobs((), Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db"))  # none is asked
+    try:
+        refusal = r"a measurement is running here \(profile\); wait for its end, or cancel it"
+        for begin in (
+            lambda: looking.start_dedupe(context, jobs, DedupeWish()),
+            lambda: looking.start_verify(context, jobs, VerifyWish()),
+            lambda: named.tag(context, jobs, TagWish(tag="hot", query="the")),
+        ):
+            with pytest.raises(UsageError, match=refusal):
+                begin()
+    finally:
+        measurements.cancel(begun.id)
+        measurements.cancel(begun.id)
+        measurements.stop()

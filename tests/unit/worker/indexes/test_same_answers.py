@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.settings import INDEX_ENGINES
-from worker.indexes.base import IndexDocument, IndexReader
+from worker.indexes.base import IndexDocument, IndexReader, in_order
 from worker.indexes.found import uuids
 from worker.indexes.query_language import parse
 from worker.indexes.registry import new_writer, open_reader
@@ -171,3 +173,28 @@ def test_engines_shards_and_a_naive_reading_agree(
                     assert sum(reader.count(query.text) for reader in readers) == len(expected)
                     hits = {hit.item for reader in readers for hit in reader.search(node, 100, snippets=False)}
                     assert hits == expected
+
+
+@pytest.mark.parametrize("engine", INDEX_ENGINES)
+@pytest.mark.parametrize("query", ["oak", "oa*", "oak AND (abc OR b)", "oak NOT c"])
+def test_the_first_of_many_hits_are_the_same_as_the_first_of_few(engine: str, query: str, tmp_path: Path) -> None:
+    """Pages of a list are cut out of longer and longer ones: no item comes twice, none is lost, whatever many have one score;
+    those of one score stand by their items."""
+    dice = random.Random(7)
+    items = [uuid.UUID(int=dice.getrandbits(128)) for _ in range(160)]
+    writer = new_writer(engine, tmp_path / "index")
+    for number, item in enumerate(items):
+        more = ("abc", "b", "b b", "")[number % 4]
+        writer.add(IndexDocument(item=item, owner="o", body=f"oak {more}", subject="oak" if number % 5 == 0 else ""))
+    writer.finish()
+    writer.close()
+    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    node = parse(query)
+    number, every = reader.best(node, len(items))
+    assert number == len(every) > 80
+    assert every == sorted(every, key=in_order)
+    assert len({score for score, _, _ in every}) < number / 4
+    for limit in (1, 7, 50, 51, number - 1):
+        count, few = reader.best(node, limit)
+        assert (count, [each[:2] for each in few]) == (number, [each[:2] for each in every[:limit]])
+        assert [hit.item for hit in reader.search(node, limit)] == [item for _, item, _ in every[:limit]]
