@@ -107,9 +107,9 @@ def put_result(conn: Connection, job: uuid.UUID, client: int, result: dict[str, 
 
 def clients(conn: Connection, job: uuid.UUID) -> list[ReplayClient]:
     """Every client, by number."""
-    return [ReplayClient(**row._mapping) for row in QUERIES["replay_clients"].run(conn, job=job)]
+    return [ReplayClient(**row._asdict()) for row in QUERIES["replay_clients"].run(conn, job=job)]
 
 
 def seats(conn: Connection) -> list[Seats]:
     """Hosts with live workers, the one with the most slots first."""
-    return [Seats(**row._mapping) for row in QUERIES["live_seats"].run(conn, seconds=LIVE_SECONDS)]
+    return [Seats(**row._asdict()) for row in QUERIES["live_seats"].run(conn, seconds=LIVE_SECONDS)]

@@ -112,4 +112,4 @@ def connections_of(conn: Connection, application: str) -> int:
 
 def list_workers(conn: Connection) -> list[WorkerRow]:
     """Every incarnation, newest first."""
-    return [WorkerRow(**row._mapping) for row in QUERIES["list_workers"].run(conn, seconds=LIVE_SECONDS)]
+    return [WorkerRow(**row._asdict()) for row in QUERIES["list_workers"].run(conn, seconds=LIVE_SECONDS)]

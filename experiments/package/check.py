@@ -96,7 +96,7 @@ def differing(written: Any, again: Any, at: str) -> Iterator[str]:
     if isinstance(written, dict) and isinstance(again, dict):
         for key in [*again, *(key for key in written if key not in again)]:
             where = f"{at}.{key}" if at else str(key)
-            if key not in written and again[key] == {}:
+            if key not in written and again[key] in (None, {}, []):
                 continue  # an older version did not write it, and nothing of it was observed
             if key not in written:
                 yield f"{FILE}: {where} is missing; it is {_short(again[key])}"

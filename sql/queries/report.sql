@@ -54,7 +54,10 @@ SELECT w.incarnation, w.box, w.frames_lost,
 FROM worker w, job j
 WHERE j.id = %(job)s
   AND w.started_at <= coalesce(j.finished_at, clock_timestamp())
-  AND w.seen_at >= coalesce(j.first_claim_at, j.created_at)
+  AND (w.seen_at >= coalesce(j.first_claim_at, j.created_at)
+    -- A job can be over before a worker that did its tasks is seen again.
+    OR w.seen_at >= coalesce(j.first_claim_at, j.created_at) - make_interval(secs => %(seconds)s)
+       AND EXISTS (SELECT FROM task t WHERE t.job = j.id AND t.worker = w.name))
 ORDER BY w.name, w.started_at;
 
 -- name: stops_of_job

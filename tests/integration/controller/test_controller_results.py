@@ -18,12 +18,13 @@ from controller.browse.shards import opened_shards
 from controller.databases import JobHandle, alone
 from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
-from controller.jobs.results import job_result
+from controller.jobs.results import job_result, wait_for_frames
 from controller.labels.advice import advice_on
 from controller.labels.rules import ruled
 from controller.observe.io_kinds import io_of
 from controller.timeline.read import read_timeline
 from controller.timeline.thresholds import CACHED
+from core.clock import SystemClock
 from core.errors import UsageError
 from dataset_gen.truth import manifest as m
 from worker.indexes.base import IndexDocument
@@ -113,6 +114,17 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     assert calls["read"]["bytes"] >= result["raw_bytes"]
     assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor", "sizes"}
     assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
+
+
+def test_a_worker_that_was_not_seen_since_the_job_began_is_waited_for(copy: Any) -> None:
+    """It did the job's tasks, and a job can be over before it is seen again: its calls are still to come."""
+    copy.run(
+        "UPDATE job SET first_claim_at = clock_timestamp() + interval '1 s', finished_at = clock_timestamp() + interval '2 s'"
+    )
+    copy.run("UPDATE worker SET seen_at = clock_timestamp(), stopped_at = NULL, frames_through = 0")
+    assert not wait_for_frames(copy.handle, SystemClock(), 0.0)
+    copy.run("UPDATE worker SET frames_through = extract(epoch FROM clock_timestamp()) + 60")
+    assert wait_for_frames(copy.handle, SystemClock(), 0.0)
 
 
 def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:

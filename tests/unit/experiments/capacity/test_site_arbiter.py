@@ -19,6 +19,7 @@ from core.filer.arbiter import Arbiter
 from core.filer.load import site_source
 from core.filer.places import SHARED_MEMORY
 from core.operations import Op
+from core.options.production import JobType
 from experiments.capacity.assemble import OWN, Question
 from experiments.capacity.calibration import Calibration, Measured, PhaseLoad
 from experiments.capacity.filer_load import METADATA, Calls
@@ -95,7 +96,7 @@ def _calibration(filer: FilerModel, streams: int | None) -> Calibration:
         local_s=0.0, beside_s=0.0, database_s=0.0, barrier_s=0.0, heaviest=(), site=use,
     )  # fmt: skip
     return Calibration(
-        source="the test", labels=(), phases=(load,), filer=filer, burst=1.0, slots=_SLOTS, processors=2, background=0.0,
+        source="the test", job_type=JobType.DISCOVERY, labels=(), phases=(load,), filer=filer, burst=1.0, slots=_SLOTS, processors=2, background=0.0,
         background_database=0.0, databases_known=True, raw_bytes=1, discovered_bytes=1, items=int(items),
         index_streams=streams, measured=(Measured(workers=1, elapsed_s=(1.0,)),),
     )  # fmt: skip
