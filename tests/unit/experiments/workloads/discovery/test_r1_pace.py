@@ -15,7 +15,7 @@ _PROCESSORS = st.integers(1, 64)
 
 
 def _can(speed: float, processors: int) -> bool:
-    return speed * processors >= 0.3
+    return speed * processors >= 0.35
 
 
 def test_a_machine_that_no_scale_helps_is_refused() -> None:
