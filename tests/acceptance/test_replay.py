@@ -101,17 +101,17 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
 
 
 def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
-    """Traces of a processing and of an export hold every call of theirs, and can be played as a discovery's: as fast as it goes, by
-    their start times, and with the time in between."""
+    """Traces of a processing and of an export hold every call of theirs, and can be played as a discovery's: by their
+    start times, and with the time in between."""
     source = _source(bench)
     bench.furnish().edbench("discover", str(source), "--workers", "1", "--slots", "2")
     job, told = json.loads(bench.ask("job", "last", "--json").stdout)["job_id"], bench.home / "told.json"
-    for kind, paces in (("process", ("x8",)), ("export", ("max", "job"))):
-        out = ("--out", str(bench.home / kind), "--workers", "1", "--slots", "2", "--trace", "--json", str(told))
-        bench.edbench(kind, job, *out)
-        trace = json.loads(told.read_text())["trace"]
-        assert (trace["calls"] > 40, trace["lost"]) == (True, 0)
-        for pace in paces:
+    with bench.attached():
+        for kind, pace in (("process", "x8"), ("export", "job")):
+            out = ("--out", str(bench.home / kind), "--workers", "1", "--slots", "2", "--trace", "--json", str(told))
+            bench.edbench(kind, job, *out)
+            trace = json.loads(told.read_text())["trace"]
+            assert (trace["calls"] > 40, trace["lost"]) == (True, 0)
             options = ("--pace", pace, "--clients", "2", "--json", str(told))
             bench.edbench("replay", trace["path"], "--path", str(target), *options)
             (run,) = json.loads(told.read_text())["points"][0]["repeats"]
