@@ -44,9 +44,7 @@ class WorkerMeter:
 
     def _workers(self) -> Iterator[int]:
         for pid in below(self._parent):
-            if pid not in self._known and _is_worker(
-                command_line(pid)
-            ):  # before its exec(2) it is something else still
+            if pid not in self._known and _is_worker(command_line(pid)):  # before its exec(2) it is something else
                 self._known.add(pid)
             if pid in self._known:
                 yield pid

@@ -73,9 +73,8 @@ def emulated_filer(
         return None
     number = 0 if model.site is None else model.site.worker(worker)
     arbiter, pacer = _attached(settings, model, number), Pacer()
-    if (
-        model.site is not None and not arbiter.knows_speed
-    ):  # nobody watches: what is measured now is as good as there is
+    # Where nobody watches, what is measured now is as good as there is.
+    if model.site is not None and not arbiter.knows_speed:
         arbiter.tell_speed(SpeedMeter().speed)
     around = None if model.site is None else Surroundings(arbiter, pacer, number, used)
     return EmulatedFiler(arbiter, pacer, served, around)

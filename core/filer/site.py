@@ -55,9 +55,8 @@ class SiteModel:
 
     data_scale: float  # the site that is stood for has so many times the data
     time_scale: float  # everything takes so many times as long as there
-    processor_factor: (
-        float  # seconds of an emulated core of speed 1 for one of a processor of speed 1 (core.filer.machine)
-    )
+    # Seconds of an emulated core of speed 1 for one of a processor of speed 1 (core.filer.machine).
+    processor_factor: float
     worker_cores: int  # of each worker, as a virtual machine has them
     hosts: tuple[Host, ...]
     databases: tuple[DatabaseServer, ...]

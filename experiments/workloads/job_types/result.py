@@ -39,9 +39,8 @@ class TypeRun(schema.Run):
     phases: tuple[PhaseUse, ...] = ()
     host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1
     filer: tuple[FilerSecond, ...] = ()  # stations of an emulated filer
-    result: dict[str, Any] = field(
-        default_factory=dict
-    )  # of the job's figures those of `KEPT`; bytes are the data set's
+    # Of the job's figures those of `KEPT`; bytes are the data set's.
+    result: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
