@@ -47,7 +47,8 @@ ORDER BY i.container_path LIMIT %(limit)s;
 
 -- name: workers_of_job
 -- Workers that lived while the job ran, and whether their frames are stored up to its end. `due` are those that
--- can still send: not stopped, and seen after that end or lately.
+-- can still send: not stopped, and seen after that end or lately. One that did the job's tasks counts though it was not
+-- seen since it began: a job can be over before that.
 SELECT w.incarnation, w.box, w.frames_lost,
     w.frames_through >= extract(epoch FROM j.finished_at) AS complete, w.stopped_at IS NOT NULL AS stopped,
     w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS due
@@ -55,7 +56,6 @@ FROM worker w, job j
 WHERE j.id = %(job)s
   AND w.started_at <= coalesce(j.finished_at, clock_timestamp())
   AND (w.seen_at >= coalesce(j.first_claim_at, j.created_at)
-    -- A job can be over before a worker that did its tasks is seen again.
     OR w.seen_at >= coalesce(j.first_claim_at, j.created_at) - make_interval(secs => %(seconds)s)
        AND EXISTS (SELECT FROM task t WHERE t.job = j.id AND t.worker = w.name))
 ORDER BY w.name, w.started_at;
