@@ -43,6 +43,8 @@ def bench(small: Path, empty_scratch: Path) -> Iterator[Bench]:
         yield made
         until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}")
     finally:
+        for command in made.begun:
+            command.kill()
         for candidate in psutil.process_iter():
             try:
                 if candidate.environ().get("EDBENCH_SCRATCH", "") == str(made.scratch):
@@ -50,3 +52,10 @@ def bench(small: Path, empty_scratch: Path) -> Iterator[Bench]:
             except psutil.Error:
                 continue
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def attached(bench: Bench) -> Iterator[None]:
+    """Its services stay up for the whole test, and are not started anew by each command."""
+    with bench.attached():
+        yield

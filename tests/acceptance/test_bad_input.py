@@ -83,6 +83,7 @@ def _name(item: Item) -> bytes:
     return base64.b64decode(item["name_b64"]) if "name_b64" in item else item["name"].encode()
 
 
+@pytest.mark.usefixtures("attached")
 def test_bad_input(bench: Bench) -> None:
     """Every kind of the issue's list at once, in one job: the exact codes of every item, what could be extracted,
     the names, and the job's own promises."""

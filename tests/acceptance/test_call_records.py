@@ -36,7 +36,9 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: P
         f"trace={SYSCALLS},execve",
     ]
     result = ["--json", str(bench.home / "r.json")]
-    bench.end(bench.furnish().start("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace))
+    bench.end(
+        bench.furnish().start_afresh("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace)
+    )
     found = bench.result()
     assert found["calls_complete"]
     calls: Counter[str] = Counter()

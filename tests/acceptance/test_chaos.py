@@ -6,14 +6,16 @@ import os
 import random
 import signal
 
+import pytest
 from installation import Bench, children_of, is_gone, until
 from traced import check_trace
 
 
+@pytest.mark.usefixtures("attached")
 def test_killed_slots(bench: Bench) -> None:
     """SIGKILL of random slots, in expand and in index."""
     holds = {phase: bench.hold(phase) for phase in ("expand", "index")}
-    process = bench.discover("--workers", "2", "--slots", "2", "--trace")
+    process = bench.discover("--workers", "1", "--slots", "4", "--trace")
     chance = random.Random(11)
     for phase, begun in (("expand", 1), ("expand", 3), ("index", 1), ("index", 3)):
         holds[phase].after(begun)
@@ -28,6 +30,7 @@ def test_killed_slots(bench: Bench) -> None:
     check_trace(bench.result(), whole=False)
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_killed_worker(bench: Bench) -> None:
     """SIGKILL of a whole worker: its slots die with it, its leases run out, another takes over."""
     hold = bench.hold("expand")
@@ -74,6 +77,7 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
         assert bench.verify()["differences"] == 0
 
 
+@pytest.mark.usefixtures("attached")
 def test_postgresql_killed(bench: Bench) -> None:
     """The database stopped hard and started again: tasks are finished again behind their fence."""
     hold = bench.hold("expand", 2)
@@ -86,6 +90,7 @@ def test_postgresql_killed(bench: Bench) -> None:
     assert bench.verify()["differences"] == 0
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_stopped_slot_that_wakes_up_late_changes_nothing(bench: Bench) -> None:
     """SIGSTOP past the lease, SIGCONT when the task is another attempt's to have: the fence drops what it did."""
     hold = bench.hold("expand")
@@ -102,6 +107,7 @@ def test_a_stopped_slot_that_wakes_up_late_changes_nothing(bench: Bench) -> None
     assert bench.verify()["differences"] == 0
 
 
+@pytest.mark.usefixtures("attached")
 def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
     """Paused from another command, resumed later: nothing is done twice, nothing is missing."""
     hold = bench.hold("expand")

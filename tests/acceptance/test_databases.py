@@ -22,6 +22,7 @@ def bench(bench: Bench, two_databases: Path) -> Bench:
     return bench
 
 
+@pytest.mark.usefixtures("attached")
 def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> None:
     """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
     options = ("--databases", "2", "--workers", "1", "--slots", "2", "--trace")
@@ -74,6 +75,7 @@ def _look_at(bench: Bench, found: dict[str, Any], term: str) -> None:
     assert f"edbench delete {group}" in refused.stderr
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None:
     """One corpus's custodians over two databases, one of them killed in the middle: together they have every item
     once, and the keeper has started that server again while the other never stopped."""
@@ -97,6 +99,7 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
     assert checked["items"] == checked["manifest_items"] == found["items"]
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     """Each job reads a copy of the source of its own; the copies stay while the group is paused, and go at its end."""
     hold = bench.hold("expand")

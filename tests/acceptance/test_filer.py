@@ -17,6 +17,7 @@ service_us.default = 1000.0
 """
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_job_on_an_emulated_filer_says_so_first(bench: Bench) -> None:
     """Every call lasts as long as the filer says, the result names it first of all, and nothing else changes."""
     (bench.home / "slow.toml").write_text(TWO_MS)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from installation import COMMAND_SECONDS, Bench, Hold, until
+from installation import COMMAND_SECONDS, Bench, Hold, Running, until
 from ports import own_ports
 from replay_traces import reading_trace
 
@@ -29,7 +28,7 @@ def port() -> Iterator[int]:
         yield own
 
 
-def _join(bench: Bench, name: str, port: int) -> subprocess.Popen[str]:
+def _join(bench: Bench, name: str, port: int) -> Running:
     bench.env["EDBENCH_LOGIN_FILE"] = str(bench.scratch / "hosts/login")
     try:
         return bench.start("worker", "join", f"redis://{ADDRESS}:{port}", "--name", name)
@@ -38,9 +37,9 @@ def _join(bench: Bench, name: str, port: int) -> subprocess.Popen[str]:
 
 
 @contextlib.contextmanager
-def _joined(bench: Bench, experiment: subprocess.Popen[str], port: int) -> Iterator[list[subprocess.Popen[str]]]:
+def _joined(bench: Bench, experiment: Running, port: int) -> Iterator[list[Running]]:
     """h1 and h2, once the command has made up the login; whatever is in the list then ends with the block."""
-    agents: list[subprocess.Popen[str]] = []
+    agents: list[Running] = []
     try:
         login = bench.scratch / "hosts/login"
         until(lambda: login.exists() or experiment.poll() is not None, "login", COMMAND_SECONDS)
@@ -63,7 +62,7 @@ def _held(bench: Bench, phase: str) -> Hold:
     return held
 
 
-def _scale_up(bench: Bench, corpus: Path, port: int) -> subprocess.Popen[str]:
+def _scale_up(bench: Bench, corpus: Path, port: int) -> Running:
     bench.storage.mkdir()
     bench.spare_the_machine()
     return bench.start(

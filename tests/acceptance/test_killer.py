@@ -6,6 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from installation import Bench
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
@@ -35,6 +36,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     """Two deaths at an item convict it; every other item has its row, its text and no exception."""
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
@@ -50,6 +52,7 @@ def test_a_file_that_kills_its_parser(bench: Bench) -> None:
         assert expected or item["text_state"] in ("ok", "empty"), item["container_path"]
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     """Hundreds of items that kill their parser, in one container: the job completes after a handful of deaths in each
     phase, with exceptions; what is beside the container is whole, and what is beside them in it is whole or says why

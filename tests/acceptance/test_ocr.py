@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from installation import Bench
 from ocr_pictures import need_tesseract, picture
 
 
+@pytest.mark.usefixtures("attached")
 def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
     """SIGKILL of the slot that is about to read pictures: every item is accounted for, and the words are found."""
     need_tesseract()

@@ -7,14 +7,13 @@ import hashlib
 import itertools
 import json
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documents import make
-from installation import Bench, until
+from installation import Bench, Running, until
 
 from core.options.production import MARKER
 
@@ -37,18 +36,19 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _slots_of(bench: Bench, process: subprocess.Popen[str]) -> list[Any]:
+def _slots_of(bench: Bench, process: Running) -> list[Any]:
     return until(lambda: bench.slots(process), "there are slots")
 
 
 def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
     """An export and an extraction whose slots are killed in each phase, and that are paused and resumed in between, leave
     what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
-    bench.end(bench.discover(*_CREW))
     home = bench.home
     with bench.attached():
-        bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40", *_CREW)
-        bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40", *_CREW)
+        with bench.standing():
+            bench.end(bench.discover())
+            bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40")
+            bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40")
         holds = {phase: bench.hold(phase, 0) for phase in ("extract", "export", "finalise-end")}
         process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40", *_CREW)
         for phase in ("extract", "export", "finalise-end"):
@@ -155,12 +155,13 @@ def _check_refused(bench: Bench, home: Path) -> None:
 def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
     """A processing job whose slots are killed in both phases leaves what an undisturbed one leaves: a page a file, numbered
     through, PDFs with the pages that they have, a slip sheet for what cannot be drawn; an export takes them over."""
-    home, asked = bench.home, ("--dpi", "72", *_CREW)
-    bench.end(bench.discover(*_CREW, corpus=_drawable(home / "source")))
+    home, asked = bench.home, ("--dpi", "72")
     with bench.attached():
-        bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
+        with bench.standing():
+            bench.end(bench.discover(corpus=_drawable(home / "source")))
+            bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
         holds = {phase: bench.hold(phase, 0) for phase in ("render", "stamp")}
-        process = bench.start("process", "last", "--out", str(home / "wild"), *asked)
+        process = bench.start("process", "last", "--out", str(home / "wild"), *asked, *_CREW)
         for hold in holds.values():
             hold.until_reached(process)
             _slots_of(bench, process)[0].kill()
@@ -231,12 +232,13 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         (source / "ann" / f"{name}.txt").write_text(f"text of {name}")
     later, away = source / "ann" / "later.pdf", bench.home / "away"
     later.write_bytes(make("pdf", 1, 12_000).data)
-    bench.end(bench.discover("--workers", "1", "--slots", "1", corpus=source))
-    (source / "ann" / "changed.txt").write_text("text of Changed")
-    (source / "ann" / "gone.txt").unlink()
     with bench.attached():
         out = bench.home / "out"
-        bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7", *_CREW)
+        with bench.standing():
+            bench.end(bench.discover(corpus=source))
+            (source / "ann" / "changed.txt").write_text("text of Changed")
+            (source / "ann" / "gone.txt").unlink()
+            bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
         files = _tree(out)
         natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
         assert [path for path in files if "NATIVES" in path] == natives
@@ -273,8 +275,8 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
         b"--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\npears\r\n--b--\r\n"
     )
     (source / "ann" / "z.txt").write_text("plums")
-    bench.end(bench.discover("--workers", "1", "--slots", "1", "--index-engine", engine, corpus=source))
-    with bench.attached():
+    with bench.standing():
+        bench.end(bench.discover("--index-engine", engine, corpus=source))
         bench.ask("tag", "last", "mine", "pears")
         for number, (options, wanted) in enumerate((
             (("--query", "pears"), ["m.eml", "a.txt"]),
@@ -283,7 +285,7 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
             ((), ["m.eml", "a.txt", "z.txt"]),
         )):  # fmt: skip
             out = bench.home / f"out {number}"
-            bench.edbench("extract", "last", "--out", str(out), *options, "--workers", "1", "--slots", "1")
+            bench.edbench("extract", "last", "--out", str(out), *options)
             lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
             assert [line["name"] for line in lines] == wanted
             assert all((out / line["text"]).read_text() for line in lines)
@@ -304,9 +306,10 @@ def _few(bench: Bench) -> Path:
 def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
     """A discovery, an extraction and an export are in the middle of their work together, of different priorities, and what
     each writes is right; the study of job types puts the three side by side."""
-    bench.end(bench.discover(*_CREW))
     home = bench.home
     with bench.attached():
+        with bench.standing():
+            bench.end(bench.discover())
         holds = [bench.hold(phase, 0) for phase in ("expand", "extract")]
         running = [
             bench.discover(*_CREW, "--priority", "low"),
@@ -323,7 +326,18 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction"]
         for job in listed:
             bench.ask("verify", job["job_id"])
-        line = ("experiment", "job-types", "--corpus", str(_few(bench)), "--repeats", "1", "--min-seconds", "1")
+        line = (
+            "experiment",
+            "job-types",
+            "--corpus",
+            str(_few(bench)),
+            "--repeats",
+            "1",
+            "--min-seconds",
+            "1",
+            "--seed",
+            "363",
+        )
         bench.edbench(*line, "--slots", "2", "--workers", "1,2")
         (made,) = (bench.storage / "results").glob("job-types-*/result.json")
         result = json.loads(made.read_text())

@@ -63,8 +63,10 @@ def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     second = bench.start(
         "discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "2.json")
     )
-    for number, process in enumerate((first, second), 1):
-        job = bench.end(process).splitlines()[-1].strip()
-        result = json.loads((bench.home / f"{number}.json").read_text())
-        assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
-        bench.ask("verify", job, "--internal")
+    said = [bench.end(process) for process in (first, second)]
+    with bench.attached():
+        for number, out in enumerate(said, 1):
+            job = out.splitlines()[-1].strip()
+            result = json.loads((bench.home / f"{number}.json").read_text())
+            assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
+            bench.ask("verify", job, "--internal")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from installation import Bench, until
+from installation import Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
@@ -104,9 +103,11 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     """Traces of a processing and of an export hold every call of theirs, and can be played as a discovery's: by their
     start times, and with the time in between."""
     source = _source(bench)
-    bench.furnish().edbench("discover", str(source), "--workers", "1", "--slots", "2")
-    job, told = json.loads(bench.ask("job", "last", "--json").stdout)["job_id"], bench.home / "told.json"
+    told = bench.home / "told.json"
     with bench.attached():
+        with bench.standing():
+            bench.edbench("discover", str(source), "--json", str(told))
+        job = json.loads(told.read_text())["job_id"]
         for kind, pace in (("process", "x8"), ("export", "job")):
             out = ("--out", str(bench.home / kind), "--workers", "1", "--slots", "2", "--trace", "--json", str(told))
             bench.edbench(kind, job, *out)
@@ -126,7 +127,7 @@ def _long(bench: Bench, streams: int) -> Path:
     return path
 
 
-def _players(bench: Bench, process: subprocess.Popen[str], clients: int) -> list[psutil.Process]:
+def _players(bench: Bench, process: Running, clients: int) -> list[psutil.Process]:
     """The slots that are clients, once all are ready: they hold the replay's lock."""
     ready = f"SELECT 1 FROM replay_client HAVING count(*) = {clients} AND count(ready_at) = {clients}"
     until(lambda: bench.query(ready), "all ready")

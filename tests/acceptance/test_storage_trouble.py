@@ -100,6 +100,7 @@ def _linked_corpus(bench: Bench) -> Path:
     return mine
 
 
+@pytest.mark.usefixtures("attached")
 def test_source_unmounted(bench: Bench) -> None:
     """Not a million missing files: the job waits for its source, and nothing done is lost."""
     corpus = _linked_corpus(bench)
@@ -117,6 +118,7 @@ def test_source_unmounted(bench: Bench) -> None:
     _resumed(bench)
 
 
+@pytest.mark.usefixtures("attached")
 def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
     """Nothing is written under the bare mount point: the task that was at work fails, the job is suspended."""
     source = _gated_source(bench)
@@ -129,6 +131,7 @@ def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
     _resumed(bench, "--internal")
 
 
+@pytest.mark.usefixtures("attached")
 def test_storage_full(bench: Bench, corpus: Path) -> None:
     """ENOSPC suspends the job; with more room it goes on where it was."""
     with _small_tmpfs(bench.storage, 6) as enlarge:

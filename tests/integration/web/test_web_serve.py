@@ -32,7 +32,7 @@ def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[B
 
 
 def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
-    process = bench.start("serve", "--port", "0")
+    process = bench.start_afresh("serve", "--port", "0")
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert address.startswith("http://127.0.0.1:"), bench.end(process, None)

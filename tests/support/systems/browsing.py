@@ -50,7 +50,7 @@ def serving(bench: Bench, *options: str) -> Iterator[str]:
 
     What it logs stands under "Captured stderr" of the test that it was logged in, should that fail.
     """
-    process = bench.start("serve", "--port", "0", *options)
+    process = bench.start_afresh("serve", "--port", "0", *options)
     try:
         assert process.stdout is not None
         assert process.stderr is not None

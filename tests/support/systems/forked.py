@@ -40,8 +40,9 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         """As far as it lives."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, number)
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
@@ -51,7 +52,7 @@ class Forked:
 
 
 class Forker:
-    """A program that calls `serve`."""
+    """A program that calls `serve` or `become`."""
 
     def __init__(self, program: Path, env: Mapping[str, str]) -> None:
         self._count = 0
@@ -64,14 +65,30 @@ class Forker:
             start_new_session=True,
         )
 
-    def fork(self, arguments: Sequence[str], env: Mapping[str, str], log: Path) -> Forked:
-        """One that is given these, in a session of its own, and writes to the end of `log`."""
+    def fork(
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        log: Path,
+        *,
+        errors: Path | None = None,
+        cwd: Path | None = None,
+    ) -> Forked:
+        """One that is given these, in a session of its own, and writes to the end of `log`; to that of `errors` what goes to
+        standard error, where it is given."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         self._count += 1
         ended = log.with_name(f"{self._count}.ended")
-        order = {"arguments": list(arguments), "env": dict(env), "log": str(log), "ended": str(ended)}
+        order = {
+            "arguments": list(arguments),
+            "env": dict(env),
+            "log": str(log),
+            "errors": str(errors or log),
+            "cwd": str(cwd or Path.cwd()),
+            "ended": str(ended),
+        }
         stdin.write(json.dumps(order) + "\n")
         stdin.flush()
         return Forked(int(stdout.readline()), ended)
@@ -83,6 +100,22 @@ class Forker:
 
 def serve(body: Callable[[Sequence[str]], int]) -> None:
     """Fork whoever is ordered, who do `body`, until nobody orders any more; say of each how it ended."""
+    if (arguments := become()) is None:
+        return
+    status = 1
+    try:
+        status = body(arguments)
+    except BaseException:  # noqa: BLE001 - as an interpreter at its end
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def become() -> list[str] | None:
+    """Fork whoever is ordered; in each of them the arguments that it is given, and None in this process, once nobody orders any
+    more."""
     read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -94,13 +127,16 @@ def serve(body: Callable[[Sequence[str]], int]) -> None:
             _reap(living)
         if 0 in ready:
             if not (line := sys.stdin.readline()):
-                return
+                return None
             order = json.loads(line)
             pid = os.fork()
             if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.close(read)
                 os.close(write)
-                _become(order, body)
+                _take(order)
+                return list(order["arguments"])
             living[pid] = Path(order["ended"])
             print(pid, flush=True)
 
@@ -116,22 +152,16 @@ def _reap(living: dict[int, Path]) -> None:
         part.rename(ended)
 
 
-def _become(order: dict[str, object], body: Callable[[Sequence[str]], int]) -> None:
-    """In the child, which never comes back."""
-    status = 1
-    try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()
-        log = os.open(str(order["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        for number, descriptor in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log), (2, log)):
-            os.dup2(descriptor, number)
-        os.environ.clear()
-        os.environ.update(order["env"])  # type: ignore[call-overload]
-        status = body(order["arguments"])  # type: ignore[arg-type]
-    except BaseException:  # noqa: BLE001 - as an interpreter at its end
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+def _take(order: dict[str, object]) -> None:
+    """In the child: place, files and environment, as whoever ordered it says."""
+    os.setsid()
+    os.chdir(str(order["cwd"]))
+    log, errors = (
+        os.open(str(order[name]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) for name in ("log", "errors")
+    )
+    for number, descriptor in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log), (2, errors)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(order["env"])  # type: ignore[call-overload]
+    time.tzset()

@@ -15,14 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import commands
 import psutil
 import pytest
+from commands import Command
 from servers import copy_scratch
 from sqlalchemy import text
 
 import core
 import edbench_extra_formats
 from cli.main import main
+from controller.jobs.run import Crew, kept_up
+from core.roles import CONTROLLER
 from core.services import embedded_services
 from core.services.embedded import running_services
 from core.settings import Settings
@@ -31,6 +35,7 @@ from sql.session import Database
 PATIENCE = 120.0  # for a condition; seconds on an idle machine, minutes where all processors are busy
 COMMAND_SECONDS = 600.0  # for a whole command, as above
 EDBENCH = Path(sys.executable).parent / "edbench"
+Running = subprocess.Popen[str] | Command
 
 
 def until(condition: Callable[[], Any], what: str = "it happens", seconds: float = PATIENCE) -> Any:
@@ -58,7 +63,7 @@ class Hold:
         new.write_text(str(tasks))
         new.rename(self.directory / self.phase)
 
-    def until_reached(self, process: subprocess.Popen[str]) -> psutil.Process:
+    def until_reached(self, process: Running) -> psutil.Process:
         """Wait until a task is held; its slot. The command must still be at it."""
 
         def reached() -> int:
@@ -88,6 +93,7 @@ class Bench:
     python: str = sys.executable
     furniture: Path | None = None  # scratch of an installation without jobs, which the first job begins with
     user: int | None = None  # whom commands run as, where we are root: see `become`
+    begun: list[Command] = field(default_factory=list)  # of forked ones
 
     def become(self, user: int) -> None:
         """Have commands run as this user, to whom the directory is given; skips where that cannot be had."""
@@ -134,20 +140,16 @@ class Bench:
 
     def edbench(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; its exit status must be `check`."""
-        done = subprocess.run(
-            self._command(arguments),
-            env=self._environment(),
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
-        if check is not None:
-            assert done.returncode == check, (
-                f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.logs()}"
-            )
-        return done
+        process = self.start(*arguments)
+        try:
+            out, err = process.communicate(timeout=COMMAND_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        status = process.returncode
+        assert status is not None
+        assert check in (None, status), f"{arguments}: {status}\n{out}\n{err}\n{self.logs()}"
+        return subprocess.CompletedProcess(arguments, status, out, err)
 
     def ask(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """As `edbench`, in this process, which has everything loaded (unless its user is another): for commands that only
@@ -161,13 +163,38 @@ class Bench:
         return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
     @contextlib.contextmanager
-    def attached(self) -> Iterator[None]:
+    def attached(self) -> Iterator[Settings]:
         """The services stay up: commands attach to them, which is faster than each having its own."""
-        with embedded_services(Settings(storage=self.storage, scratch=self.scratch), slots=16):
-            yield
+        self.furnish()
+        with embedded_services(Settings(storage=self.storage, scratch=self.scratch), slots=16) as settings:
+            yield settings
 
-    def start(self, *arguments: str, under: Sequence[str] = ()) -> subprocess.Popen[str]:
-        """Begin a command, under another program (strace, say) if one is given."""
+    @contextlib.contextmanager
+    def standing(self, slots: int = 2) -> Iterator[None]:
+        """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. Each job whose command
+        brings them takes seven processor seconds longer."""
+        with self.attached() as settings:
+            crew = Crew(settings=settings, ours=True, workers=1, slots=slots, env=os.environ | self.env)
+            with kept_up(crew):
+                told = settings.for_role(CONTROLLER).environment()
+                theirs = {name: told[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
+                self.env |= theirs
+                try:
+                    yield
+                finally:
+                    for name in theirs:
+                        del self.env[name]
+
+    def start(self, *arguments: str) -> Running:
+        """Begin a command; forked from one that has loaded it, where that makes no difference."""
+        if self.user is not None or not commands.forkable(self.env):
+            return self.start_afresh(*arguments)
+        command = commands.begin(arguments, self._environment(), self.home)
+        self.begun.append(command)
+        return command
+
+    def start_afresh(self, *arguments: str, under: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """Begin one as a shell does, with pipes to its output; under another program (strace, say) if one is given."""
         return subprocess.Popen(
             [*under, *self._command(arguments)],
             env=self._environment(),
@@ -184,12 +211,12 @@ class Bench:
             copy_scratch(self.furniture, self.scratch)
         return self
 
-    def discover(self, *arguments: str, corpus: Path | None = None) -> subprocess.Popen[str]:
+    def discover(self, *arguments: str, corpus: Path | None = None) -> Running:
         """Begin a discovery job with a result file."""
         self.furnish()
         return self.start("discover", str(corpus or self.corpus), "--json", str(self.home / "r.json"), *arguments)
 
-    def end(self, process: subprocess.Popen[str], check: int | None = 0) -> str:
+    def end(self, process: Running, check: int | None = 0) -> str:
         """Wait for a command's end; what it printed, standard output last."""
         out, err = process.communicate(timeout=COMMAND_SECONDS)
         if check is not None:
@@ -243,7 +270,7 @@ class Bench:
         """Wait until the job has been asked to pause; a task that is held keeps it from being paused."""
         until(lambda: self.query("SELECT 1 FROM job WHERE state = 'pausing'"), "the job is asked to pause")
 
-    def processes(self, process: subprocess.Popen[str], *words: str) -> list[psutil.Process]:
+    def processes(self, process: Running, *words: str) -> list[psutil.Process]:
         """Descendants of a running command whose command line holds all the words."""
         try:
             below = psutil.Process(process.pid).children(recursive=True)
@@ -251,19 +278,19 @@ class Bench:
             return []
         return [candidate for candidate in below if set(words) <= set(_line(candidate))]
 
-    def supervisors(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
+    def supervisors(self, process: Running) -> list[psutil.Process]:
         """The workers' parent processes."""
         found = self.processes(process, "worker", "--name")
         not_theirs = {None, *(p.pid for p in found)}
         return [p for p in found if _parent(p) not in not_theirs]
 
-    def slots(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
+    def slots(self, process: Running) -> list[psutil.Process]:
         """The workers' child processes: slots and reporters."""
         return [child for supervisor in self.supervisors(process) for child in children_of(supervisor)]
 
     def leftovers(self) -> list[str]:
         """Processes that still use this installation."""
-        out = []
+        out = ["edbench " + " ".join(one.words) for one in self.begun if one.poll() is None]
         for candidate in psutil.process_iter():
             try:
                 if str(self.home) in " ".join(candidate.cmdline()) or candidate.environ().get(
