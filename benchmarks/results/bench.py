@@ -142,7 +142,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     while process.poll() is None and time.monotonic() < until:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=1.0)
-    if process.poll() is None:
+    with contextlib.suppress(ProcessLookupError):  # it may have ended, and what it started goes on
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):  # one that waits for dead storage cannot be killed
         process.communicate(timeout=_PATIENCE_S)

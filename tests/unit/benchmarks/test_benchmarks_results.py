@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from benchmarks.results import campaign, figures_table, page, record, steps, tools
@@ -182,13 +183,24 @@ def test_a_storage_that_cannot_be_had_is_a_column_that_says_so(tmp_path: Path) -
     assert (tmp_path / "theirs").exists()
 
 
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     """It is asked first, so that it removes what it wrote."""
-    there = tmp_path / "there"
-    script = f'trap "echo gone > {there}; exit 1" INT; sleep 600 & wait'
+    there, left = tmp_path / "there", tmp_path / "left"
+    script = f'trap "echo gone > {there}; exit 1" INT; sleep 600 & echo $! > {left}; wait'
     with pytest.raises(StepFailed, match="ended after 1 s"):
         finished(["sh", "-c", script], 1.0)
     assert there.read_text() == "gone\n"
+    until = time.monotonic() + 60
+    while _lives(int(left.read_text())):
+        assert time.monotonic() < until, "it goes on"
+        time.sleep(0.01)
 
 
 def test_a_step_ends_with_its_time_whatever_it_still_has_to_run(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -133,7 +134,10 @@ def box() -> Iterator[Any]:
         yield order_box(address)
 
 
-_MAILS = make_mbox(*(make_mail(f"s{n}", "hello\n" * 20_000) for n in range(40)))
+@functools.cache
+def _mails() -> bytes:
+    """An mbox of five megabytes."""
+    return make_mbox(*(make_mail(f"s{n}", "hello\n" * 20_000) for n in range(40)))
 
 
 @pytest.mark.parametrize(
@@ -146,19 +150,19 @@ _MAILS = make_mbox(*(make_mail(f"s{n}", "hello\n" * 20_000) for n in range(40)))
 )
 def test_what_a_read_meets_comes_out_as_it_was(box: Any, error: Exception) -> None:
     """The very exception, so that a fault of the system suspends the job and a bad file does not."""
-    source: Source = _Source(_MAILS, error)
+    source: Source = _Source(_mails(), error)
     found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     with pytest.raises(type(error)) as caught:
         list(found)
     assert caught.value is error
     assert list(
-        boxed(introduction(handler_for("application/mbox")), box).children(_Source(_MAILS), Limits())
+        boxed(introduction(handler_for("application/mbox")), box).children(_Source(_mails()), Limits())
     )  # it goes on
 
 
 def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
     """At once, and not when the box is asked next: a mount may be about to go."""
-    source = _Source(_MAILS)
+    source = _Source(_mails())
     found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     assert next(found).name == b"message@0"
     assert len(source.open_files) == 1
