@@ -1,5 +1,5 @@
-"""The `edbench` command in processes forked from one that has loaded it: what it imports takes more than two processor seconds
-each time that an interpreter begins, on two slow cores, and the suite gives a hundred commands.
+"""The `edbench` command in processes forked from one that has loaded it: what it imports takes nearly two processor seconds each
+time that an interpreter begins, on two slow cores, and the suite gives a hundred commands.
 
 A forked command is a process of its own as any other: session, environment, directory, files, signals, exit status, and an
 interpreter's whole end. What it starts (keeper, queue manager, workers) starts afresh. Limits: nothing of it is seen in its

@@ -171,8 +171,8 @@ class Bench:
 
     @contextlib.contextmanager
     def standing(self, slots: int = 2) -> Iterator[None]:
-        """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. Each job whose command
-        brings them takes seven processor seconds longer."""
+        """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. To bring them takes three
+        processor seconds, for each job whose command does."""
         with self.attached() as settings:
             crew = Crew(settings=settings, ours=True, workers=1, slots=slots, env=os.environ | self.env)
             with kept_up(crew):
