@@ -91,7 +91,7 @@ class SlotTable:
         self._map = mmap.mmap(-1, self._tallies_at + slots * self._tally_bytes)
         self._memory = memoryview(self._map)
         self._words = self._memory[: self._regions_at].cast("Q")
-        self._latest: list[tuple[int, int, SlotRow] | None] = [None] * slots  # by slot: as it was read last, by this process
+        self._latest: list[tuple[int, int, SlotRow] | None] = [None] * slots  # as this process has read them
         for slot in range(slots):
             self.clear(slot)
 
