@@ -13,9 +13,8 @@ from datetime import UTC, datetime, tzinfo
 from importlib import resources
 from zoneinfo import ZoneInfo
 
-from tzlocal.windows_tz import win_tz
-
 from core.errors import UsageError
+from core.options.choices import DEFAULT_ZONE
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
@@ -31,6 +30,8 @@ def _names() -> frozenset[str]:
 def zone_named(name: str) -> ZoneInfo | None:
     """The zone of this name, None where there is none: the IANA database's, as Europe/Berlin, or Windows', as W. Europe Standard
     Time, which Outlook and Exchange write, for the zone that Unicode's CLDR has for it."""
+    from tzlocal.windows_tz import win_tz  # only where dates have zones
+
     name = win_tz.get(name, name)
     if name not in _names():
         return None
@@ -40,7 +41,7 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 def checked_zone(name: str) -> str:
     """The name of a zone as it came; raises UsageError where there is none of this name."""
-    if name in _names():
+    if name == DEFAULT_ZONE or name in _names():
         return name
     alike = {known.lower(): known for known in sorted(_names())}
     near = difflib.get_close_matches(name.lower(), alike, n=1)

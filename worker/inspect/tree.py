@@ -36,7 +36,7 @@ _SEVERAL = 4  # of one kind, by their names, from which on their reader is: each
 _MANY_MESSAGES = 32
 # Python's own: what a damaged document leaves may be large and few objects, whatever the command that forks has set.
 _COLLECTED = (700, 10, 10)
-_AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
+_AHEAD = 16  # batches under way for each process; the lines of those that are read wait in files, to come in order
 
 
 def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:

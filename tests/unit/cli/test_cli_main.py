@@ -50,7 +50,9 @@ def test_help_has_an_example(entry: LazyCommand, capsys: pytest.CaptureFixture[s
     assert shlex.split(entry.example)[:2] == ["edbench", entry.name]
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", [one for entry in COMMANDS for one in (entry, *entry.parts)], ids=lambda entry: entry.name
+)
 def test_the_list_says_what_the_command_says(entry: LazyCommand) -> None:
     """The help that stands in the table, so that nothing need be imported, is the command's own."""
     own = str(load(entry).help).partition("\n\n")[0]
@@ -102,7 +104,7 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
         ),
         (
             "from cli.main import main; main(['profile', 'describe', 'reference', '--scale', '0.01'], {})",
-            {"numpy", "pyarrow", "sqlalchemy", "reportlab"},
+            {"numpy", "pyarrow", "sqlalchemy", "reportlab", "pydantic", "psycopg2"},
         ),
     ],
     ids=["jobs", "items", "job", "outline", "profile describe"],
