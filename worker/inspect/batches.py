@@ -52,7 +52,7 @@ class Batches:
     options: JobOptions
     storage: Storage
     scratch: Path
-    ahead: int  # batches under way: as many as have been read while one takes long, so that no processor is idle behind it
+    ahead: int  # batches under way: so many may be read behind one that takes long, and no processor is idle
     together: int = TOGETHER  # 1 where a file may take minutes, so that none waits behind it while a processor is idle
     titles: dict[str, str] = field(default_factory=dict)  # of formats, by the media types of lines that were given
     _numbers: Iterator[int] = field(default_factory=itertools.count)

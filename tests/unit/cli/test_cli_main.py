@@ -205,6 +205,7 @@ def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
 
 # What reads formats, and what only other commands or other files need.
 READERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "cryptography", "isal", "pypff", "inflate64", "bcj"}
+ZONES = {"tzlocal", "zoneinfo", "tzdata"}  # of dates that are not in UTC
 ELSEWHERE = {*HEAVY, *DATABASE, "psycopg2", "pydantic", "asyncio", "multiprocessing", "traces"}
 
 
@@ -221,7 +222,8 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
     text, pdf = (os.fsencode(tmp_path / name) for name in ("a.txt", "b.pdf"))
     for code in (command.format(os.fsdecode(text)), reading.format(text, str(tmp_path / "spool"))):
         loaded = _modules(code)
-        assert _packages(loaded) & (READERS | ELSEWHERE) == set()
+        assert _packages(loaded) & (READERS | ELSEWHERE | ZONES) == set()
+        assert "worker.indexes.base" not in loaded
         assert len(loaded) <= MOST_FOR_INSPECT
     assert "pypdfium2" in _packages(_modules(reading.format(pdf, str(tmp_path / "other"))))
     # The process that reads tells the others what its formats are called.
