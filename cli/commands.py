@@ -21,6 +21,15 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "Show what corpora can be made of; run storage tests of reports R2 to R5.",
         "edbench profile describe reference --scale 0.01",
         group=True,
+        parts=(
+            LazyCommand(
+                "run",
+                "cli.profiles.run:run",
+                "Put storage through a test of reports R2 to R5, with a report and their figures beside; `all`: through all of "
+                "them and a discovery, to one page.",
+                "edbench profile run stream --path /mnt/filer/empty",
+            ),
+        ),
     ),
     LazyCommand(
         "dataset",

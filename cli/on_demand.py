@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand
-from typer.main import get_command
+from typer.main import get_command, get_group
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class LazyCommand:
     help: str  # first sentence of the command's help
     example: str  # of its use; a group's commands have their own
     group: bool = False
+    parts: tuple[LazyCommand, ...] = ()  # of a group: commands that bring what its others do not need
 
 
 class CommandOnDemand(TyperCommand):
@@ -39,7 +40,10 @@ def load(entry: LazyCommand) -> Any:
     module, _, name = entry.where.partition(":")
     function = getattr(import_module(module), name)
     if entry.group:
-        return get_command(function())
+        group = get_group(function())
+        for part in entry.parts:
+            group.add_command(CommandOnDemand(part))
+        return group
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(entry.name, epilog=f"Example: {entry.example}")(function)
     return get_command(app)

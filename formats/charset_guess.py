@@ -7,6 +7,7 @@ millisecond. docs/charsets.md has what was measured, and where the numbers below
 from __future__ import annotations
 
 import codecs
+import functools
 import re
 import unicodedata
 from typing import NamedTuple
@@ -166,6 +167,7 @@ def preload() -> None:
     from chardet import models
     from chardet.pipeline import confusion
 
+    _other()
     guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
     for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):
         load()
@@ -268,9 +270,14 @@ _SCRIPTS = (
         (0x20000, 0x3134F),
     ),
 )
-_OTHER = re.compile("[^" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _SCRIPTS).replace("]", r"\]") + "]")
 _LEAST = 8  # characters, below which two bytes each may be anything
 _BREATH = re.compile(r"[ \n\t\u3000-\u3002\uff0c\uff0e]")  # something between words or sentences
+
+
+@functools.cache
+def _other() -> re.Pattern[str]:
+    """What is in none of these scripts. To make it takes as long as reading a small file: few of those need it."""
+    return re.compile("[^" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _SCRIPTS).replace("]", r"\]") + "]")
 
 
 def wide(head: bytes) -> str:
@@ -288,7 +295,7 @@ def wide(head: bytes) -> str:
 def readable(head: bytes, codec: str) -> bool:
     """Whether these first bytes are nothing but characters of living scripts in this codec."""
     try:
-        return _OTHER.search(codecs.getincrementaldecoder(codec)().decode(head)) is None
+        return _other().search(codecs.getincrementaldecoder(codec)().decode(head)) is None
     except UnicodeError:
         return False
 
@@ -298,7 +305,7 @@ def _as_script(sample: bytes, codec: str) -> str:
         text = codecs.getincrementaldecoder(codec)().decode(sample)
     except UnicodeError:
         return ""
-    if _OTHER.search(text) or not _BREATH.search(text):
+    if _other().search(text) or not _BREATH.search(text):
         return ""
     if len(text) > 200 and not all(_BREATH.search(text, at, at + 200) for at in range(0, len(text) - 199, 200)):
         return ""

@@ -12,7 +12,6 @@ from cli.corpus.profile import corpus_rows, describe_corpus, is_corpus
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.profiles import ALL
-from cli.profiles.run import run
 from cli.show.table import table
 from core.errors import UsageError
 
@@ -132,11 +131,10 @@ def listed(ctx: typer.Context) -> None:
 
 
 def profile_app() -> typer.Typer:
-    """The group of commands."""
+    """The group of commands, but for `run`, which brings what storage is tested with (cli.commands)."""
     app = typer.Typer(
         rich_markup_mode=None, help="Show what corpora can be made of; run storage tests of reports R2 to R5."
     )
     app.command("list", epilog="Example: edbench profile list")(listed)
     app.command("describe", epilog="Example: edbench profile describe reference --scale 0.01")(describe)
-    app.command("run", epilog="Example: edbench profile run stream --path /mnt/filer/empty")(run)
     return app

@@ -10,12 +10,13 @@ import difflib
 import functools
 import re
 from datetime import UTC, datetime, tzinfo
-from importlib import resources
-from zoneinfo import ZoneInfo
-
-from tzlocal.windows_tz import win_tz
+from typing import TYPE_CHECKING
 
 from core.errors import UsageError
+from core.options.choices import DEFAULT_ZONE
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
@@ -24,6 +25,8 @@ _TIME = re.compile(
 
 @functools.cache
 def _names() -> frozenset[str]:
+    from importlib import resources  # as what follows: only where a zone is named
+
     return frozenset((resources.files("tzdata") / "zones").read_text("utf-8").split())
 
 
@@ -31,6 +34,11 @@ def _names() -> frozenset[str]:
 def zone_named(name: str) -> ZoneInfo | None:
     """The zone of this name, None where there is none: the IANA database's, as Europe/Berlin, or Windows', as W. Europe Standard
     Time, which Outlook and Exchange write, for the zone that Unicode's CLDR has for it."""
+    from importlib import resources
+    from zoneinfo import ZoneInfo
+
+    from tzlocal.windows_tz import win_tz
+
     name = win_tz.get(name, name)
     if name not in _names():
         return None
@@ -40,7 +48,7 @@ def zone_named(name: str) -> ZoneInfo | None:
 
 def checked_zone(name: str) -> str:
     """The name of a zone as it came; raises UsageError where there is none of this name."""
-    if name in _names():
+    if name == DEFAULT_ZONE or name in _names():
         return name
     alike = {known.lower(): known for known in sorted(_names())}
     near = difflib.get_close_matches(name.lower(), alike, n=1)

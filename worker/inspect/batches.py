@@ -24,6 +24,7 @@ from worker.items.loose import UNKNOWN_TYPE, loose_row
 _MOST_DEATHS = 20  # a file at which more processes died is given up
 TOGETHER = 16  # files that a process is given at a time …
 _TOGETHER_BYTES = 1_000_000  # … or that many bytes of them
+_SLOWLY = 4  # a quarter of those under way have one file each, the next quarter two …: whoever has few files has them side by side
 
 Line = dict[str, object]
 
@@ -51,7 +52,7 @@ class Batches:
     options: JobOptions
     storage: Storage
     scratch: Path
-    ahead: int  # batches under way
+    ahead: int  # batches under way: so many may be read behind one that takes long, and no processor is idle
     together: int = TOGETHER  # 1 where a file may take minutes, so that none waits behind it while a processor is idle
     titles: dict[str, str] = field(default_factory=dict)  # of formats, by the media types of lines that were given
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -80,7 +81,7 @@ class Batches:
             held.append(loose)
             taken += 1
             size += _size(self.storage, loose)
-            if len(held) > min(taken // self.ahead, self.together - 1) or size > _TOGETHER_BYTES:
+            if len(held) > min(_SLOWLY * taken // self.ahead, self.together - 1) or size > _TOGETHER_BYTES:
                 yield self._start(held)
                 held, size = [], 0
         if held:

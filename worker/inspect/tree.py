@@ -15,6 +15,8 @@ from pathlib import Path
 
 from core.errors import SourceFileError, UsageError
 from core.operations import NullRecorder
+from core.options.choices import DEFAULT_ZONE
+from core.options.dates import zone_named
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
@@ -36,7 +38,7 @@ _SEVERAL = 4  # of one kind, by their names, from which on their reader is: each
 _MANY_MESSAGES = 32
 # Python's own: what a damaged document leaves may be large and few objects, whatever the command that forks has set.
 _COLLECTED = (700, 10, 10)
-_AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
+_AHEAD = 16  # batches under way for each process; the lines of those that are read wait in files, to come in order
 
 
 def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
@@ -103,6 +105,7 @@ def _load_readers(plugins: tuple[str, ...]) -> None:
     all_handlers()
     libmagic.preload()
     charset_guess.preload()
+    zone_named(DEFAULT_ZONE)
     gc.collect()
 
 
@@ -117,6 +120,8 @@ def _load_likely(files: Sequence[Loose]) -> None:
         charset_guess.preload()
     for media_type in sorted(likely):
         handler_for(media_type)
+    if likely:
+        zone_named(DEFAULT_ZONE)  # most of them have dates
 
 
 def inspect_paths(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from core.errors import DocumentError, ExceptionCode
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import Handler, Source, Text
-from worker.indexes.base import IndexDocument
 from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
@@ -19,6 +18,7 @@ from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity
 
 if TYPE_CHECKING:
+    from worker.indexes.base import IndexDocument
     from worker.indexes.publisher import OpenShard
     from worker.phases.task import TaskWork
 
@@ -155,6 +155,8 @@ class Indexing:
         self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))
 
     def _document(self, item: Item, body: str, metadata: dict[str, Any]) -> IndexDocument:
+        from worker.indexes.base import IndexDocument  # without a job there is no index
+
         return IndexDocument(
             item=item.id,
             owner=self.work.claimed.owner,

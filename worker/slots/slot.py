@@ -18,6 +18,8 @@ from types import FrameType
 from core.celery_app import queues_of
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
+from core.options.choices import DEFAULT_ZONE
+from core.options.dates import zone_named
 from core.settings import Settings
 from core.storage.layer import Storage
 from formats.identification import libmagic
@@ -66,6 +68,7 @@ def preload(settings: Settings) -> None:
     garbage collector's hands off pages that they share. Where there are boxes, the nursery loads the parsers."""
     load_engine(settings.index_engine)
     app.preload()
+    zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
     if not settings.box:
         all_handlers()
         libmagic.preload()

@@ -86,9 +86,11 @@ class Around:
                 return ""
         at += len(end)
         some = self.waiting[:at]
-        if b"<!" in some or b"]]>" in some or b"\r" in some or any(one in some for one in _NONCHARACTERS):
+        if b"\r" in some:  # XML knows one end of lines (XML 1.0, 2.11)
+            some = some.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"<!" in some or b"]]>" in some or any(one in some for one in _NONCHARACTERS):
             return ""
-        if len(some.translate(None, _CONTROLS)) != at:
+        if len(some.translate(None, _CONTROLS)) != len(some):
             return ""
         try:
             text = some.decode("utf-8")

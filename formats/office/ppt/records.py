@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.errors import DocumentError, ExceptionCode
 
@@ -15,8 +15,7 @@ _PLAIN, _ENCRYPTED = 0xE391C05F, 0xF3D1C4DF  # CurrentUserAtom.headerToken
 _BUDGET = 8  # bytes looked at in walks, in units of the stream's size
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One record; its data are `stream[start:end]`."""
 
     kind: int
@@ -40,26 +39,26 @@ class Records:
             return None
         first, kind, size = HEADER.unpack_from(self.stream, offset)
         start = offset + HEADER.size
+        end = start + size
         container = first & 0xF == 0xF or kind == _BINARY_TAG_DATA
-        return Record(kind, first >> 4, start, min(start + size, len(self.stream)), container)
+        return Record(kind, first >> 4, start, end if end < len(self.stream) else len(self.stream), container)
 
     def below(self, start: int, end: int) -> Iterator[Record]:
         """Every record between two offsets, containers before what they hold. DocumentError when too much has been
         walked."""
         at = start
         while at < end and (record := self.at(at)) is not None:
-            at = record.start if record.container else record.end
-            self._spend(HEADER.size if record.container else HEADER.size + record.end - record.start)
+            begin, at = at, record.start if record.container else record.end
+            self._left -= at - begin
+            if self._left < 0:
+                raise _overlap()
             yield record
 
     def spend(self, record: Record) -> None:
         """Count the bytes of an object that is taken by its offset: such may overlap. DocumentError as above."""
-        self._spend(HEADER.size + record.end - record.start)
-
-    def _spend(self, count: int) -> None:
-        self._left -= count
+        self._left -= HEADER.size + record.end - record.start
         if self._left < 0:
-            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the objects of the presentation overlap")
+            raise _overlap()
 
     def inside(self, record: Record) -> Iterator[Record]:
         """Every record in a container."""
@@ -73,6 +72,10 @@ class Records:
         """A 32-bit word of an atom; 0 where it ends before."""
         at = record.start + offset
         return int.from_bytes(self.stream[at : min(at + 4, record.end)], "little")
+
+
+def _overlap() -> DocumentError:
+    return DocumentError(ExceptionCode.EXPANSION_LIMIT, "the objects of the presentation overlap")
 
 
 def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]:

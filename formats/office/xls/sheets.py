@@ -24,8 +24,9 @@ _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
 _WORD = struct.Struct("<I")
-_WORD_CELL = 10  # length of a record of one cell whose value is four bytes, …
-_WORDS = frozenset((_LABELSST, _RK))  # … as in these, which most cells are
+_PLAIN = {_LABELSST: 10, _RK: 10, _NUMBER: 14}  # lengths of the records of one cell each that most cells are
+_LOOK = 8  # where such a record has the cell's format, and behind that its value
+_KNOWN = 4096  # numbers as shown that are kept in mind
 ReadCell = Callable[[Any, list[bytes], int], str]  # what the cells of one record show, with tabs between
 ReadGlobal = Callable[[Any, list[bytes]], None]
 
@@ -47,6 +48,7 @@ class Sheets:
         self._row_number = -1
         self._row_size = 0  # characters
         self._waiting = False  # a formula's string comes next
+        self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
         self.error: DocumentError | None = None
 
     def lines(self) -> Iterator[str]:
@@ -66,25 +68,28 @@ class Sheets:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
-        unpack_word = _WORD.unpack_from
+        plain, plain_cell = _PLAIN.get, self._plain_cell
         while at + 4 <= size:
             if at <= last_cell:
                 kind, length, row, style = read_head(stream, at)
                 read = readers.get(kind)
-                end = at + 4 + length
-                if read is not None and length >= 6 and stream[end : end + 2] != CONTINUED:
-                    if row != self._row_number or self._row_size > _LONGEST_ROW:
-                        yield from self._flush()
-                        self._row_number = row
-                    if length == _WORD_CELL and end <= size and kind in _WORDS:
-                        self._add(self._word(kind, unpack_word(stream, at + 10)[0], style))
-                    else:
-                        self._add(read(self, [stream[at + 4 : end]], style))
-                    at = end
-                    continue
-                if read is None and kind not in others:
-                    at = end
-                    continue
+                if read is None:
+                    if kind not in others:
+                        at += 4 + length
+                        continue
+                else:
+                    end = at + 4 + length
+                    simple = plain(kind) == length and end <= size
+                    if simple or (length >= 6 and stream[end : end + 2] != CONTINUED):
+                        if row != self._row_number or self._row_size > _LONGEST_ROW:
+                            yield from self._flush()
+                            self._row_number = row
+                        cell = plain_cell(kind, at, end) if simple else read(self, [stream[at + 4 : end]], style)
+                        if cell:
+                            self._row.append(cell)
+                            self._row_size += len(cell)
+                        at = end
+                        continue
             start = at
             kind, pieces, at = record(stream, at)
             if kind or pieces[0]:  # zeros fill the stream up to its sector
@@ -101,6 +106,7 @@ class Sheets:
             yield from self._flush()
             self._depth = max(0, self._depth - 1)
         elif kind in self.globals:
+            self._known.clear()
             self.globals[kind](self, pieces)
         else:
             yield from self._in_sheet(kind, pieces)
@@ -223,19 +229,30 @@ class Sheets:
         data = pieces[0][6:14]
         return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
 
-    def _word(self, kind: int, word: int, style: int) -> str:
-        """A cell of `_WORDS`."""
-        if kind == _RK:
-            return self._number(rk(word), style)
-        return self._shared[word] if word < len(self._shared) else ""
+    def _plain_cell(self, kind: int, at: int, end: int) -> str:
+        """A cell of `_PLAIN`. What follows such a record in another piece is none of it."""
+        if kind == _LABELSST:
+            index = _WORD.unpack_from(self._stream, end - _WORD.size)[0]
+            return self._shared[index] if index < len(self._shared) else ""
+        looked = self._stream[at + _LOOK : end]
+        return self._known.get(looked) or self._told(looked)
+
+    def _told(self, looked: bytes) -> str:
+        """What a number shows, by its cell's format (two bytes) and its value: a double, or four bytes of one."""
+        style, value = _two(looked, 0), looked[2:]
+        number = rk(_WORD.unpack(value)[0]) if len(value) == _WORD.size else struct.unpack("<d", value)[0]
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        text = self._known[looked] = self._number(number, style)
+        return text
 
     def _packed(self, pieces: list[bytes], style: int) -> str:
         return self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)
 
     def _several(self, pieces: list[bytes], style: int) -> str:
-        data = pieces[0][4:-2]
-        numbers = struct.iter_unpack("<HI", data[: len(data) // 6 * 6])
-        return "\t".join([self._number(rk(word), one) for one, word in numbers])
+        data, known, told = pieces[0][4:-2], self._known, self._told
+        each = [data[at : at + 6] for at in range(0, len(data) - 5, 6)]
+        return "\t".join([known.get(one) or told(one) for one in each])
 
     def _formula(self, pieces: list[bytes], style: int) -> str:
         """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""

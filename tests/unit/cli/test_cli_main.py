@@ -50,7 +50,9 @@ def test_help_has_an_example(entry: LazyCommand, capsys: pytest.CaptureFixture[s
     assert shlex.split(entry.example)[:2] == ["edbench", entry.name]
 
 
-@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", [one for entry in COMMANDS for one in (entry, *entry.parts)], ids=lambda entry: entry.name
+)
 def test_the_list_says_what_the_command_says(entry: LazyCommand) -> None:
     """The help that stands in the table, so that nothing need be imported, is the command's own."""
     own = str(load(entry).help).partition("\n\n")[0]
@@ -102,7 +104,7 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
         ),
         (
             "from cli.main import main; main(['profile', 'describe', 'reference', '--scale', '0.01'], {})",
-            {"numpy", "pyarrow", "sqlalchemy", "reportlab"},
+            {"numpy", "pyarrow", "sqlalchemy", "reportlab", "pydantic", "psycopg2"},
         ),
     ],
     ids=["jobs", "items", "job", "outline", "profile describe"],
@@ -203,6 +205,7 @@ def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
 
 # What reads formats, and what only other commands or other files need.
 READERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "cryptography", "isal", "pypff", "inflate64", "bcj"}
+ZONES = {"tzlocal", "zoneinfo", "tzdata"}  # of dates that are not in UTC
 ELSEWHERE = {*HEAVY, *DATABASE, "psycopg2", "pydantic", "asyncio", "multiprocessing", "traces"}
 
 
@@ -219,7 +222,8 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
     text, pdf = (os.fsencode(tmp_path / name) for name in ("a.txt", "b.pdf"))
     for code in (command.format(os.fsdecode(text)), reading.format(text, str(tmp_path / "spool"))):
         loaded = _modules(code)
-        assert _packages(loaded) & (READERS | ELSEWHERE) == set()
+        assert _packages(loaded) & (READERS | ELSEWHERE | ZONES) == set()
+        assert "worker.indexes.base" not in loaded
         assert len(loaded) <= MOST_FOR_INSPECT
     assert "pypdfium2" in _packages(_modules(reading.format(pdf, str(tmp_path / "other"))))
     # The process that reads tells the others what its formats are called.

@@ -80,6 +80,11 @@ def told_in(sheet: str) -> int:
         EXCEL.replace("</c>", "</d>", 1) + OFFICE_ROW,
         EXCEL.replace("40000", "4\ufffe"),
         EXCEL.replace("<c ", "<x14ac:c "),
+        (EXCEL + OFFICE_ROW + OTHERS)
+        .replace("<c ", "\r<c ")
+        .replace("a &amp; b", "a\r\nb\rc\r\r\nd&#13;")
+        .replace("</row>", "</row>\r\n"),
+        3_000 * (EXCEL + "\r\n") + RICH,
     ],
 )
 def test_it_is_as_a_tree_gives_it(rows: str) -> None:
@@ -101,6 +106,9 @@ def test_what_programs_write_needs_no_tree() -> None:
     """Rows in front of the first one that is of another form; and none where the encoding is another."""
     assert told_in(sheet_of(EXCEL + OFFICE_ROW + OTHERS)) == 3
     assert told_in(sheet_of(EXCEL + OFFICE_ROW + RICH + OTHERS)) == 2
+    assert (
+        told_in(sheet_of((EXCEL + OFFICE_ROW + OTHERS).replace("</row>", "</row>\r\n").replace(" a ", "\r\na\r"))) == 3
+    )
     assert told_in(sheet_of(EXCEL).replace("UTF-8", "windows-1251")) == 0
     assert told_in(sheet_of(EXCEL).replace(' xmlns:x14ac="y"', "")) == 0
 

@@ -74,6 +74,32 @@ def test_every_kind_of_cell() -> None:
     ]
 
 
+def test_the_same_number_again_is_shown_as_its_cell_says() -> None:
+    """In another format, as a double or packed, after formats that come late, and thousands of others between; what goes on behind such a
+    record is none of it, and one that is cut short is said."""
+    styles = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14, 10)]
+    packed = struct.pack("<I", 40_000 << 2 | 2)
+    row = [
+        *((0x203, cell(0, style, style, double(40_000))) for style in (0, 1, 2, 3, 0, 1)),
+        *((0x27E, cell(0, style, style, packed)) for style in (0, 1, 2, 3, 1)),
+        (0xBD, struct.pack("<HHHIHIHIH", 0, 9, 0, 40_000 << 2 | 2, 1, 40_000 << 2 | 2, 2, 40_000 << 2 | 2, 11)),
+    ]
+    others = [(0x203, cell(1, n, 1, double(n + 0.5))) for n in range(5_000)]
+    late = (0xE0, struct.pack("<HH16x", 0, 9))
+    again = [(0x203, cell(2, 0, 3, double(40_000))), (0x3C, bytes(9)), (0x27E, cell(2, 1, 1, packed)), (0x3C, b"more")]
+    date, share = "2009-07-06", "4000000%"
+    shown = ["40000", date, share, "40000", "40000", date, "40000", date, share, "40000", date, "40000", date, share]
+    before = biff(begin(5), *styles, END, begin(), *row, *others, late, *again)
+    out = read(before + biff(END))
+    lines = out.text.splitlines()
+    assert lines[0].split("\t") == shown
+    assert lines[2].split("\t") == ["4000000%", date]
+    assert out.error is None
+    cut = read(before[:-18] + biff((0x203, cell(3, 0, 0, double(8))))[:-3])
+    assert cut.error is not None
+    assert cut.text.splitlines()[:2] == lines[:2]
+
+
 def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
     """The reading in front of which a string stands (2.5.86), wherever a record ends in it; words of a cell's format."""
     reading = "トウキョウ"

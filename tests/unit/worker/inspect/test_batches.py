@@ -58,6 +58,7 @@ class _Pool:
 
     def __init__(self) -> None:
         self.given: list[int] = []
+        self.ahead = 0  # of the first answer that is waited for
 
     def schedule(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         self.given.append(len(args[0]))
@@ -65,6 +66,7 @@ class _Pool:
         return self
 
     def result(self) -> dict[str, str]:
+        self.ahead = self.ahead or len(self.given)
         return {}
 
 
@@ -76,9 +78,10 @@ def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]
         files.append(Loose(path=os.fsencode(path), relative=b"%d" % n))
     (where / "scratch").mkdir()
     pool = _Pool()
-    batches = Batches(pool, JobOptions(), Storage(NullRecorder()), where / "scratch", 8, together)  # type: ignore[arg-type]
+    batches = Batches(pool, JobOptions(), Storage(NullRecorder()), where / "scratch", 32, together)  # type: ignore[arg-type]
     assert [line["name"] for line in _lines(batches.lines(iter(files)))] == [str(n) for n in range(len(sizes))]
     assert list((where / "scratch").iterdir()) == []
+    assert pool.ahead == min(32, len(pool.given))
     return pool.given
 
 
