@@ -17,6 +17,7 @@ from core.settings import Settings
 
 _GB = 1_000_000_000
 _CHOICE = ProductionChoice()
+_DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
 
 
 class ProductionOrder(Document):
@@ -44,6 +45,7 @@ class ProductionOrder(Document):
         float | None,
         Field(
             gt=0,
+            le=1_000_000,
             title="Volume, GB",
             description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]",
         ),
@@ -63,6 +65,9 @@ class ProductionOrder(Document):
             raise UsageError(
                 f"--prefix is {self.prefix[:60]!r}; take letters, digits, _ and -, a letter first", field="prefix"
             )
+        if self.prefix.upper() in _DEVICES and self.digits == 1:
+            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows keeps for itself; give more digits",
+                             field="digits")  # fmt: skip
         try:
             str(out).encode("utf-8")
         except UnicodeEncodeError:

@@ -4,15 +4,18 @@ forced to stable storage."""
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 
-from core.errors import ExceptionCode, SourceFileError
+from core.errors import ExceptionCode, SourceFileError, StorageFault, TaskLost
+from core.names import display_name
 from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
+from sql import ledger
 from sql.faces.production import PRODUCTION
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
 from worker.phases.producing.output import Growing, Output
@@ -34,8 +37,12 @@ def run(work: TaskWork) -> TaskResult:
     out = Output(work)
     with work.database.transaction() as conn:
         places = PRODUCTION.production_folders(conn, job=work.job.id)
-    for place in places:
-        _sweep(out, Place(place.volume, place.folder))
+    lost = [path for place in places for path in _sweep(out, Place(place.volume, place.folder))]
+    if lost:
+        raise StorageFault(
+            f"{len(lost):,} files that job {work.job.id} wrote below {display_name(out.path)} are gone,"
+            f" {display_name(lost[0])} among them; bring them back"
+        )
     _sweep_drafts(out, out.path)
     files = _reports(work, out)
     _forget_rendered(work)
@@ -63,7 +70,17 @@ def _reports(work: TaskWork, out: Output) -> tuple[ProducedFile, ...]:
         for report, add in pairs:
             for piece in report.tail():
                 add(piece)
+        _refuse_a_lost_claim(work)
     return tuple(each.file for each in written if each.file is not None)
+
+
+def _refuse_a_lost_claim(work: TaskWork) -> None:
+    """Reports get their names only now, and only those of the claim that holds the task: one that was stopped over its lease,
+    or that a crash of the database took back, has read rows that may be others since. Raises TaskLost."""
+    claimed = work.claimed
+    with work.database.transaction() as conn:
+        if not ledger.renew(conn, [(claimed.id, claimed.token)]):
+            raise TaskLost(f"task {claimed.id} was lost before its reports had their names")
 
 
 def _forget_rendered(work: TaskWork) -> None:
@@ -79,8 +96,8 @@ def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
     return (report for report in ENDS[choice.type] if drawn or report is not Opt)
 
 
-def _sweep(out: Output, place: Place) -> None:
-    """Files of claims that were lost: the directory is the job's own."""
+def _sweep(out: Output, place: Place) -> list[bytes]:
+    """Removes files of claims that were lost: the directory is the job's own. Those that are not there and ought to be."""
     work = out.work
     with work.database.transaction() as conn:
         known = PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder)
@@ -98,8 +115,23 @@ def _sweep(out: Output, place: Place) -> None:
         with listing:
             for entries in listing:
                 for entry in entries:
-                    if entry.kind is EntryKind.FILE and os.path.join(relative, entry.name) not in wanted:
+                    if entry.kind is not EntryKind.FILE:
+                        continue
+                    if (found := os.path.join(relative, entry.name)) in wanted:
+                        wanted.discard(found)
+                    else:
                         work.storage.remove(os.path.join(path, entry.name), missing_ok=True)
+    return [one for one in sorted(wanted) if not _is_there(out, one)]
+
+
+def _is_there(out: Output, relative: bytes) -> bool:
+    """A listing may be older than what another worker wrote."""
+    try:
+        return stat.S_ISREG(out.work.storage.stat(os.path.join(out.path, relative)).st_mode)
+    except SourceFileError as e:
+        if e.code is ExceptionCode.VANISHED:
+            return False
+        raise
 
 
 def _sweep_drafts(out: Output, path: bytes) -> None:
