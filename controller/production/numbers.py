@@ -20,7 +20,7 @@ def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionCho
         return
     PRODUCTION.production_alone(conn)
     ours = PRODUCTION.production_range(conn, job=job)
-    for other in PRODUCTION.production_siblings(conn, type=choice.type, job=job, sources=choice.sources):
+    for other in PRODUCTION.production_siblings(conn, type=choice.type, job=job, sources=list(choice.sources)):
         theirs, numbers = jobs.get_job(conn, other).options.production, PRODUCTION.production_range(conn, job=other)
         if (theirs.prefix, theirs.digits) != (choice.prefix, choice.digits) or None in (*ours[:2], *numbers[:2]):
             continue

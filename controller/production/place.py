@@ -78,7 +78,9 @@ def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
             file.write(json.dumps({"job": job.hex}).encode() + b"\n")
     except StorageFault as error:
         if error.errno == errno.EEXIST:
-            raise UsageError(f"--out {out} was taken by another job just now; give another directory", field="out") from error
+            raise UsageError(
+                f"--out {out} was taken by another job just now; give another directory", field="out"
+            ) from error
         raise
 
 

@@ -61,7 +61,9 @@ class Xml(Report):
         try:
             self._attached.write(attached.encode())
         except OSError as e:
-            raise StorageFault(f"{self.work.context.scratch} on scratch: {e.strerror}; see that scratch has space") from e
+            raise StorageFault(
+                f"{self.work.context.scratch} on scratch: {e.strerror}; see that scratch has space"
+            ) from e
         return "".join(edrm.document(record.fields, map(_external, record.files)) for record in records).encode()
 
     def tail(self) -> Iterator[bytes]:
