@@ -55,6 +55,7 @@ _STRIDE = [BUCKETS if op in _SIZED else 0 for op in range(_OPS)]  # from one cla
 _, _SMALL, _MIDDLE, _LARGE = MOST_BYTES
 _NOTHING = [bytes(block * 8) for block in _BLOCKS]
 _EMPTY_PAGE = bytes((_PAGE - _PAGE_HEADER) * 8)
+_AT_ONCE = 16  # cells that are compared together
 _UNDER = 1 << FIRST_BITS
 _OVER = 1 << LAST_BITS
 _SHIFT = FIRST_BITS + 1
@@ -263,11 +264,19 @@ def _growth(job: uuid.UUID, phase: Phase, op: Op, before: bytes, now: bytes) -> 
 
 
 def _changed(before: bytes, now: bytes) -> Iterator[tuple[int, int]]:
-    """Cells that have another count than before, with it. A class of size that has no new call costs a comparison."""
+    """Cells that have another count than before, with it. Comparing bytes is quick, so that is done first of all cells of a class
+    of size, then of some at a time: few of them have new calls."""
     old, new = memoryview(before).cast("Q"), memoryview(now).cast("Q")
-    for low in range(_HISTOGRAM, len(new), BUCKETS):
-        high = low + BUCKETS
-        if before[low * 8 : high * 8] != now[low * 8 : high * 8]:
+    for first, end in _unlike(before, now, _HISTOGRAM, len(new), BUCKETS):
+        for low, high in _unlike(before, now, first, end, _AT_ONCE):
             for at, (was, n) in enumerate(zip(old[low:high], new[low:high], strict=True), low - _HISTOGRAM):
                 if n != was:
                     yield at, n
+
+
+def _unlike(before: bytes, now: bytes, first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+    """Where from word `first` to `end` the two differ, in steps of so many words: the first word of each, and its end."""
+    for low in range(first, end, step):
+        high = min(low + step, end)
+        if before[low * 8 : high * 8] != now[low * 8 : high * 8]:
+            yield low, high

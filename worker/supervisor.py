@@ -356,7 +356,7 @@ class Supervisor:
 
     def _take_acknowledgements(self) -> None:
         try:
-            while self._pipe is not None and self._pipe.poll():
+            while self._pipe is not None and select.select([self._pipe], [], [], 0)[0]:  # `poll` makes a selector
                 self._reports.pop(self._pipe.recv(), None)
         except (EOFError, OSError):
             self._close_pipe()  # it died; _reap and _tend_reporter see to it

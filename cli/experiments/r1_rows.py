@@ -16,7 +16,7 @@ from cli.show.table import table
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.filer.load import load_filer, scaled_site, site_names, site_source
-from core.filer.machine import SpeedMeter
+from core.filer.machine import speed_at_work
 from dataset_gen.corpus import generate_corpus
 from experiments.kinds.grid import Grid
 from experiments.orders import R1Order
@@ -71,7 +71,8 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
 
 def _on_site(console: Console, site: str, times: int, asked: str) -> str:
     """The site, as slow as it was asked for; says how fast this machine is. A file says its time scale itself."""
-    speed, usable = SpeedMeter().speed, processors()
+    usable = processors()
+    speed = speed_at_work(usable)
     own = load_filer(site_source(site))
     if asked == AUTO and site not in site_names() and own is not None and own.site is not None:
         asked = repr(own.site.time_scale)

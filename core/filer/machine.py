@@ -8,7 +8,10 @@ fixed piece of work, of the kind that slots do: text taken apart in Python, hash
 from __future__ import annotations
 
 import hashlib
+import select
 import statistics
+import subprocess
+import sys
 import time
 import zlib
 from collections import deque
@@ -19,6 +22,7 @@ REFERENCE_S = 0.00047  # of a piece; the processor that the numbers of our sites
 _FIRST = 15  # looks before the first speed is told: a sixth of a second
 _LATEST = 15  # looks that the speed is the median of: one of them, or a few, say more about the neighbours
 _PIECES = 3  # of one look
+_AT_WORK = 100  # looks at a speed that is to hold for a study: half a second and more
 _TEXT = b"".join(b"X-Field-%d: part %d of %d; charset=utf-8; name=%x\r\n" % (n, n * 7, n, n**5) for n in range(400))
 _BULK = _TEXT * 4
 _PACKED = zlib.compress(_BULK, 6)
@@ -28,6 +32,33 @@ def probe() -> float:
     """Processor seconds of this thread for a piece of the work, its caches warm; some milliseconds in all."""
     _work()
     return statistics.median(_timed() for _ in range(_PIECES))
+
+
+def speed_at_work(processors: int, probe: Callable[[], float] = probe) -> float:
+    """Speed of one of so many processors while the others work too. One that works alone is quicker, up to twice where two are
+    threads of one core. Some seconds."""
+    others = [_other() for _ in range(processors - 1)]
+    try:
+        for other in others:
+            assert other.stdout is not None
+            other.stdout.readline()  # it works now
+        return REFERENCE_S / statistics.median(probe() for _ in range(_AT_WORK))
+    finally:
+        for other in others:
+            other.communicate()  # closes what it waits for
+
+
+def _other() -> subprocess.Popen[bytes]:
+    code = f"from {__name__} import work_until_left; work_until_left()"
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def work_until_left() -> None:
+    """Keep a processor busy until standard input ends, as it does with whoever opened it."""
+    _work()
+    print(flush=True)  # noqa: T201  # to the process that waits for it
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        _work()
 
 
 def _timed() -> float:
