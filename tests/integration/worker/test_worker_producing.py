@@ -46,8 +46,8 @@ def _tree(out: Path) -> dict[str, bytes]:
 def test_a_claim_that_was_lost_gives_its_reports_no_names(
     task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rows are those of before a crash took back what had been committed: the next claim reads others, is done first, and
-    what it told stays."""
+    """Its rows are those of before a crash took back what had been committed: the next claim reads others, takes away what the
+    first has begun, is done first, and what it told stays."""
     (task,) = task_bench.dispatch()
     done: list[dict[str, bytes]] = []
 

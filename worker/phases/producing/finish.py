@@ -8,14 +8,13 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault, TaskLost
+from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
-from sql import ledger
 from sql.faces.production import PRODUCTION
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
 from worker.phases.producing.output import Growing, Output
@@ -70,17 +69,7 @@ def _reports(work: TaskWork, out: Output) -> tuple[ProducedFile, ...]:
         for report, add in pairs:
             for piece in report.tail():
                 add(piece)
-        _refuse_a_lost_claim(work)
     return tuple(each.file for each in written if each.file is not None)
-
-
-def _refuse_a_lost_claim(work: TaskWork) -> None:
-    """Reports get their names only now, and only those of the claim that holds the task: one that was stopped over its lease,
-    or that a crash of the database took back, has read rows that may be others since. Raises TaskLost."""
-    claimed = work.claimed
-    with work.database.transaction() as conn:
-        if not ledger.renew(conn, [(claimed.id, claimed.token)]):
-            raise TaskLost(f"task {claimed.id} was lost before its reports had their names")
 
 
 def _forget_rendered(work: TaskWork) -> None:
@@ -135,7 +124,8 @@ def _is_there(out: Output, relative: bytes) -> bool:
 
 
 def _sweep_drafts(out: Output, path: bytes) -> None:
-    """Reports that an earlier claim did not come to the end of."""
+    """Reports that an earlier claim did not come to the end of. Those of one that goes on all the same lose their names with
+    this: it has read rows that may be others since, and can put nothing over what comes now."""
     names = tuple(os.fsencode(report.path) + b"." for report in _ends(out.choice))
     for entry in out.work.storage.scan(path):
         if entry.name.endswith(b".tmp") and entry.name.startswith(names):
