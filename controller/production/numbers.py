@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from core.errors import UsageError
 from core.options.production import JobType, ProductionChoice
 from sql import jobs
-from sql.faces.production import PRODUCTION
+from sql.faces.production import PRODUCTION, Range
 
 
 def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:
@@ -22,14 +22,19 @@ def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionCho
     ours = PRODUCTION.production_range(conn, job=job)
     for other in PRODUCTION.production_siblings(conn, type=choice.type, job=job, sources=list(choice.sources)):
         theirs, numbers = jobs.get_job(conn, other).options.production, PRODUCTION.production_range(conn, job=other)
-        if (theirs.prefix, theirs.digits) != (choice.prefix, choice.digits) or None in (*ours[:2], *numbers[:2]):
-            continue
-        if ours.first > numbers.last or numbers.first > ours.last:  # type: ignore[operator]  none of them is None
+        if (theirs.prefix, theirs.digits) != (choice.prefix, choice.digits) or not _meet(ours, numbers):
             continue
         whole = numbers.paged or choice.type is JobType.PROCESSING
         if PRODUCTION.production_clash(conn, job=job, other=other, whole=whole):
+            last = numbers.last or 0
             raise UsageError(
-                f"numbers up to {choice.control(numbers.last)} are other items' in job {other}:"  # type: ignore[arg-type]
-                f" give --first {numbers.last + 1}, or another --prefix",  # type: ignore[operator]
+                f"numbers up to {choice.control(last)} are other items' in job {other}: give --first {last + 1}, or another"
+                " --prefix",
                 field="first",
             )
+
+
+def _meet(one: Range, other: Range) -> bool:
+    if one.first is None or one.last is None or other.first is None or other.last is None:
+        return False
+    return one.first <= other.last and other.first <= one.last

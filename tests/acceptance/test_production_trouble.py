@@ -143,7 +143,7 @@ def _replaced(bench: Bench, calm: dict[str, bytes]) -> None:
 def _no_limits(bench: Bench) -> None:
     """What is no limit is refused by its name."""
     for option, value in (("--volume-gb", "0"), ("--volume-gb", "-1"), ("--volume-gb", "inf"), ("--volume-gb", "nan"),
-                          ("--folder-files", "0"), ("--digits", "0"), ("--first", "0")):  # fmt: skip
+                          ("--prefix", "x" * 41), ("--folder-files", "0"), ("--digits", "0"), ("--first", "0")):  # fmt: skip
         error = bench.ask("export", "last", "--out", str(bench.home / "x"), option, value, check=2).stderr
         assert option in error
         assert "Traceback" not in error

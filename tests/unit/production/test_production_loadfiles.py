@@ -273,7 +273,9 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
     assert not any(path.is_symlink() for path in found)
 
 
-def test_a_destination_that_takes_nothing_is_one_line(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_destination_that_takes_nothing_is_one_line(
+    production: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """With what is wrong with it."""
     above = tmp_path_factory.mktemp("to")
     (above / "file").write_bytes(b"")
