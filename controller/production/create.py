@@ -17,6 +17,7 @@ from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
 from controller.production.imaged import imaged
+from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
 from controller.search.meaning import meaning
 from controller.search.opened import opened_index
@@ -152,6 +153,7 @@ def _create(
     choice = dataclasses.replace(
         plan.options.production, items=tally.items, sources=tuple(handle.id.hex for handle in plan.sources)
     )
+    refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type))
     told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}

@@ -17,6 +17,8 @@ from core.settings import Settings
 
 _GB = 1_000_000_000
 _CHOICE = ProductionChoice()
+_LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
+_DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
 
 
 class ProductionOrder(Document):
@@ -43,7 +45,8 @@ class ProductionOrder(Document):
     volume_gb: Annotated[
         float | None,
         Field(
-            gt=0,
+            ge=_LEAST_GB,
+            le=_MOST_GB,
             title="Volume, GB",
             description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]",
         ),
@@ -61,8 +64,16 @@ class ProductionOrder(Document):
         """What the job is to do, without its items. Raises UsageError."""
         if not _plain(self.prefix):
             raise UsageError(
-                f"--prefix is {self.prefix[:60]!r}; take letters, digits, _ and -, a letter first", field="prefix"
+                f"--prefix is {self.prefix[:60]!r}; take at most 40 letters, digits, _ and -, a letter first",
+                field="prefix",
             )
+        if (
+            self.volume_gb is not None and not _LEAST_GB <= self.volume_gb <= _MOST_GB
+        ):  # the command line lets `nan` through
+            raise UsageError(f"--volume-gb is {self.volume_gb}; take {_LEAST_GB} to {_MOST_GB:,.0f}", field="volume_gb")
+        if self.prefix.upper() in _DEVICES and self.digits == 1:
+            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows keeps for itself; give more digits",
+                             field="digits")  # fmt: skip
         try:
             str(out).encode("utf-8")
         except UnicodeEncodeError:
@@ -95,4 +106,6 @@ class ProductionOrder(Document):
 
 
 def _plain(prefix: str) -> bool:
-    return prefix == "" or (prefix[0].isalpha() and prefix.isascii() and all(c.isalnum() or c in "_-" for c in prefix))
+    return prefix == "" or (
+        len(prefix) <= 40 and prefix[0].isalpha() and prefix.isascii() and all(c.isalnum() or c in "_-" for c in prefix)
+    )

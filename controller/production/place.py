@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import uuid
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
-from core.errors import SourceFileError, UsageError
+from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
@@ -26,9 +27,21 @@ def refuse_inside(out: Path, settings_storage: Path, sources: list[JobHandle]) -
         evidence = os.path.realpath(os.fsdecode(handle.job.source))
         if _below(real, evidence) or _below(evidence, real):
             raise UsageError(f"--out {out} and the evidence {evidence} are in each other; write elsewhere", field="out")
+    if (theirs := _production_around(real)) is not None:
+        raise UsageError(f"--out {out} lies in {theirs}, which another job wrote; write elsewhere", field="out")
     for directory in kept:
         if _below(real, directory) or _below(directory, real):
             raise UsageError(f"--out {out}: edbench keeps its own files in {directory}; write elsewhere", field="out")
+
+
+def _production_around(path: str) -> str | None:
+    """The output directory of a job above this one: what lies there is deleted with that job."""
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above):
+        if os.path.lexists(os.path.join(above, MARKER)):
+            return above
+        above = os.path.dirname(above)
+    return None
 
 
 def _below(path: str, directory: str) -> bool:
@@ -53,9 +66,22 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
         raise UsageError(
             f"--out {out} is not empty, and nothing in it is edbench's; give an empty directory", field="out"
         )
-    storage.write_file(os.path.join(path, _MARKER), (json.dumps({"job": job.hex}).encode() + b"\n",))
+    _mark(storage, out, job)
     if _below(os.path.realpath(out), os.path.realpath(storage_root)):
         hand_over(path, storage_root)
+
+
+def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
+    """Not replacing: of two jobs that found the directory empty in the same moment one has it."""
+    try:
+        with storage.create(os.path.join(os.fsencode(out), _MARKER)) as file:
+            file.write(json.dumps({"job": job.hex}).encode() + b"\n")
+    except StorageFault as error:
+        if error.errno == errno.EEXIST:
+            raise UsageError(
+                f"--out {out} was taken by another job just now; give another directory", field="out"
+            ) from error
+        raise
 
 
 def owner(storage: Storage, path: bytes) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import UsageError
-from production.loadfiles.reading import inside, read_csv, read_dat, read_edrm
+from production.loadfiles.reading import inside, read_csv, read_dat, read_edrm, regular
 
 _FILE_FIELDS = ("NATIVEPATH", "TEXTPATH")
 _RANGE = ("BEGDOC", "ENDDOC", "BEGATTACH", "ENDATTACH")
@@ -158,6 +158,8 @@ def _key(number: str) -> tuple[str, int]:
 
 def _digests(path: Path) -> tuple[str, str] | None:
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    if not regular(path):
+        return None
     try:
         with path.open("rb") as file:
             for chunk in _chunks(file.read):

@@ -39,7 +39,9 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
     """The records of a Concordance DAT, or of one with other delimiters, by the titles of its head in capitals. The quote is
     the file's first character, the delimiter of fields what stands behind the second one. Raises UsageError."""
     with path.open(encoding=dat_encoding(path), errors="replace", newline="") as file:
-        head = file.readline()
+        head = file.readline(_LONGEST)
+        if "\0" in head:
+            raise UsageError(f"{path} is UTF-16 without a byte-order mark, or no text: convert it to UTF-8")
         second = head.find(head[:1], 1)
         if (
             len(head) < 4
@@ -49,6 +51,8 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
         ):
             raise UsageError(f"{path} is no load file with quoted fields: its first line begins {head[:40]!r}")
         quote, delimiter = head[0], head[second + 1]
+        if len(head) >= _LONGEST:
+            raise UsageError(f"{path}: its first line has {_LONGEST:,} characters or more; is it a load file?")
         titles = [title.strip().upper() for title in _fields(head, quote, delimiter)]
         if len(set(titles)) < len(titles):
             raise UsageError(f"{path} names a field twice in its first line")
@@ -61,15 +65,18 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
 
 def _records(path: Path, file: TextIO, quote: str) -> Iterator[str]:
     """Lines, but that a line's end inside quotes is none."""
-    pending = ""
-    for line in file:
-        pending += line
-        if len(pending) > _LONGEST:
+    pending: list[str] = []
+    characters = quotes = 0
+    while line := file.readline(_LONGEST):
+        pending.append(line)
+        characters, quotes = characters + len(line), quotes + line.count(quote)
+        if characters >= _LONGEST:
             raise UsageError(f"{path}: a record has more than {_LONGEST:,} characters; is a quote missing?")
-        if pending.count(quote) % 2 == 0:
-            if pending.strip("\r\n"):
-                yield pending
-            pending = ""
+        if quotes % 2 == 0:
+            record = "".join(pending)
+            if record.strip("\r\n"):
+                yield record
+            pending, characters, quotes = [], 0, 0
     if pending:
         raise UsageError(f"{path} ends in the middle of a record")
 
@@ -125,3 +132,12 @@ def inside(root: Path, said: str) -> Path | None:
     base = root.resolve()
     found = base.joinpath(*parts)
     return found if found.resolve().is_relative_to(base) else None
+
+
+def regular(path: Path) -> bool:
+    """Whether a file is there whose bytes can be asked for: one with a name that no file can have is not, nor is a FIFO, which
+    would be waited for."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from production.loadfiles.reading import inside, read_dat
+from production.loadfiles.reading import inside, read_dat, regular
 
 _NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVE_PATH", "NATIVEFILE", "NATIVE LINK", "NATIVE FILE")
 _BEGIN = ("BEGDOC", "BEGBATES", "BEGINBATES", "DOCID", "BEGDOC#", "PRODBEG", "CONTROLNUMBER")
 _FIRST = ("BEGATTACH", "BEGINATTACH", "PRODBEGATT", "BEGATT")
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
+_MOST_BYTES, _SHOWN = 120, 200
 _UNSAFE = re.compile(r"[^\w .@+-]|^[. ]+")
 
 
@@ -56,29 +58,51 @@ def take(load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: boo
 
 
 def _placed(root: Path, to: Path, row: Mapping[str, str], said: str, begin: str) -> str | None:
-    """Why a native was not taken; None where it was."""
+    """Why a native was not taken; None where it was. Raises UsageError where nothing can be written."""
     native = inside(root, said)
     if native is None:
-        return f"{said!r} leads out of the production"
-    if not native.is_file():
-        return f"{said}: missing"
+        return f"{said[:_SHOWN]!r} leads out of the production"
+    if not regular(native):
+        return f"{said[:_SHOWN]!r}: missing, or no file"
+    native = native.resolve()  # a link's own name would lead elsewhere from where it is to lie
+    try:
+        if (title := _other_hash(native, row)) is not None:
+            return f"{said}: its {title} is another than the load file says"
+    except OSError as error:
+        return f"{said}: {error.strerror}"
+    directory = to / (_safe(row.get("CUSTODIAN") or "") or "unknown")
+    suffix = native.suffix if _SUFFIX.fullmatch(native.suffix) else ""
+    name = directory / f"{_safe(begin) or 'item'}{suffix}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if name.exists():
+            return f"{name.name} is there already: two records have the same number"
+        _link_or_copy(native, name)
+    except OSError as error:
+        raise UsageError(f"--to {to}: {name.name} cannot be written ({error.strerror}); mend that, empty it, and import again",
+                         field="to") from error  # fmt: skip
+    return None
+
+
+def _other_hash(native: Path, row: Mapping[str, str]) -> str | None:
+    """The first hash that the record has, where it is another; raises OSError."""
     for title, algorithm in (("SHA256", "sha256"), ("MD5", "md5"), ("MD5HASH", "md5")):
         wanted = (row.get(title) or "").strip().lower()
         if wanted:
             with native.open("rb") as file:
-                if hashlib.file_digest(file, algorithm).hexdigest() != wanted:
-                    return f"{said}: its {title} is another than the load file says"
-            break
-    directory = to / (_safe(row.get("CUSTODIAN") or "") or "unknown")
-    directory.mkdir(parents=True, exist_ok=True)
-    name = directory / f"{_safe(begin) or 'item'}{native.suffix}"
-    if name.exists():
-        return f"{name.name} is there already: two records have the same number"
+                return title if hashlib.file_digest(file, algorithm).hexdigest() != wanted else None
+    return None
+
+
+def _link_or_copy(native: Path, name: Path) -> None:
     try:
         os.link(native, name)
     except OSError:  # another file system, or one without links
-        shutil.copy2(native, name)
-    return None
+        try:
+            shutil.copy2(native, name)
+        except OSError:
+            name.unlink(missing_ok=True)  # half of it is no evidence
+            raise
 
 
 def _title(row: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -91,5 +115,5 @@ def _of(row: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def _safe(name: str) -> str:
-    """A name for a file or directory of ours."""
-    return _UNSAFE.sub("_", name.strip())[:120]
+    """A name for a file or directory of ours, of so few bytes that a suffix has room."""
+    return _UNSAFE.sub("_", name.strip()).encode()[:_MOST_BYTES].decode(errors="ignore")

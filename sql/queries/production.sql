@@ -84,6 +84,30 @@ FROM (
 ) AS n
 WHERE p.job = %(job)s AND p.number = n.number;
 
+-- name: production_alone
+-- Jobs that are created at the same moment look at each other's numbers one after another.
+SELECT pg_advisory_xact_lock(hashtext('numbers of productions'));
+
+-- name: production_siblings
+-- Jobs of a type that take items of one of these, too.
+SELECT id FROM job
+WHERE type = %(type)s AND id <> %(job)s AND state NOT IN ('cancelled', 'deleting')
+  AND jsonb_exists_any(options -> 'production' -> 'sources', %(sources)s::text[])
+ORDER BY id;
+
+-- name: production_range
+-- The first and the last number of a job: of pages where these have numbers, and whether they have.
+SELECT min(coalesce(first_page, number)) AS first, max(coalesce(first_page + pages - 1, number)) AS last,
+    coalesce(bool_or(first_page IS NOT NULL), FALSE) AS paged
+FROM production_item WHERE job = %(job)s;
+
+-- name: production_clash
+-- Whether a number is one item's in a job and another one's in another job; or, as `whole`, is missing there.
+SELECT EXISTS (
+    SELECT 1 FROM production_item q LEFT JOIN production_item p ON p.job = %(other)s AND p.number = q.number
+    WHERE q.job = %(job)s AND p.item IS DISTINCT FROM q.item AND (%(whole)s OR p.item IS NOT NULL)
+) AS found;
+
 -- name: production_texts
 -- What of one shard a job takes, in the order of the numbers, with the owner of the document that counts.
 SELECT p.number, p.item, p.volume, p.folder, p.first_page, x.owner

@@ -178,7 +178,14 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
             "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
         ).stderr
         assert "leave prefix out" in refused
-        bench.edbench("export", "last", "--images", job, "--out", str(home / "all"), *_CREW)
+        page, away = next(iter(sorted((home / "wild").rglob("*.tif")))), home / "away.tif"
+        page.rename(away)
+        exporting = ("export", "last", "--images", job, "--out", str(home / "all"), *_CREW)
+        said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
+        assert "is suspended" in said
+        assert "bring that back" in said
+        away.rename(page)
+        bench.edbench("resume", "last")
         made = _tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]

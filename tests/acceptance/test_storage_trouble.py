@@ -7,15 +7,14 @@ import errno
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from bad_files import noise, zipped
 from gate_plugin import WORD
 from installation import Bench, until
+from small_disk import small_tmpfs
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 
@@ -31,22 +30,6 @@ def _swapped(directory: Path) -> Iterator[None]:
     finally:
         shutil.rmtree(directory)
         away.rename(directory)
-
-
-@contextmanager
-def _small_tmpfs(directory: Path, megabytes: int) -> Iterator[Callable[[int], None]]:
-    """A file system of that size there; the value makes it larger."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small file system")
-    directory.mkdir(exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "edbench-test", str(directory)]
-    done = subprocess.run(mount, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
-    try:
-        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}m", str(directory)], check=True)
-    finally:
-        subprocess.run(["umount", "-l", str(directory)], check=True)
 
 
 def _gated_source(bench: Bench) -> Path:
@@ -134,7 +117,7 @@ def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
 @pytest.mark.usefixtures("attached")
 def test_storage_full(bench: Bench, corpus: Path) -> None:
     """ENOSPC suspends the job; with more room it goes on where it was."""
-    with _small_tmpfs(bench.storage, 6) as enlarge:
+    with small_tmpfs(bench.storage, 6) as enlarge:
         process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
         _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
         enlarge(1000)
@@ -144,7 +127,7 @@ def test_storage_full(bench: Bench, corpus: Path) -> None:
 def test_database_full(bench: Bench) -> None:
     """No room for the database's files: it cannot commit, the job stops, and goes on once there is room."""
     source = _gated_source(bench)
-    with _small_tmpfs(bench.scratch, 400):
+    with small_tmpfs(bench.scratch, 400):
         process = bench.discover("--workers", "1", "--slots", "1", "--lease-seconds", "3", corpus=source)
         until(lambda: (bench.home / "gate.reached").exists() or process.poll() is not None, "the gate is reached")
         ballast = bench.scratch / "ballast"

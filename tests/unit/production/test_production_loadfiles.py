@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,36 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
         list(read_dat(path))
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"^A^|^B^\r\n^1^|^two" + b"\n" * 500_000, "middle of a record"),
+        (b"^A^|^B^\r\n^1^|^" + b"x" * 17_000_000, "more than 16,000,000"),
+        (b"^A^|^" + b"x" * 17_000_000, "first line has"),
+        ("^A^|^B^\r\n^1^|^2^\r\n".encode("utf-16-le"), "UTF-16 without"),
+        (b"", "no load file"),
+        (b"\0\0\0\0", "or no text"),
+        (b"^A^|^a^\r\n", "twice"),
+        (b"^A^|^B^\r\n^1^\r\n", "1 values for 2 fields"),
+    ],
+    ids=["quote", "record", "head", "utf-16", "empty", "nuls", "twice", "short"],
+)
+def test_a_hostile_dat_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
+    """A quote that never ends, a line that never ends, another encoding, nothing at all: told at once, and why."""
+    path = tmp_path / "x.dat"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=said):
+        list(read_dat(path))
+
+
+def test_a_dat_of_many_columns(tmp_path: Path) -> None:
+    """Are values by their titles, as few are."""
+    path = tmp_path / "x.dat"
+    path.write_text("|".join(f"^c{n}^" for n in range(100_000)) + "\n" + "|".join(["^x^"] * 100_000) + "\n")
+    (row,) = read_dat(path)
+    assert (len(row), row["C99999"]) == (100_000, "x")
+
+
 def test_what_is_right_has_no_fault(production: Path) -> None:
     """And all three load files were compared."""
     faults: list[str] = []
@@ -206,3 +237,55 @@ def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.Temp
     assert (done.taken, done.attached) == (1, 2)
     with pytest.raises(UsageError, match="not an empty directory"):
         take(production / "loadfile.dat", root / "t", told.append)
+
+
+def _record(begin: str, native: str, custodian: str = "ann", sha256: str = "") -> str:
+    return "\x14".join(f"þ{value}þ" for value in (begin, native, custodian, sha256)) + "\r\n"
+
+
+def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> None:
+    """Names that no file can have, FIFOs, directories and links are lines; what is taken lies below `--to`, under names
+    that fit, and is the bytes that were compared."""
+    theirs, to = tmp_path / "p", tmp_path / "s"
+    (theirs / "n").mkdir(parents=True)
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "real.txt").write_bytes(b"outside")
+    (theirs / "n" / "real.txt").write_bytes(b"one")
+    (theirs / "n" / ("x." + "y" * 200)).write_bytes(b"two")
+    (theirs / "link.txt").symlink_to("n/real.txt")
+    os.mkfifo(theirs / "n" / "fifo.txt")
+    missing = [("A1", "z" * 300), ("A2", "n/fifo.txt"), ("A3", "n"), ("A4", "../n/real.txt"), ("A5", "n/a\0b")]
+    taken = [
+        ("..", "n/real.txt", "../../up"),
+        ("名" * 200, "n/x." + "y" * 200, "\u202e" + "人" * 200),
+        ("CON", "link.txt", "ann"),
+        ("con", "link.txt", "Ann"),
+    ]
+    lines = [_record(begin, said) for begin, said in missing] + [_record(*one) for one in taken]
+    again = _record("CON", "n/real.txt")
+    (theirs / "x.dat").write_text(_record("BEGDOC", "NATIVEPATH", "CUSTODIAN", "SHA256") + "".join(lines) + again)
+    told: list[str] = []
+    done = take(theirs / "x.dat", to, told.append)
+    assert (done.taken, done.faults) == (len(taken), len(missing) + 1), told
+    assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
+    found = [path for path in to.rglob("*") if not path.is_dir()]
+    assert sorted(path.read_bytes() for path in found) == [b"one", b"one", b"one", b"two"]
+    assert not any(path.is_symlink() for path in found)
+
+
+def test_a_destination_that_takes_nothing_is_one_line(
+    production: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With what is wrong with it."""
+    above = tmp_path_factory.mktemp("to")
+    (above / "file").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"cannot be written \(Not a directory\)"):
+        take(production / "loadfile.dat", above / "file" / "below", lambda line: None)
+
+
+def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
+    """It is missing."""
+    native = production / "VOL001/NATIVES/0001/A10.eml"
+    native.unlink()
+    os.mkfifo(native)
+    assert any("missing" in fault for fault in _faults(production))

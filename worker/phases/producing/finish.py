@@ -4,10 +4,12 @@ forced to stable storage."""
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 
-from core.errors import ExceptionCode, SourceFileError
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
 from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import TaskResult
@@ -34,8 +36,12 @@ def run(work: TaskWork) -> TaskResult:
     out = Output(work)
     with work.database.transaction() as conn:
         places = PRODUCTION.production_folders(conn, job=work.job.id)
-    for place in places:
-        _sweep(out, Place(place.volume, place.folder))
+    lost = [path for place in places for path in _sweep(out, Place(place.volume, place.folder))]
+    if lost:
+        raise StorageFault(
+            f"{len(lost):,} files that job {work.job.id} wrote below {display_name(out.path)} are gone,"
+            f" {display_name(lost[0])} among them; bring them back"
+        )
     _sweep_drafts(out, out.path)
     files = _reports(work, out)
     _forget_rendered(work)
@@ -79,8 +85,8 @@ def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
     return (report for report in ENDS[choice.type] if drawn or report is not Opt)
 
 
-def _sweep(out: Output, place: Place) -> None:
-    """Files of claims that were lost: the directory is the job's own."""
+def _sweep(out: Output, place: Place) -> list[bytes]:
+    """Removes files of claims that were lost: the directory is the job's own. Those that are not there and ought to be."""
     work = out.work
     with work.database.transaction() as conn:
         known = PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder)
@@ -98,12 +104,28 @@ def _sweep(out: Output, place: Place) -> None:
         with listing:
             for entries in listing:
                 for entry in entries:
-                    if entry.kind is EntryKind.FILE and os.path.join(relative, entry.name) not in wanted:
+                    if entry.kind is not EntryKind.FILE:
+                        continue
+                    if (found := os.path.join(relative, entry.name)) in wanted:
+                        wanted.discard(found)
+                    else:
                         work.storage.remove(os.path.join(path, entry.name), missing_ok=True)
+    return [one for one in sorted(wanted) if not _is_there(out, one)]
+
+
+def _is_there(out: Output, relative: bytes) -> bool:
+    """A listing may be older than what another worker wrote."""
+    try:
+        return stat.S_ISREG(out.work.storage.stat(os.path.join(out.path, relative)).st_mode)
+    except SourceFileError as e:
+        if e.code is ExceptionCode.VANISHED:
+            return False
+        raise
 
 
 def _sweep_drafts(out: Output, path: bytes) -> None:
-    """Reports that an earlier claim did not come to the end of."""
+    """Reports that an earlier claim did not come to the end of. Those of one that goes on all the same lose their names with
+    this: it has read rows that may be others since, and can put nothing over what comes now."""
     names = tuple(os.fsencode(report.path) + b"." for report in _ends(out.choice))
     for entry in out.work.storage.scan(path):
         if entry.name.endswith(b".tmp") and entry.name.startswith(names):

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
+from core.errors import StorageFault
 from core.options.production import DAT_ENCODING, FileKind
 from production.layout import volume
 from production.loadfiles import concordance, edrm, opticon
@@ -57,7 +58,12 @@ class Xml(Report):
     def some(self, records: Sequence[Record]) -> bytes:
         told = [record.fields for record in records]
         attached = "".join(edrm.relationship(one["parent"], one["begin"]) for one in told if one["parent"])
-        self._attached.write(attached.encode())
+        try:
+            self._attached.write(attached.encode())
+        except OSError as e:
+            raise StorageFault(
+                f"{self.work.context.scratch} on scratch: {e.strerror}; see that scratch has space"
+            ) from e
         return "".join(edrm.document(record.fields, map(_external, record.files)) for record in records).encode()
 
     def tail(self) -> Iterator[bytes]:

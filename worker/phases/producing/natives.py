@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import uuid
 
-from core.errors import DocumentError, SourceFileError
+from core.errors import DocumentError, SourceFileError, StorageFault
+from core.names import display_name
 from core.options.production import FileKind, ProducedFile
 from core.records import TaskResult
 from production.layout import Place
 from sql import jobs
-from sql.faces.production import PRODUCTION, NativeRow
+from sql.faces.production import PRODUCTION, ImageRow, NativeRow
 from worker.items.findings import Findings
 from worker.items.sources import FilerSource
 from worker.phases.producing.evidence import Evidence, items_gone
@@ -75,21 +76,18 @@ def _images(work: TaskWork, out: Output, rows: list[NativeRow], first: int, last
         theirs = os.fsencode(jobs.get_job(conn, images).options.production.out)
         pages = PRODUCTION.production_images(conn, job=work.job.id, images=images, first=first, last=last)
     work.storage.keep_below(theirs, own=True, hold=True)
-    files = []
-    for page in pages:
-        path = os.path.join(theirs, os.fsencode(page.path))
-        size = work.storage.stat(path).st_size
-        source = FilerSource(work.storage, path, os.path.basename(path), size, own=True)
-        name = page.path.rpartition("/")[2]
-        files.append(
-            out.put(
-                page.number,
-                FileKind.IMAGE,
-                places[page.number],
-                name,
-                source.content(),
-                page=page.page,
-                expected=bytes(page.sha256),
-            )
-        )
-    return files
+    return [_image(out, os.path.join(theirs, os.fsencode(page.path)), page, places[page.number]) for page in pages]
+
+
+def _image(out: Output, path: bytes, page: ImageRow, place: Place) -> ProducedFile:
+    """A page is ours, and its number is given: one that is gone or another is no exception of an item. Raises StorageFault."""
+    storage, name = out.work.storage, page.path.rpartition("/")[2]
+    try:
+        source = FilerSource(storage, path, os.path.basename(path), storage.stat(path).st_size, own=True)
+        content, expected = source.content(), bytes(page.sha256)
+        return out.put(page.number, FileKind.IMAGE, place, name, content, page=page.page, expected=expected)
+    except DocumentError as e:
+        raise StorageFault(
+            f"{display_name(path)} is not the page that job {out.choice.images} made ({e.detail}); bring that back, or cancel"
+            " this job and process anew"
+        ) from e

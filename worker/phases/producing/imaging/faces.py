@@ -121,8 +121,11 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
         raise SystemFault(
             f"fc-list did not tell which typefaces are here ({error}); look to it, then resume"
         ) from error
-    if done.returncode < 0:
-        raise SystemFault(f"fc-list was ended by signal {-done.returncode}; see what does that, then resume")
+    # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
+    # as long as this slot lives, and the same page another one than elsewhere.
+    if done.returncode or (not done.stdout and "error" in done.stderr.lower()):
+        said = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
+        raise SystemFault(f"fc-list did not tell which typefaces are here ({said}); look to it, then resume")
     lines = (line.rpartition("\t") for line in done.stdout.splitlines())
     found = [(path, int(index)) for path, _, index in lines if path and index.isdigit() and int(index) < 1 << 16]
     return tuple(sorted(found, key=lambda face: (any(cut in face[0].lower() for cut in _CUTS), face))[:_MOST_FACES])

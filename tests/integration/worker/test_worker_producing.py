@@ -1,0 +1,86 @@
+"""Phase finalise of jobs that produce: what a claim that was lost meanwhile has read is not what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from taskbench import TaskBench
+
+from controller.databases import JobHandle
+from controller.production.create import ProductionPlan, create_production
+from core.operations import NullRecorder
+from core.options.production import MARKER, JobType, ProductionChoice
+from core.records import JobOptions, Phase
+from core.storage.layer import Storage
+from sql import states
+from sql.jobs import get_job
+from worker.phases.producing import finish
+from worker.phases.producing.records import Record, records
+from worker.phases.task import TaskWork
+
+
+@pytest.fixture
+def extraction(task_bench: TaskBench) -> Path:
+    """The output of one of two texts whose last phase is to come."""
+    for name in ("a.txt", "b.txt"):
+        (task_bench.source / name).write_text(name)
+    task_bench.create()
+    assert task_bench.run() == "completed"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    out = task_bench.home / "out"
+    choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A")
+    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
+    task_bench.job = created.each[0].id
+    task_bench.until(Phase.FINALISE)
+    return out
+
+
+def _tree(out: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != MARKER}
+
+
+def test_a_claim_that_was_lost_gives_its_reports_no_names(
+    task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are those of before a crash took back what had been committed: the next claim reads others, takes away what the
+    first has begun, is done first, and what it told stays."""
+    (task,) = task_bench.dispatch()
+    done: list[dict[str, bytes]] = []
+
+    def overtaken(work: TaskWork) -> Iterator[list[Record]]:
+        yield from records(work)
+        monkeypatch.setattr(finish, "records", records)
+        task_bench.rows("UPDATE production_item SET pages = 7 WHERE job = %(j)s RETURNING 1", j=task_bench.job)
+        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        (again,) = task_bench.dispatch()
+        task_bench.handle(again, task_bench.slot("w2"))
+        done.append(_tree(extraction))
+
+    monkeypatch.setattr(finish, "records", overtaken)
+    task_bench.handle(task)
+    assert b",7," in done[0]["metadata.csv"]
+    assert _tree(extraction) == done[0]
+
+
+def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extraction: Path) -> None:
+    """Load files would name what is not there: the job is suspended until it is back, and ends then."""
+    text = extraction / "VOL001/TEXT/0001/A00000002.txt"
+    data = text.read_bytes()
+    text.unlink()
+    text.mkdir()
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert state == "suspended"
+    assert "A00000002.txt" in str(reason)
+    assert not (extraction / "metadata.csv").exists()
+    text.rmdir()
+    text.write_bytes(data)
+    with task_bench.database.transaction() as conn:
+        states.request_resume(conn, task_bench.job)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    assert b"A00000002.txt" in (extraction / "metadata.csv").read_bytes()
