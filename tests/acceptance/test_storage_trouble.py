@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from bad_files import noise, zipped
 from gate_plugin import WORD
 from installation import Bench, until
