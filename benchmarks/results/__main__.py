@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.results.bench import StepFailed
 from benchmarks.results.campaign import STATE, Campaign, say
 from benchmarks.results.page import write_page
-from benchmarks.results.retell import retell
+from benchmarks.results.retell import differences, retell
 from benchmarks.results.sizes import SIZES, SMALL, WHOLE
 from benchmarks.results.storages import DEFAULT, QUICK, STORAGES, CannotBeHad, Storage
 
@@ -29,6 +29,8 @@ def main() -> None:
     # Begun in the background by a shell it would ignore Ctrl-C, and so would every command that it has to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wish = _wish()
+    if wish.check:
+        sys.exit("\n".join(differences()) or None)
     if wish.retell:
         retell()
     elif not wish.page:
@@ -54,6 +56,9 @@ def _wish() -> argparse.Namespace:
     )
     parser.add_argument("--page", action="store_true", help="write the page alone")
     parser.add_argument("--retell", action="store_true", help="tell packages and page anew from what was observed")
+    parser.add_argument(
+        "--check", action="store_true", help="`edbench result check` of every package, and nothing else"
+    )
     parser.add_argument("--mount", type=Path, metavar="DIR", help="a storage of your own: an empty directory on it")
     parser.add_argument("--name", help="of it, for files")
     parser.add_argument("--title", help="of it, for the page")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.results.campaign import say
 from benchmarks.results.record import ENDING, PUBLISHED, lighten, packed, unpacked
-from experiments.package.check import told_again
+from experiments.package.check import check, told_again
 from experiments.package.finish import finish
 from experiments.package.manifest import seal
 from experiments.package.records import RAW
@@ -23,6 +23,18 @@ def retell() -> None:
                 (there / f"{name}{ENDING}").write_bytes(packed(package))
         seal(there)
         say(f"{there.name}: told anew")
+
+
+def differences() -> list[str]:
+    """Of every published package, between what it says and what is told from what was observed; a line each, with where."""
+    out: list[str] = []
+    for there in sorted(path for path in PUBLISHED.iterdir() if (path / "record.json").is_file()):
+        with unpacked(there) as packages:
+            for name, package in packages.items():
+                found = check(package).differences
+                out += [f"{there.name}/{name}: {difference}" for difference in found]
+                say(f"{there.name}/{name}: {len(found)} differences")
+    return out
 
 
 def again(package: Path) -> None:

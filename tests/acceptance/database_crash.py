@@ -40,8 +40,12 @@ def _lose_commits(bench: Bench) -> None:
 
 def _stop_writer(bench: Bench) -> None:
     """It writes the commits that nobody waits for: after 0.2 s, and here 10 s after a start, which leaves time for this."""
+    _signal_writer(bench, signal.SIGSTOP)
+
+
+def _signal_writer(bench: Bench, number: int) -> None:
     ((writer,),) = until(lambda: bench.query(_WRITER), "the database answers")
-    os.kill(writer, signal.SIGSTOP)
+    os.kill(writer, number)
 
 
 def _kill_server(bench: Bench) -> None:
@@ -85,6 +89,7 @@ def test_commits_that_are_lost_cost_nothing(bench: Bench, small: Path, phase: st
         known = bench.query("SELECT worker, slot, claimed_at FROM task")
         lost += any(claim not in known for claim in before)
         hold.after(crash)
+    _signal_writer(bench, signal.SIGCONT)  # or the server would wait for it at its end
     hold.let_go()
     bench.end(process, None)
     if process.returncode:
