@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import emulated_filer
 from core.filer.load import load_filer, site_source
-from core.filer.machine import REFERENCE_S, SpeedMeter, probe
+from core.filer.machine import REFERENCE_S, SpeedMeter, probe, speed_at_work
 from core.filer.places import SHARED_MEMORY
 from core.filer.surroundings import Surroundings
 from core.settings import read_settings
@@ -93,6 +94,19 @@ def test_the_probe_is_processor_time() -> None:
     took = probe()
     assert 0 < took < 1
     assert SpeedMeter(lambda: took).speed == pytest.approx(REFERENCE_S / took)
+
+
+def test_the_speed_for_a_study_is_one_with_all_processors_at_work() -> None:
+    """The others have worked before the first look, and are gone after the last."""
+    us, used = psutil.Process(), []
+
+    def look() -> float:
+        used.append([child.cpu_times().user for child in us.children()])
+        return 2 * REFERENCE_S
+
+    assert speed_at_work(3, look) == pytest.approx(0.5)
+    assert all(len(others) == 2 and min(others) > 0 for others in used)
+    assert us.children() == []
 
 
 def test_a_slot_that_nobody_told_measures_itself(tmp_path: Path) -> None:
