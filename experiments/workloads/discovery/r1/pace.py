@@ -13,9 +13,9 @@ MOST_SCALE = 100.0
 _AIM = 0.48
 _STEP = 0.1
 # Processor seconds of speed 1 that the busiest row takes: for each second of the site's time, of 120 slots that do little, and of
-# the data at 1/500; and for each second that passes here, to watch them. Worked out of runs at 1/500 and 1/2000 (docs/site.md): with a
-# fourth less, the row on two databases kept two processors of speed 0.48 busy for 75 % at time x 1.9.
-_LITTLE, _DATA, _WATCH = 0.16, 0.93, 0.15
+# the data at 1/500; and for each second that passes here, to watch them. Worked out of runs at 1/500 and 1/2000 (docs/site.md): the
+# row on two databases kept two processors of speed 0.49 and 0.50 busy for 69 % at time x 2.1 and 1.1.
+_LITTLE, _DATA, _WATCH = 0.42, 0.68, 0.15
 _TIMES = 500
 
 
