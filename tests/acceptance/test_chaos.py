@@ -48,6 +48,23 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
         assert bench.verify()["differences"] == 0
 
 
+@pytest.mark.usefixtures("attached")
+def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
+    """Paused from another command, resumed later: nothing is done twice, nothing is missing."""
+    hold = bench.hold("expand")
+    process = bench.discover("--workers", "1", "--slots", "2")
+    hold.until_reached(process)
+    pause = bench.start("pause", "last")
+    bench.until_pausing()
+    hold.let_go()
+    assert bench.end(pause).splitlines()[-1].endswith(" paused")
+    assert "was paused by another command" in bench.end(process)
+    with bench.attached():
+        assert "paused" in bench.ask("jobs").stdout
+        bench.edbench("resume", "last")
+        assert bench.verify()["differences"] == 0
+
+
 def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
     """Ctrl-C: exit status 130, the job paused, nothing left running; `resume` ends it."""
     hold = bench.hold("expand")
