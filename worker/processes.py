@@ -20,7 +20,6 @@ _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which com
 _NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
-_MOST_OF_ALL = 1 << 16  # /proc/vmstat has 4 KB and more
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 STOPPED_STATES = ("T", "t")
@@ -83,11 +82,11 @@ def _stat_fields(process: int | str) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
-def _read(path: str, most: int = 4096) -> str:
+def _read(path: str) -> str:
     """A small file of the kernel's: several dozen of them a second, so without a file object around each."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, most).decode(errors="replace")
+        return os.read(descriptor, 4096).decode(errors="replace")
     finally:
         os.close(descriptor)
 
@@ -207,14 +206,14 @@ def oom_kills() -> int | None:
 
 
 @functools.cache
-def _oom_file() -> str | None:
+def _oom_file() -> Path | None:
     """The first that says it; looked for once, because a supervisor asks four times a second."""
-    return next((str(file) for file in _oom_files() if _oom_count(str(file)) is not None), None)
+    return next((file for file in _oom_files() if _oom_count(file) is not None), None)
 
 
-def _oom_count(file: str) -> int | None:
+def _oom_count(file: Path) -> int | None:
     try:
-        text = _read(file, _MOST_OF_ALL)
+        text = file.read_text()  # to its end: the kernel gives /proc/vmstat a page at a time
     except OSError:
         return None
     for line in text.splitlines():

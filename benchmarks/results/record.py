@@ -38,6 +38,11 @@ def write(directory: Path, record: Mapping[str, Any]) -> None:
     draft.replace(directory / FILE)
 
 
+def published(there: Path = PUBLISHED) -> list[Path]:
+    """A directory for each storage."""
+    return sorted(path for path in there.iterdir() if (path / FILE).is_file())
+
+
 def packages(directory: Path) -> Iterator[tuple[str, Path]]:
     """The directories of the packages, in a storage's state."""
     for path in sorted((directory / "packages").glob("*")):

@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 from benchmarks.results.campaign import say
-from benchmarks.results.record import ENDING, PUBLISHED, lighten, packed, unpacked
+from benchmarks.results.record import ENDING, lighten, packed, published, unpacked
+from benchmarks.results.told import told
 from experiments.package.check import check, told_again
 from experiments.package.finish import finish
 from experiments.package.manifest import seal
@@ -16,7 +17,7 @@ from experiments.result.codec import write_result
 
 def retell() -> None:
     """Every published package; a signature of before goes with the manifest that it was over."""
-    for there in sorted(path for path in PUBLISHED.iterdir() if (path / "record.json").is_file()):
+    for there in published():
         with unpacked(there) as packages:
             for name, package in packages.items():
                 again(package)
@@ -28,12 +29,12 @@ def retell() -> None:
 def differences() -> list[str]:
     """Of every published package, between what it says and what is told from what was observed; a line each, with where."""
     out: list[str] = []
-    for there in sorted(path for path in PUBLISHED.iterdir() if (path / "record.json").is_file()):
-        with unpacked(there) as packages:
-            for name, package in packages.items():
+    with told() as storages:
+        for one in storages:
+            for name, package in one.directories.items():
                 found = check(package).differences
-                out += [f"{there.name}/{name}: {difference}" for difference in found]
-                say(f"{there.name}/{name}: {len(found)} differences")
+                out += [f"{one.title}/{name}: {difference}" for difference in found]
+                say(f"{one.title}/{name}: {len(found)} differences")
     return out
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results.record import PUBLISHED, read, unpacked
+from benchmarks.results.record import PUBLISHED, published, read, unpacked
 from experiments.package.manifest import MANIFEST
 from experiments.result.codec import read_result
 from experiments.result.schema import Point, Result
@@ -66,7 +66,7 @@ class Told:
 @contextmanager
 def told(there: Path = PUBLISHED) -> Iterator[list[Told]]:
     """Every published storage, in the order in which they stand in the laboratory, while the block lasts."""
-    with _all(sorted(path for path in there.iterdir() if (path / "record.json").is_file())) as out:
+    with _all(published(there)) as out:
         yield sorted(out, key=lambda one: (int(one.record["place"]), one.title))
 
 
