@@ -1,24 +1,25 @@
-"""Options of commands made from records: `DiscoveryOrder` names, bounds and explains each option once."""
+"""Options of commands made from records: `DiscoveryOrder` names, bounds and explains each option once, and checks it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from typer.models import OptionInfo
 
-from core.document import bounds
+from core.document import bounds, complaint
+from core.errors import UsageError
 
 
 def taking(**only: Collection[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command has an option for each field of a parameter that is a document or a dataclass; of those named here only
-    for some, and the others keep their default."""
+    """A command has an option for each field of a parameter that is a document; of those named here only for some, and the
+    others keep their default. What the document refuses is a UsageError that names the option."""
 
     def made(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True).parameters
@@ -31,6 +32,7 @@ def taking(**only: Collection[str]) -> Callable[[Callable[..., None]], Callable[
                 for name, options in parts.items()
                 if options
             }
+            _refuse_no_number(given)
             function(**given, **whole)
 
         everything = [one for name, p in own.items() for one in parts[name] or [p.replace(kind=p.KEYWORD_ONLY)]]
@@ -43,25 +45,37 @@ def taking(**only: Collection[str]) -> Callable[[Callable[..., None]], Callable[
 
 def _options(kind: Any, only: Collection[str] | None) -> Iterator[inspect.Parameter]:
     """Of one parameter; none where it is an option itself."""
-    if not isinstance(kind, type):
+    if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
         return
-    if issubclass(kind, BaseModel):
-        for name, info in kind.model_fields.items():
-            if only is None or name in only:
-                default = inspect.Parameter.empty if info.is_required() else info.default
-                yield _parameter(name, default, Annotated[info.annotation, _option(name, info)])
-    elif is_dataclass(kind):
-        hints = get_type_hints(kind, include_extras=True)
-        yield from (_parameter(field.name, field.default, hints[field.name]) for field in fields(kind))
+    for name, info in kind.model_fields.items():
+        if only is None or name in only:
+            default = inspect.Parameter.empty if info.is_required() else info.default
+            yield inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[info.annotation, _option(name, info)],
+            )
 
 
-def _made(kind: Any, given: dict[str, Any]) -> Any:
-    # The command line has checked bounds and types; lengths and patterns are for strangers, who come over the API.
-    return kind.model_construct(**given) if issubclass(kind, BaseModel) else kind(**given)
+def _made(kind: type[BaseModel], given: dict[str, Any]) -> BaseModel:
+    """Checked by the model itself, as what comes over the API is: the bounds that options show are for the help."""
+    try:
+        return kind(**given)
+    except ValidationError as error:
+        field, said = complaint(error)
+        raise UsageError(f"{_flag(field)}: {said}" if field else said, field=field) from error
 
 
-def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _refuse_no_number(given: dict[str, Any]) -> None:
+    """Of options that are in no document: `nan` is in every range."""
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{_flag(name)} is {value}; give a finite number", field=name)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _option(name: str, info: FieldInfo) -> Any:
@@ -70,7 +84,7 @@ def _option(name: str, info: FieldInfo) -> Any:
         return given
     of = bounds(info)
     return typer.Option(
-        f"--{name.replace('_', '-')}",
+        _flag(name),
         help=info.description,
         min=of.get("ge"),
         max=of.get("le"),

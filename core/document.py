@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 Milli = Annotated[float, AfterValidator(lambda value: round(value, 3))]  # kept to three decimals
@@ -20,6 +20,18 @@ class Document(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+class Order(Document):
+    """What a person asks for. Numbers are finite: `nan` would be within any bounds."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+def complaint(error: ValidationError) -> tuple[str, str]:
+    """The first field that is wrong, none where it is the whole, and what is wrong with it."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return str((*first["loc"], "")[0]), first["msg"]
 
 
 def bounds(info: FieldInfo) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from controller.jobs.orders import Metavar
-from core.document import TEXT, Document
+from core.document import TEXT, Order
 from core.options.choices import DEFAULT_ZONE
 from experiments.result.steady import MIN_SECONDS
 
@@ -40,7 +40,7 @@ FilerCache = Annotated[
 ]
 
 
-class StudyOrder(Document):
+class StudyOrder(Order):
     """What every study of discoveries may be told."""
 
     slots: Slots = None
@@ -60,14 +60,14 @@ class StudyOrder(Document):
     cold: Annotated[bool, Field(description="drop what caches this process may drop, and say what stayed")] = False
 
 
-class ScaleUpPoints(Document):
+class ScaleUpPoints(Order):
     """More and more workers."""
 
     workers: Points = "1,2,4,8"
     seed: Seed = None
 
 
-class ScaleOutPoints(Document):
+class ScaleOutPoints(Order):
     """The same workers on more and more databases."""
 
     databases: Points = "1,2"
@@ -76,7 +76,7 @@ class ScaleOutPoints(Document):
     seed: Seed = None
 
 
-class KneePoints(Document):
+class KneePoints(Order):
     """More workers until a bound is broken."""
 
     max_p99: Annotated[
@@ -87,7 +87,7 @@ class KneePoints(Document):
     max_workers: Annotated[int, Field(ge=1, le=512, description="the highest load that is tried")] = 32
 
 
-class JobTypesOrder(Document):
+class JobTypesOrder(Order):
     """The four types of jobs side by side, with each number of workers."""
 
     workers: Points = "2"
@@ -105,7 +105,7 @@ class JobTypesOrder(Document):
     seed: Seed = None
 
 
-class R1Order(Document):
+class R1Order(Order):
     """Report R1's rows on an emulated site."""
 
     scale: Annotated[
@@ -134,7 +134,7 @@ class R1Order(Document):
     seed: Seed = None
 
 
-class ProfileOrder(Document):
+class ProfileOrder(Order):
     """What every storage profile may be told beside where it runs and its settings."""
 
     small: Annotated[bool, Field(description="settings of seconds and megabytes: to see that it works")] = False

@@ -34,7 +34,7 @@ def _page() -> Iterator[str]:
     yield from ("", "## Options of a discovery", "")
     yield "`edbench discover` has them all; a study has those that it does not vary. Those with a name in the API are fields of"
     yield "POST /api/v1/jobs and of the page's form ([web.md](web.md)); the others are for the command line alone. An option goes"
-    yield "before its variable; how long a text may be is held of what comes over the API."
+    yield "before its variable."
     yield ""
     options = (_option(name, info) for name, info in OperatorOrder.model_fields.items())
     yield from _table(("Option", "In the API", "Value", "Default", "Variable", "What it is"), options)

@@ -15,7 +15,7 @@ from pydantic import Field
 from controller.filer.choice import filer_choice
 from controller.jobs.ocr import ocr_choice
 from controller.jobs.plan import DiscoveryPlan, check_plan
-from core.document import TEXT, Document
+from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
@@ -37,7 +37,7 @@ class Metavar:
     metavar: str
 
 
-class DiscoveryOrder(Document):
+class DiscoveryOrder(Order):
     """What anybody may say, with its default."""
 
     databases: Annotated[

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from controller.filer.choice import filer_choice
 from controller.jobs.orders import Metavar
-from core.document import TEXT, Document
+from core.document import TEXT, Order
 from core.errors import UsageError
 from core.options.production import JobType, Priority, ProductionChoice
 from core.records import FsyncPolicy, JobOptions
@@ -21,7 +21,7 @@ _LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
 _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
 
 
-class ProductionOrder(Document):
+class ProductionOrder(Order):
     """What jobs of these types have in common."""
 
     query: Annotated[
@@ -36,9 +36,14 @@ class ProductionOrder(Document):
     ] = False
     no_families: Annotated[bool, Field(description="take items without the rest of their families")] = False
     prefix: Annotated[
-        str, Field(max_length=40, description="what control numbers begin with: letters and digits, a letter first"),
+        str,
+        Field(
+            max_length=40,
+            pattern=r"^([A-Za-z][A-Za-z0-9_-]*)?$",
+            description="what control numbers begin with: letters, digits, _ and -, a letter first",
+        ),
         Metavar("TEXT"),
-    ] = "EDB"  # fmt: skip
+    ] = "EDB"
     digits: Annotated[int, Field(ge=1, le=18, description="of a control number, at least")] = _CHOICE.digits
     first: Annotated[int, Field(ge=1, le=10**15, description="number of the first item")] = _CHOICE.first
     folder_files: Annotated[int, Field(ge=1, le=1_000_000, description="items in one folder")] = _CHOICE.folder_files
@@ -62,15 +67,6 @@ class ProductionOrder(Document):
 
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
         """What the job is to do, without its items. Raises UsageError."""
-        if not _plain(self.prefix):
-            raise UsageError(
-                f"--prefix is {self.prefix[:60]!r}; take at most 40 letters, digits, _ and -, a letter first",
-                field="prefix",
-            )
-        if (
-            self.volume_gb is not None and not _LEAST_GB <= self.volume_gb <= _MOST_GB
-        ):  # the command line lets `nan` through
-            raise UsageError(f"--volume-gb is {self.volume_gb}; take {_LEAST_GB} to {_MOST_GB:,.0f}", field="volume_gb")
         if self.prefix.upper() in _DEVICES and self.digits == 1:
             raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows keeps for itself; give more digits",
                              field="digits")  # fmt: skip
@@ -103,9 +99,3 @@ class ProductionOrder(Document):
             filer=filer_choice(settings),
             index_engine=settings.index_engine,
         )
-
-
-def _plain(prefix: str) -> bool:
-    return prefix == "" or (
-        len(prefix) <= 40 and prefix[0].isalpha() and prefix.isascii() and all(c.isalnum() or c in "_-" for c in prefix)
-    )

@@ -7,6 +7,7 @@ from typing import Any, get_origin
 
 from pydantic import ValidationError
 
+from core.document import complaint
 from core.errors import UsageError
 from experiments.profiles.profile import Profile, Targets
 from experiments.profiles.refusal import refuse_targets
@@ -57,6 +58,5 @@ def _validated(kind: type[Profile[Any]], values: Mapping[str, Any]) -> Any:
     try:
         return kind.settings_type.model_validate(dict(values))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][:1]) or "settings"
-        raise UsageError(f"--set {where}: {first['msg']}") from error
+        setting, said = complaint(error)
+        raise UsageError(f"--set {setting or 'settings'}: {said}") from error

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
+from core.document import Order
 from core.settings import Settings
 from experiments.kinds.kind import Kind
 from experiments.profiles.result import Observed
@@ -18,10 +17,8 @@ from experiments.workload import About, Turn
 from experiments.workloads import about
 
 
-class ProfileSettings(BaseModel):
+class ProfileSettings(Order):
     """What can be said of a profile beside where it runs. A profile's own has fields with defaults and descriptions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,6 @@ def test_trouble_at_the_destination(bench: Bench) -> None:
         _one_of_two_has_it(bench, calm)
         _full(bench, calm)
         _replaced(bench, calm)
-        _no_limits(bench)
 
 
 def _names_are_ours(bench: Bench, calm: dict[str, bytes]) -> None:
@@ -138,12 +137,3 @@ def _replaced(bench: Bench, calm: dict[str, bytes]) -> None:
     away.rename(out)
     bench.edbench("resume", "last")
     assert _tree(out) == calm
-
-
-def _no_limits(bench: Bench) -> None:
-    """What is no limit is refused by its name."""
-    for option, value in (("--volume-gb", "0"), ("--volume-gb", "-1"), ("--volume-gb", "inf"), ("--volume-gb", "nan"),
-                          ("--prefix", "x" * 41), ("--folder-files", "0"), ("--digits", "0"), ("--first", "0")):  # fmt: skip
-        error = bench.ask("export", "last", "--out", str(bench.home / "x"), option, value, check=2).stderr
-        assert option in error
-        assert "Traceback" not in error

@@ -1,0 +1,186 @@
+"""What an order's model refuses, the command line refuses: every command that is made from one, every field of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, get_args
+
+import pytest
+import typer
+from pydantic import AfterValidator, BaseModel, Field
+from pydantic.fields import FieldInfo
+from typer.main import get_command
+
+from cli.commands import COMMANDS
+from cli.main import USAGE, main
+from cli.on_demand import LazyCommand, load
+from cli.taking import taking
+from core.document import Order
+from core.errors import UsageError
+
+# A command reads its settings first: one that gets that far has taken its options, and starts nothing.
+STOP = {"EDBENCH_SLOTS": "stop"}
+NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("discover",): ("source",),
+    ("extract",): ("last", "--out=out"),
+    ("process",): ("last", "--out=out"),
+    ("export",): ("last", "--out=out"),
+    ("experiment", "scale-up"): ("--corpus=corpus",),
+    ("experiment", "scale-out"): ("--corpus=corpus",),
+    ("experiment", "knee"): ("--corpus=corpus", "--max-p99=read=20ms"),
+    ("experiment", "job-types"): ("--corpus=corpus",),
+    ("experiment", "r1"): (),
+    ("profile", "run"): ("stream",),
+    ("serve",): (),
+}
+
+
+@functools.cache
+def _made() -> dict[tuple[str, ...], list[tuple[str, FieldInfo]]]:
+    """The commands that are made from orders, and the fields of each that are its options."""
+    made = {}
+    for words, command in _commands(COMMANDS):
+        own = inspect.signature(inspect.unwrap(command.callback), eval_str=True).parameters.values()
+        fields = [
+            (name, info)
+            for kind in (each.annotation for each in own)
+            if isinstance(kind, type) and issubclass(kind, BaseModel)
+            for name, info in kind.model_fields.items()
+        ]
+        if fields:
+            there = {
+                option.name: option.help for option in command.params
+            }  # of an order some, and others of the same name
+            made[words] = [
+                (name, info) for name, info in fields if name in there and info.description in (None, there[name])
+            ]
+    return made
+
+
+def _commands(entries: tuple[LazyCommand, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for entry in entries:
+        command, words = load(entry), (*above, entry.name)
+        yield from _commands(entry.parts, words)
+        parts = {part.name for part in entry.parts}
+        each = {name: one for name, one in getattr(command, "commands", {}).items() if name not in parts}
+        yield from (((*words, name), one) for name, one in each.items()) if entry.group else [(words, command)]
+
+
+def _beyond(info: FieldInfo) -> Iterator[str]:
+    """Values just outside what a field takes."""
+    kinds = (info.annotation, *get_args(info.annotation))
+    step = 1 if int in kinds else 1e-12
+    if float in kinds:
+        yield from ("nan", "inf", "-inf")
+    outside: dict[str, Callable[[Any], tuple[object, ...]]] = {
+        "ge": lambda least: (least - step,),
+        "gt": lambda under: (under,),
+        "le": lambda most: (most + 1,),
+        "lt": lambda over: (over,),
+        "min_length": lambda least: ("x" * (least - 1),),
+        "max_length": lambda most: ("x" * (most + 1),),
+        "pattern": lambda _: ("x\0", "x\udce9"),  # the latter: what Python makes of a byte that is no UTF-8
+    }
+    for one in info.metadata:
+        for bound, values in outside.items():
+            if hasattr(one, bound):
+                yield from map(str, values(getattr(one, bound)))
+
+
+def _told(words: tuple[str, ...], *options: str) -> list[str]:
+    return [*words, *NEEDED[words], *options]
+
+
+def test_every_command_that_is_made_from_an_order_is_attacked() -> None:
+    """None is missing above, and there are attacks of each."""
+    assert _made().keys() == NEEDED.keys()
+    assert all([value for _, info in fields for value in _beyond(info)] for fields in _made().values())
+
+
+@pytest.mark.parametrize("words", NEEDED, ids=" ".join)
+def test_what_a_command_does_by_default_is_allowed(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """It comes as far as to its settings; so an attack that does not was refused for its own sake."""
+    assert main(_told(words), STOP) == USAGE
+    assert "EDBENCH_SLOTS" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", NEEDED, ids=" ".join)
+def test_what_is_out_of_bounds_is_refused_by_its_option(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 2, one line, before anything is started."""
+    attacks = [(f"--{name.replace('_', '-')}", value) for name, info in _made()[words] for value in _beyond(info)]
+    for option, value in attacks:
+        what = f"{option}={value[:40]!r}"
+        assert main(_told(words, f"{option}={value}"), STOP) == USAGE, what
+        said = capsys.readouterr().err
+        assert option in said, (what, said)
+        assert "EDBENCH_SLOTS" not in said, (what, said)
+        assert len(said.splitlines()) == 1, (what, said)
+        assert len(said) < 500, what
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "value"),
+    [
+        (("export",), "--prefix", "1A"),
+        (("export",), "--prefix", "A B"),
+        (("export",), "--prefix", "Ä"),
+        (("profile", "run"), "--scale", "nan"),
+        (("experiment", "knee"), "--hosts-wait", "inf"),
+    ],
+)
+def test_what_no_bound_says_is_refused_too(
+    words: tuple[str, ...], option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Patterns, and numbers of options that are in no order."""
+    assert main(_told(words, f"{option}={value}"), STOP) == USAGE
+    said = capsys.readouterr().err
+    assert option in said
+    assert "EDBENCH_SLOTS" not in said
+
+
+def _even(value: int) -> int:
+    if value % 2:
+        raise ValueError("take an even number")
+    return value
+
+
+class Bounded(Order):
+    """Bounds of all kinds, of which the command line knows none itself."""
+
+    above: Annotated[float, Field(gt=0)] = 1.0
+    below: Annotated[float, Field(lt=10)] = 1.0
+    steps: Annotated[int, Field(multiple_of=4)] = 4
+    evens: Annotated[int, AfterValidator(_even)] = 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("above", "0", "greater than 0"),
+        ("below", "10", "less than 10"),
+        ("above", "nan", "finite"),
+        ("below", "-inf", "finite"),
+        ("steps", "6", "multiple of 4"),
+        ("evens", "3", "take an even number"),
+    ],
+)
+def test_whatever_a_model_checks_is_checked(option: str, value: str, said: str) -> None:
+    """Also what no option of a command line can say, such as a bound that is outside itself, and validators."""
+    heard: list[Bounded] = []
+
+    @taking()
+    def command(*, order: Bounded) -> None:
+        """Hear it."""
+        heard.append(order)
+
+    app = typer.Typer()
+    app.command()(command)
+    with pytest.raises(UsageError, match=rf"^--{option}: .*{said}") as refused:
+        get_command(app)(args=[f"--{option}={value}"], standalone_mode=False)
+    assert refused.value.field == option
+    get_command(app)(args=["--above=0.5", "--steps=8"], standalone_mode=False)
+    assert heard == [Bounded(above=0.5, steps=8)]
