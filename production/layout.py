@@ -8,15 +8,23 @@ VOL001/IMAGES/0001/ABC00000001.tif
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.options.production import FileKind
+from core.options.production import FileKind, JobType
 
 _TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
 KINDS = tuple(_TOPS)
 _SUFFIX = re.compile(rb"\.([A-Za-z0-9]{1,10})\Z")
 _MAIL = "message/rfc822"
+
+# What a type of job writes at its end, in the output directory itself.
+REPORTS: Mapping[JobType, tuple[str, ...]] = {
+    JobType.EXTRACTION: ("metadata.jsonl", "metadata.csv", "hashes.csv"),
+    JobType.PROCESSING: ("metadata.jsonl", "metadata.csv", "loadfile.opt", "hashes.csv"),
+    JobType.EXPORT: ("loadfile.opt", "loadfile.csv", "loadfile.dat", "loadfile.xml", "hashes.csv"),
+}
+_DRAFT = re.compile(rb"\.[0-9a-f]{12}\.tmp\Z")  # of a file that the storage layer has not given its name yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +74,13 @@ def suffix_of(name: bytes, media_type: str) -> str:
     if media_type == _MAIL:
         return ".eml"
     return "." + found[1].decode("ascii").lower() if found else ".bin"
+
+
+def is_report(kind: JobType, name: bytes) -> bool:
+    """Whether a file in the output directory is a report of such a job, or a draft of one."""
+    return _DRAFT.sub(b"", name) in map(str.encode, REPORTS[kind])
+
+
+def is_draft(name: bytes) -> bool:
+    """Whether a file has not been given its name yet."""
+    return _DRAFT.search(name) is not None

@@ -14,6 +14,7 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
+from production.layout import is_report
 
 _THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 _MARKER = MARKER.encode()
@@ -111,12 +112,9 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) ->
     for name, kind in storage.scan(path):
         if kind is EntryKind.DIRECTORY and name.startswith(b"VOL") and name[3:].isdigit():
             storage.remove_tree(os.path.join(path, name))
-        elif kind is EntryKind.FILE and name.startswith(_REPORTS):
+        elif kind is EntryKind.FILE and is_report(choice.type, name):
             storage.remove(os.path.join(path, name), missing_ok=True)
     storage.remove(os.path.join(path, _MARKER), missing_ok=True)
-
-
-_REPORTS = (b"metadata.", b"hashes.", b"loadfile.")
 
 
 def shown(out: str) -> str:

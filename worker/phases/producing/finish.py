@@ -14,7 +14,7 @@ from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
-from production.layout import KINDS, Place, folder
+from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_report
 from sql.faces.production import PRODUCTION
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
 from worker.phases.producing.output import Growing, Output
@@ -23,11 +23,12 @@ from worker.phases.producing.reports import HashTable, MetadataLines, MetadataTa
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
+_NAMED: Mapping[str, type[Report]] = {
+    kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable)
+}
 # What a type of job writes at its end.
 ENDS: Mapping[JobType, tuple[type[Report], ...]] = {
-    JobType.EXTRACTION: (MetadataLines, MetadataTable, HashTable),
-    JobType.PROCESSING: (MetadataLines, MetadataTable, Opt, HashTable),
-    JobType.EXPORT: (Opt, LoadTable, Dat, Xml, HashTable),
+    kind: tuple(_NAMED[path] for path in paths) for kind, paths in REPORTS.items()
 }
 
 
@@ -126,7 +127,6 @@ def _is_there(out: Output, relative: bytes) -> bool:
 def _sweep_drafts(out: Output, path: bytes) -> None:
     """Reports that an earlier claim did not come to the end of. Those of one that goes on all the same lose their names with
     this: it has read rows that may be others since, and can put nothing over what comes now."""
-    names = tuple(os.fsencode(report.path) + b"." for report in _ends(out.choice))
     for entry in out.work.storage.scan(path):
-        if entry.name.endswith(b".tmp") and entry.name.startswith(names):
+        if is_draft(entry.name) and is_report(out.choice.type, entry.name):
             out.work.storage.remove(os.path.join(path, entry.name), missing_ok=True)

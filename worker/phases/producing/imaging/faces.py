@@ -88,18 +88,27 @@ def face_for(line: str) -> tuple[str, int]:
 
 def lacking(path: str, index: int, line: str) -> str:
     """The characters of a line that a face has no glyph of."""
-    return "".join(c for c in dict.fromkeys(line) if not c.isspace() and not _has(path, index, c))
+    return "".join(c for c in dict.fromkeys(line) if not c.isspace() and not _shows(path, index, c))
+
+
+def _shows(path: str, index: int, character: str) -> bool:
+    """A face that cannot be read has nothing now, which is not kept: it may be for want of memory or files. Ours are whole, and a
+    page without them would be another than one that is drawn later. Raises SystemFault."""
+    try:
+        return _has(path, index, character)
+    except OSError as error:
+        if path in (own_path(0), own_path(1)):
+            raise SystemFault(f"{path} cannot be read now ({error}); see that there is memory, then resume") from error
+        return False
 
 
 @cache
 def _has(path: str, index: int, character: str) -> bool:
+    """Raises OSError."""
     if unicodedata.category(character) in ("Cf", "Mn"):  # nothing to see by themselves
         return True
     face = _measuring(path, index)
-    try:
-        mask, nothing = face.getmask(character), face.getmask(_NOTHING)
-    except OSError:
-        return False
+    mask, nothing = face.getmask(character), face.getmask(_NOTHING)
     return mask.size != nothing.size or bytes(mask) != bytes(nothing)
 
 
