@@ -266,3 +266,75 @@ def test_descriptors_are_given_back(storage: Storage, place: Path) -> None:
         storage.scan(bytes(place / "store/jobs"))
     storage.let_go()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.fixture
+def ours(recorder: MemoryRecorder, place: Path) -> Iterator[Storage]:
+    """A storage whose root is held for a task, as a worker holds it, with one file written into a directory of it."""
+    storage = Storage(recorder)
+    storage.keep_below(bytes(place / "store"), own=True, hold=True)
+    storage.write_file(bytes(place / "store/jobs/items/one"), [b"1"])
+    yield storage
+    storage.let_go()
+
+
+def _another(storage: Storage, place: Path) -> None:
+    storage.write_file(bytes(place / "store/jobs/items/two"), [b"2"])
+
+
+@pytest.mark.parametrize("level", ["store/jobs", "store/jobs/items"])
+def test_where_a_task_writes_is_where_it_wrote(ours: Storage, place: Path, level: str) -> None:
+    """A directory swapped for a link between two files of a task: the second goes where the first went, nothing where the link
+    leads; the next task is told."""
+    swap(place / level, place / "outside")
+    _another(ours, place)
+    assert outside_untouched(place)
+    assert [path.parent for path in place.rglob("two")] == [path.parent for path in place.rglob("one")]
+    ours.let_go()
+    ours.keep_below(bytes(place / "store"), own=True, hold=True)
+    with pytest.raises(StorageFault, match="put the directory back"):
+        _another(ours, place)
+    assert outside_untouched(place)
+
+
+@pytest.mark.parametrize("remove", ["elsewhere", "by us", "renamed by us"])
+def test_a_directory_that_went_is_looked_up_or_made_anew(ours: Storage, place: Path, remove: str) -> None:
+    """Removed by others, or removed or renamed by ourselves; what was written last lies where its name says."""
+    items = place / "store/jobs/items"
+    if remove == "elsewhere":
+        shutil.rmtree(items)
+        items.mkdir()
+    elif remove == "by us":
+        ours.remove_tree(bytes(items))
+    else:
+        ours.rename(bytes(items), bytes(place / "store/away"))
+    _another(ours, place)
+    assert (items / "two").read_bytes() == b"2"
+    assert sorted(path.name for path in items.iterdir()) == ["two"]
+
+
+@pytest.mark.parametrize("name", [b"", b".", b"..", b"../out", b"a\0b"])
+def test_no_name_leads_out_of_the_directory_that_was_used_last(ours: Storage, place: Path, name: bytes) -> None:
+    """It is told as if it had not been."""
+    before = sorted(place.rglob("*"))
+    with pytest.raises(StorageFault):
+        ours.create(bytes(place / "store/jobs/items") + b"/" + name)
+    assert sorted(place.rglob("*")) == before
+
+
+def test_a_name_that_is_taken_is_told_once(ours: Storage, recorder: MemoryRecorder, place: Path) -> None:
+    """By one call, as one record says."""
+    recorder.records.clear()
+    with pytest.raises(StorageFault) as caught:
+        ours.create(bytes(place / "store/jobs/items/one"))
+    assert caught.value.errno == errno.EEXIST
+    assert [(r.op.label, r.error) for r in recorder.records] == [("create", errno.EEXIST)]
+
+
+def test_the_directory_that_was_used_last_is_given_back(ours: Storage, place: Path) -> None:
+    """With the root, at the end of a task: whoever unmounts it then finds nothing open."""
+    for number in range(20):
+        ours.write_file(bytes(place / f"store/jobs/{number % 3}/f{number}"), [b"x"])
+    ours.let_go()
+    held = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")]  # fmt: skip
+    assert not any(one.startswith(str(place)) for one in held)
