@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from benchmarks.results.sizes import SMALL, TINY
 from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
-from experiments.package.manifest import broken
+from experiments.package.manifest import broken, seal
 
 PUBLISHED = [path.name for path in record.published()]
 
@@ -119,24 +120,45 @@ def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
     assert all(differs(entry) for entry in entries)
 
 
-def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
-    """Whenever and by whomever."""
-    package = tmp_path / "state/packages/one"
+def _package(state: Path) -> Path:
+    package = state / "packages/one"
     (package / "raw").mkdir(parents=True)
     (package / "raw/study.json").write_text("{}")
-    record.write(tmp_path / "state", {"schema": record.SCHEMA})
-    from experiments.package.manifest import seal
-
+    record.write(state, {"schema": record.SCHEMA})
     seal(package)
+    return package
+
+
+def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
+    """Whenever and by whomever."""
+    package = _package(tmp_path / "state")
     there = tmp_path / "packages/somewhere"
     record.publish(tmp_path / "state", there)
     first = (there / "one.tar.xz").read_bytes()
     (package / "raw/study.json").touch()
-    record.publish(tmp_path / "state", there)
-    assert (there / "one.tar.xz").read_bytes() == first
+    assert record.packed(package) == first
     with record.unpacked(there) as found:
         assert broken(found["one"]) == []
         assert (found["one"] / "raw/study.json").read_text() == "{}"
+
+
+def test_what_was_told_anew_since_is_not_published_as_it_was(tmp_path: Path) -> None:
+    """By a command that goes on with what an older one measured; what is measured anew takes its place."""
+    package = _package(tmp_path / "state")
+    there = tmp_path / "packages/somewhere"
+    shutil.copytree(tmp_path / "state", tmp_path / "later")
+    (tmp_path / "later/packages/one/report.html").write_text("as it is told today")
+    seal(tmp_path / "later/packages/one")
+    record.publish(tmp_path / "later", there)
+    record.publish(tmp_path / "state", there)
+    with record.unpacked(there) as found:
+        assert (found["one"] / "report.html").exists()
+    (package / "raw/study.json").write_text("[]")
+    seal(package)
+    record.publish(tmp_path / "state", there)
+    with record.unpacked(there) as found:
+        assert (found["one"] / "raw/study.json").read_text() == "[]"
+        assert not (found["one"] / "report.html").exists()
 
 
 @pytest.fixture
