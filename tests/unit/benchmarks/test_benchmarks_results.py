@@ -113,6 +113,17 @@ def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
             step["busy"] = busy
 
 
+def test_the_speed_of_the_processors_is_said_where_it_was_looked_at(storages: list[Told]) -> None:
+    one = storages[0]
+    steps = [{key: value for key, value in step.items() if key != "speed"} for step in one.record["steps"]]
+    told = dataclasses.replace(one, record=one.record | {"steps": steps})
+    assert "of the speed that emulated sites are stated for" not in page.page([told])
+    steps[0]["speed"], steps[1]["speed"] = 0.5, 0.94
+    said = page.page([told])
+    assert "0.50 – 0.94 of the speed that emulated sites are stated for" in said
+    assert "| 0.94 | " in said
+
+
 def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
     """Also of those that were within ten per cent this time."""
     entries = [entry for one in storages for entry in one.record["beside"]]
