@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from controller.filer.choice import filer_choice
 from controller.jobs.orders import Metavar
@@ -19,6 +20,12 @@ _GB = 1_000_000_000
 _CHOICE = ProductionChoice()
 _LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
 _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
+
+
+def _plain(prefix: str) -> str:
+    if re.fullmatch("([A-Za-z][A-Za-z0-9_-]*)?", prefix) is None:
+        raise ValueError("take letters, digits, _ and -, a letter first")
+    return prefix
 
 
 class ProductionOrder(Order):
@@ -39,9 +46,9 @@ class ProductionOrder(Order):
         str,
         Field(
             max_length=40,
-            pattern=r"^([A-Za-z][A-Za-z0-9_-]*)?$",
             description="what control numbers begin with: letters, digits, _ and -, a letter first",
         ),
+        AfterValidator(_plain),
         Metavar("TEXT"),
     ] = "EDB"
     digits: Annotated[int, Field(ge=1, le=18, description="of a control number, at least")] = _CHOICE.digits
