@@ -19,8 +19,8 @@ from sqlalchemy.exc import IntegrityError
 
 from core import moments
 from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.program.stopping import Stop
 from core.settings import Settings, read_settings
-from core.stopping import Stop
 from monitoring.collector import Collector
 from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.commons import Commons
@@ -34,7 +34,7 @@ log = logging.getLogger("queue_manager")
 DRAIN_SECONDS = 3.0  # at the end, for what workers recorded last
 
 
-def run(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
+def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
     """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
 
     `endpoint`: where to answer Prometheus.
@@ -102,12 +102,13 @@ def main(env: Mapping[str, str]) -> int:
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         moments.arm(settings.chaos)
         logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
-        run(settings, stop, read_endpoint(env))
+        manage_all(settings, stop, read_endpoint(env))
     except EdbenchError as error:
         sys.stderr.write(f"queue_manager: {error}\n")
         return 2 if isinstance(error, UsageError) else 1
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main(os.environ))
+def run() -> int:
+    """This process's own."""
+    return main(os.environ)

@@ -96,5 +96,6 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
         return 2 if isinstance(error, UsageError) else 1
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], os.environ))
+def run() -> int:
+    """This process's own."""
+    return main(sys.argv[1:], os.environ)

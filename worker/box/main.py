@@ -11,7 +11,6 @@ import os
 import pkgutil
 import signal
 import socket
-import sys
 from dataclasses import asdict
 
 from formats import charset_guess, ciphers
@@ -27,8 +26,8 @@ from worker.plugins import load_plugins
 from worker.processes import die_with_parent, limit_slot
 
 
-def main() -> int:
-    """The exit status."""
+def run() -> int:
+    """The nursery, or the probe; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m worker.box", description="The nursery of parsers' processes.")
     parser.add_argument("orders", type=int, nargs="?", help="number of the socket on which boxes are ordered")
     parser.add_argument("--memory-mb", type=int, default=1024)
@@ -77,7 +76,3 @@ def live(talk: int, memory_mb: int) -> int:
     except MemoryError:
         return EXIT_MEMORY
     return EXIT_BROKEN
-
-
-if __name__ == "__main__":
-    sys.exit(main())

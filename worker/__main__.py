@@ -1,0 +1,8 @@
+"""`python -m worker`: see `worker.main`."""
+
+from __future__ import annotations
+
+from core.program.whole import begin
+
+if __name__ == "__main__":
+    begin("worker.main")
