@@ -56,4 +56,4 @@ def write_png(figure: Figure, path: Path) -> None:
     """The figure as a PNG in the light colours. Raises OSError."""
     figure.set(facecolor=PAPER.light, dpi=PNG_DPI)
     with drawing():
-        FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})
+        FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})  # type: ignore[no-untyped-call]
