@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.package.manifest import MANIFEST, files_of, seal
+from experiments.package.records import RAW
 
 SCHEMA = "edbench-results/1"
 _COLOURS = 24
@@ -51,17 +52,28 @@ def packages(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def publish(state: Path, there: Path) -> int:
-    """Put a storage's packages, each in one file, and its record in place of what was there; the bytes of all."""
+    """Put a storage's packages, each in one file, and its record in place of what was there; the bytes of all. A package of which
+    the same is published stays: it may have been told anew since it was measured."""
     draft = there.with_name(f".{there.name}.part")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    for name, package in packages(state):
-        (draft / f"{name}{ENDING}").write_bytes(packed(package))
+    with unpacked(there) as before:
+        for name, package in packages(state):
+            if name in before and _observed(before[name]) == _observed(package):
+                shutil.copyfile(there / f"{name}{ENDING}", draft / f"{name}{ENDING}")
+            else:
+                (draft / f"{name}{ENDING}").write_bytes(packed(package))
     shutil.copyfile(state / FILE, draft / FILE)
     seal(draft)
     shutil.rmtree(there, ignore_errors=True)
     draft.rename(there)
     return sum(path.stat().st_size for path in there.iterdir())
+
+
+def _observed(package: Path) -> set[str]:
+    """What was measured, by its hashes."""
+    lines = (package / MANIFEST).read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line.partition("  ")[2].startswith(f"{RAW}/")}
 
 
 def lighten(package: Path) -> None:

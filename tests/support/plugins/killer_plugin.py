@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 from collections.abc import Iterator
 
@@ -18,15 +19,20 @@ class KillerHandler(LeafHandler):
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         if b"children" in source.head:
-            os.abort()
+            _abort()
         if b"hang" in source.head:
             ctypes.CDLL(None).pause()
         return iter(())
 
     def text(self, source: Source, limits: Limits) -> Text:
         if b"text" in source.head:
-            os.abort()
+            _abort()
         return Text(text="harmless")
+
+
+def _abort() -> None:
+    faulthandler.disable()  # of the tests' own processes: a page of stacks for each would bury what went wrong elsewhere
+    os.abort()
 
 
 HANDLERS = (KillerHandler(),)

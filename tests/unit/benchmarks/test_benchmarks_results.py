@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from benchmarks.results.sizes import SMALL, TINY
 from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
-from experiments.package.manifest import broken
+from experiments.package.manifest import broken, seal
 
 PUBLISHED = [path.name for path in record.published()]
 
@@ -113,6 +114,17 @@ def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
             step["busy"] = busy
 
 
+def test_the_speed_of_the_processors_is_said_where_it_was_looked_at(storages: list[Told]) -> None:
+    one = storages[0]
+    steps = [{key: value for key, value in step.items() if key != "speed"} for step in one.record["steps"]]
+    told = dataclasses.replace(one, record=one.record | {"steps": steps})
+    assert "of the speed that emulated sites are stated for" not in page.page([told])
+    steps[0]["speed"], steps[1]["speed"] = 0.5, 0.94
+    said = page.page([told])
+    assert "0.50 – 0.94 of the speed that emulated sites are stated for" in said
+    assert "| 0.94 | " in said
+
+
 def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
     """Also of those that were within ten per cent this time."""
     entries = [entry for one in storages for entry in one.record["beside"]]
@@ -120,24 +132,45 @@ def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
     assert all(differs(entry) for entry in entries)
 
 
-def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
-    """Whenever and by whomever."""
-    package = tmp_path / "state/packages/one"
+def _package(state: Path) -> Path:
+    package = state / "packages/one"
     (package / "raw").mkdir(parents=True)
     (package / "raw/study.json").write_text("{}")
-    record.write(tmp_path / "state", {"schema": record.SCHEMA})
-    from experiments.package.manifest import seal
-
+    record.write(state, {"schema": record.SCHEMA})
     seal(package)
+    return package
+
+
+def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
+    """Whenever and by whomever."""
+    package = _package(tmp_path / "state")
     there = tmp_path / "packages/somewhere"
     record.publish(tmp_path / "state", there)
     first = (there / "one.tar.xz").read_bytes()
     (package / "raw/study.json").touch()
-    record.publish(tmp_path / "state", there)
-    assert (there / "one.tar.xz").read_bytes() == first
+    assert record.packed(package) == first
     with record.unpacked(there) as found:
         assert broken(found["one"]) == []
         assert (found["one"] / "raw/study.json").read_text() == "{}"
+
+
+def test_what_was_told_anew_since_is_not_published_as_it_was(tmp_path: Path) -> None:
+    """By a command that goes on with what an older one measured; what is measured anew takes its place."""
+    package = _package(tmp_path / "state")
+    there = tmp_path / "packages/somewhere"
+    shutil.copytree(tmp_path / "state", tmp_path / "later")
+    (tmp_path / "later/packages/one/report.html").write_text("as it is told today")
+    seal(tmp_path / "later/packages/one")
+    record.publish(tmp_path / "later", there)
+    record.publish(tmp_path / "state", there)
+    with record.unpacked(there) as found:
+        assert (found["one"] / "report.html").exists()
+    (package / "raw/study.json").write_text("[]")
+    seal(package)
+    record.publish(tmp_path / "state", there)
+    with record.unpacked(there) as found:
+        assert (found["one"] / "raw/study.json").read_text() == "[]"
+        assert not (found["one"] / "report.html").exists()
 
 
 @pytest.fixture

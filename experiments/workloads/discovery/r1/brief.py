@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controller.labels.rules import OVERRUN
+from experiments.overrun import overran
 from experiments.result.schema import Result
-from experiments.workloads.discovery.r1.checks import Check
+from experiments.workloads.discovery.r1.checks import Check, time_scale
+from experiments.workloads.discovery.r1.pace import larger_scale
 
 _RATIO = ", GB/hour"  # how the checks of R1's two ratios end
 
@@ -41,7 +43,19 @@ def speed_told(result: Result) -> list[str]:
     if not runs:
         return []
     lowest, highest = min(run["lowest"] for run in runs), max(run["highest"] for run in runs)
-    return [f"This machine's processors had {lowest:.2f} to {highest:.2f} of the speed that the site is stated for."]
+    told = f"This machine's processors had {lowest:.2f} to {highest:.2f} of the speed that the site is stated for."
+    return [told, *_scale_to_say(result)]
+
+
+def _scale_to_say(result: Result) -> list[str]:
+    over = [run for point in result.points for run in point.repeats if overran(run)]
+    if not over:
+        return []
+    scale, busy = time_scale(result), max(run.host_cpu or 0.0 for run in over)
+    return [
+        f"At time x {scale:g} they were busy for {busy:.0%} in a run that this machine did not keep up with: say"
+        f" --time-scale {larger_scale(scale, busy):.1f}, with nothing else on it."
+    ]
 
 
 def _listed(ratios: Sequence[Check]) -> str:

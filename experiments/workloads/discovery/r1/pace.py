@@ -34,6 +34,12 @@ def time_scale(asked: str, speed: float, processors: int, times: int) -> float:
     return max(1.0, round(math.ceil(round(needed / _STEP, 6)) * _STEP, 1))
 
 
+def larger_scale(scale: float, busy: float) -> float:
+    """What to say instead where a run was an overrun at this one, its processors busy for so much of the time (0 to 1). Where they
+    were not, and calls ended late all the same, half as much again."""
+    return math.ceil(round(scale * max(busy / _AIM, 1.5) / _STEP, 6)) * _STEP
+
+
 def work_of(times: int) -> float:
     """Processor seconds for a second of the site's time: more data than at 1/500 take longer, and no more a second."""
     return _LITTLE + _DATA * min(1.0, _TIMES / times)

@@ -107,7 +107,9 @@ def test_the_speed_for_a_study_is_one_with_all_processors_at_work() -> None:
         assert len(others) == 2
         used = [_used_s(other) for other in others]
         if looks == 1:
-            until(lambda: all(_used_s(other) > before for other, before in zip(others, used, strict=True)), "both work on")
+            until(
+                lambda: all(_used_s(other) > before for other, before in zip(others, used, strict=True)), "both work on"
+            )
         return 2 * REFERENCE_S
 
     assert speed_at_work(3, look) == pytest.approx(0.5)

@@ -14,7 +14,7 @@ from experiments.overrun import overran, told_overrun
 from experiments.result.codec import from_json, to_json
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.phase_use import PhaseUse
-from experiments.workloads.discovery.r1.brief import brief
+from experiments.workloads.discovery.r1.brief import brief, speed_told
 from experiments.workloads.discovery.r1.checks import checks, filer_ops, peak_of, plateau, verdict
 from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS, KIND, POINTS
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
@@ -107,6 +107,20 @@ def test_few_lines_say_whether_the_ratios_come_out() -> None:
     assert "30 over 10 workers 1.18 x (R1 1.35 x)" in first
     late = dataclasses.replace(study, labels=("EMULATION OVERRUN at 1 of 3 points",))
     assert "did not keep up" in brief(late, checks(late), 2000)[0]
+
+
+def test_a_machine_that_did_not_keep_up_is_told_what_to_ask_for() -> None:
+    """Twice the scale or so where its processors were busy all the time; nothing where it kept up."""
+    study = _study()
+    study.conditions["emulated_filer"] = {
+        "machine_speed": [{"run": 0, "median": 0.5, "lowest": 0.4, "highest": 0.9}],
+        "numbers": {"site": {"time_scale": 1.5}},
+    }
+    assert speed_told(study) == ["This machine's processors had 0.40 to 0.90 of the speed that the site is stated for."]
+    points = (_point(1, 10), _point(1, 30), _point(2, 30, host_cpu=0.96))
+    over = dataclasses.replace(study, points=points)
+    assert "At time x 1.5 they were busy for 96% in a run" in speed_told(over)[1]
+    assert "say --time-scale 3.0," in speed_told(over)[1]
 
 
 def test_the_tolerance_is_five_percent() -> None:
