@@ -15,7 +15,7 @@ from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import parts_below
-from core.within import lies_in
+from core.storage.within import lies_in
 
 MANIFEST = "manifest.parquet"
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task

@@ -14,7 +14,7 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
-from core.within import lies_in
+from core.storage.within import lies_in
 
 _THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 _MARKER = MARKER.encode()

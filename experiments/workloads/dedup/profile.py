@@ -18,7 +18,7 @@ from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
-from core.within import lies_in
+from core.storage.within import lies_in
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import host_seconds, processors
