@@ -1,36 +1,15 @@
-"""`edbench` from its first line to its last; in between is `cli.main`. Every command pays for both ends."""
+"""`edbench`: see `cli.main`."""
 
 from __future__ import annotations
 
-import atexit
-import gc
-import os
-import sys
-from contextlib import suppress
+from typing import NoReturn
 
-# New objects after which the collector looks for cycles among them. A start makes tens of thousands, nearly all of which
-# stay, and by default they are looked at after every 700.
-_NEW_OBJECTS = 20_000
+from core.program.whole import begin
 
 
-def start() -> None:
+def start() -> NoReturn:
     """Entry point of the `edbench` script."""
-    gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
-    status: list[int] = []
-    atexit.register(_leave, status)  # the first that is registered runs last, behind threads, loggers, temporary files
-    from cli.main import run  # not before there are fewer collections
-
-    status.append(run())
-    sys.exit(status[0])
-
-
-def _leave(status: list[int]) -> None:
-    """End here: the interpreter would take every module apart for the kernel, which takes all of it anyway."""
-    if status:
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError, AttributeError):  # whoever read it went away; closed; never there
-                stream.flush()
-        os._exit(status[0])
+    begin("cli.main")
 
 
 if __name__ == "__main__":

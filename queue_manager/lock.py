@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from core.stopping import Stop
+from core.program.stopping import Stop
 from sql.held import HeldConnection
 
 LOCK_KEY = 0x65646265_6E636802  # "edbench" 2

@@ -7,7 +7,7 @@ import time
 from contextlib import nullcontext
 
 from core.errors import DatabaseFault
-from core.stopping import Stop
+from core.program.stopping import Stop
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher, Look
 from queue_manager.lock import wait_for_lock

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from core.records import Phase, TaskState
 from monitoring.collector import Collector as FrameCollector
 from monitoring.metrics.buckets import Timers
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 from monitoring.metrics.families import Reading, Readings, transactions
 
 

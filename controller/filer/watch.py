@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from controller.filer.emulated import watched_filer
 from core.errors import EdbenchError, UsageError
+from core.program.stopping import Stop
 from core.settings import read_settings
-from core.stopping import Stop
 
 
 def main(env: Mapping[str, str]) -> int:

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import redis
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault
@@ -21,6 +19,7 @@ from core.settings import Settings
 from monitoring.backlog import Backlog, read_backlog
 from monitoring.broker import connect
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 from monitoring.metrics.endpoint import Endpoint
 from sql.faces.figures import FIGURES
 from sql.session import Database

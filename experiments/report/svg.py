@@ -1,6 +1,8 @@
 """Turns a matplotlib figure into SVG that lies inside the page, and into a PNG beside it.
 
 The same figure gives the same text on every run: identifiers come from a salt, not from chance, and there is no date.
+
+The canvas is asked, not `savefig`: that draws a figure that has to be laid out twice, and only the second time into the file.
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ _COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 def figure_svg(figure: Figure, name: str, description: str) -> Html:
     """The figure as an `<svg>` element for the page; `name` makes its ids its own, `description` is read aloud."""
     out = io.StringIO()
+    figure.set(facecolor="none", edgecolor="none")
     with drawing(), mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        FigureCanvasSVG(figure)
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    figure.set_layout_engine("none")  # it is laid out: the PNG is as the page
     text = _COMMENT.sub("", _METADATA.sub("", _PROLOGUE.sub("", out.getvalue())))
     text = _ID.sub(lambda m: f'id="{name}-{m[1]}"', text)
     text = _REFERENCE.sub(lambda m: f'href="#{name}-{m[1]}"', text)
@@ -51,6 +54,6 @@ def figure_svg(figure: Figure, name: str, description: str) -> Html:
 
 def write_png(figure: Figure, path: Path) -> None:
     """The figure as a PNG in the light colours. Raises OSError."""
-    FigureCanvasAgg(figure)
+    figure.set(facecolor=PAPER.light, dpi=PNG_DPI)
     with drawing():
-        figure.savefig(path, format="png", dpi=PNG_DPI, facecolor=PAPER.light, metadata={"Software": None})
+        FigureCanvasAgg(figure).print_png(path, metadata={"Software": None})  # type: ignore[no-untyped-call]

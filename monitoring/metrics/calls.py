@@ -5,14 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.counters import CounterDelta
 from monitoring.metrics.buckets import coarsened, cumulative
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 
 
 class _Sum:

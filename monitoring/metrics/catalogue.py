@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+if TYPE_CHECKING:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 WORKER, QUEUE_MANAGER, CONTROLLER = ROLES = ("worker", "queue_manager", "controller")
 
@@ -92,14 +94,20 @@ class MetricSpec:
 
     def counter(self) -> CounterMetricFamily:
         """An empty family; its values only grow."""
+        from prometheus_client.core import CounterMetricFamily
+
         return CounterMetricFamily(self.name, self.help, labels=self.labels)
 
     def gauge(self) -> GaugeMetricFamily:
         """An empty family."""
+        from prometheus_client.core import GaugeMetricFamily
+
         return GaugeMetricFamily(self.name, self.help, labels=self.labels)
 
     def histogram(self) -> HistogramMetricFamily:
         """An empty family."""
+        from prometheus_client.core import HistogramMetricFamily
+
         return HistogramMetricFamily(self.name, self.help, labels=self.labels)
 
     def simple(self) -> CounterMetricFamily | GaugeMetricFamily:

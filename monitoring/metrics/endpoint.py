@@ -7,14 +7,14 @@ import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-
-from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ class Endpoint:
         """Answer from a thread; returns what stops it. Raises UsageError if it cannot listen."""
         if self.port == 0:
             return _nothing
+        from prometheus_client import start_http_server
+
         try:
             server, thread = start_http_server(self.port, addr=self.address, registry=make_registry(collectors))
         except (OSError, OverflowError) as e:
@@ -75,6 +77,8 @@ def read_endpoint(env: Mapping[str, str]) -> Endpoint:
 
 def make_registry(collectors: Iterable[Collector]) -> CollectorRegistry:
     """A registry of these and `edbench_build_info`."""
+    from prometheus_client import CollectorRegistry
+
     registry = CollectorRegistry()
     for collector in (_BuildInfo(), *collectors):
         registry.register(collector)
@@ -83,6 +87,8 @@ def make_registry(collectors: Iterable[Collector]) -> CollectorRegistry:
 
 class _BuildInfo(Collector):
     def collect(self) -> Iterator[Metric]:
+        from importlib.metadata import PackageNotFoundError, version  # it imports a parser of mail
+
         family = SPECS["edbench_build_info"].gauge()
         try:
             ours = version("edbench")

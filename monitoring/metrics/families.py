@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from monitoring.metrics.buckets import cumulative
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 
 
 def transactions(by_database: Mapping[str, Sequence[int]]) -> Metric:

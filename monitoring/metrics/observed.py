@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 
 # Metric → (key of the observation, unit: what one of it is in the metric's unit)

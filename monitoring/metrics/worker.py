@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from monitoring.metrics import tally
 from monitoring.metrics.buckets import WORDS
 from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.collecting import Collector, Metric
 from monitoring.metrics.families import transactions
 from monitoring.metrics.tally import CallCounters, summed, transactions_at
 

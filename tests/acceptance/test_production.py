@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 from documents import make
-from installation import Bench, Running, until
+from installation import Bench, until
 
 from core.options.production import MARKER
 
 _TYPES = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml"
 ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
-_CREW = ("--workers", "1", "--slots", "2")
 
 
 def _tree(out: Path) -> dict[str, bytes]:
@@ -36,38 +35,36 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _slots_of(bench: Bench, process: Running) -> list[Any]:
-    return until(lambda: bench.slots(process), "there are slots")
-
-
 def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
     """An export and an extraction whose slots are killed in each phase, and that are paused and resumed in between, leave
     what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
     home = bench.home
-    with bench.attached():
-        with bench.standing():
-            bench.end(bench.discover())
-            bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40")
-            bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40")
-        holds = {phase: bench.hold(phase, 0) for phase in ("extract", "export", "finalise-end")}
-        process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40", *_CREW)
-        for phase in ("extract", "export", "finalise-end"):
-            hold = holds[phase]
-            hold.until_reached(process)
+    holds = {phase: bench.holdable(phase) for phase in ("extract", "export", "finalise-end")}
+    with bench.standing():
+        bench.end(bench.discover())
+        bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40")
+        bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40")
+        for hold in holds.values():
+            hold.after(0)
+        process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40")
+        for phase, hold in holds.items():
+            slot = hold.until_reached(process)
             if phase == "export":
                 hold.after(2)  # some are done
-                hold.until_reached(process)
+                slot = hold.until_reached(process)
                 pausing = bench.start("pause", "last")
                 bench.until_pausing()
-                _slots_of(bench, process)[0].kill()
+                slot.kill()
                 hold.let_go()
                 bench.end(pausing, None)
                 bench.end(process)
-                process = bench.start("resume", "last")
+                bench.edbench("resume", "last")
+                process = None  # nobody waits for it now
                 continue
-            _slots_of(bench, process)[0].kill()
+            slot.kill()
             hold.let_go()
-        job = bench.end(process).split()[-1]
+        bench.until_over()
+        job = json.loads(bench.ask("jobs", "--json").stdout)[0]["job_id"]
         _check_export(home, _tree(home / "calm"), bench)
         assert _tree(home / "wild") == _tree(home / "calm")
         texts = {path: data for path, data in _tree(home / "calm").items() if "/TEXT/" in path}
@@ -156,15 +153,16 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
     """A processing job whose slots are killed in both phases leaves what an undisturbed one leaves: a page a file, numbered
     through, PDFs with the pages that they have, a slip sheet for what cannot be drawn; an export takes them over."""
     home, asked = bench.home, ("--dpi", "72")
-    with bench.attached():
-        with bench.standing():
-            bench.end(bench.discover(corpus=_drawable(home / "source")))
-            bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
-        holds = {phase: bench.hold(phase, 0) for phase in ("render", "stamp")}
-        process = bench.start("process", "last", "--out", str(home / "wild"), *asked, *_CREW)
-        for hold in holds.values():
-            hold.until_reached(process)
-            _slots_of(bench, process)[0].kill()
+    holds = [bench.holdable(phase) for phase in ("render", "stamp")]
+    with bench.standing():
+        bench.end(bench.discover(corpus=_drawable(home / "source")))
+        bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
+        for hold in holds:
+            hold.after(0)
+        process = bench.start("process", "last", "--out", str(home / "wild"), *asked)
+        for hold in holds:
+            slot = hold.until_reached(process)
+            slot.kill()
             hold.let_go()
         job = bench.end(process).split()[-1]
         files = _tree(home / "calm")
@@ -180,12 +178,13 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         assert "leave prefix out" in refused
         page, away = next(iter(sorted((home / "wild").rglob("*.tif")))), home / "away.tif"
         page.rename(away)
-        exporting = ("export", "last", "--images", job, "--out", str(home / "all"), *_CREW)
+        exporting = ("export", "last", "--images", job, "--out", str(home / "all"))
         said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
         assert "is suspended" in said
         assert "bring that back" in said
         away.rename(page)
         bench.edbench("resume", "last")
+        bench.until_over()
         made = _tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]
@@ -239,13 +238,13 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         (source / "ann" / f"{name}.txt").write_text(f"text of {name}")
     later, away = source / "ann" / "later.pdf", bench.home / "away"
     later.write_bytes(make("pdf", 1, 12_000).data)
-    with bench.attached():
+    hold = bench.holdable("stamp")
+    with bench.standing():
         out = bench.home / "out"
-        with bench.standing():
-            bench.end(bench.discover(corpus=source))
-            (source / "ann" / "changed.txt").write_text("text of Changed")
-            (source / "ann" / "gone.txt").unlink()
-            bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
+        bench.end(bench.discover(corpus=source))
+        (source / "ann" / "changed.txt").write_text("text of Changed")
+        (source / "ann" / "gone.txt").unlink()
+        bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
         files = _tree(out)
         natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
         assert [path for path in files if "NATIVES" in path] == natives
@@ -257,8 +256,8 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
             in bench.ask("verify", bench.query("SELECT id FROM job WHERE type = 'export'")[0][0].hex).stdout
         )
         later.rename(away)
-        hold = bench.hold("stamp", 0)
-        process = bench.start("process", "last", "--out", str(bench.home / "pages"), "--dpi", "72", *_CREW)
+        hold.after(0)
+        process = bench.start("process", "last", "--out", str(bench.home / "pages"), "--dpi", "72")
         hold.until_reached(process)
         away.rename(later)
         hold.let_go()
@@ -313,15 +312,15 @@ def _few(bench: Bench) -> Path:
 def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
     """A discovery, an extraction and an export are in the middle of their work together, of different priorities, and what
     each writes is right; the study of job types puts the three side by side."""
-    home = bench.home
+    home, crew = bench.home, ("--workers", "1", "--slots", "2")
     with bench.attached():
         with bench.standing():
             bench.end(bench.discover())
         holds = [bench.hold(phase, 0) for phase in ("expand", "extract")]
         running = [
-            bench.discover(*_CREW, "--priority", "low"),
-            bench.start("extract", bench.result()["job_id"], "--out", str(home / "texts"), *_CREW),
-            bench.start("export", bench.result()["job_id"], "--out", str(home / "out"), "--priority", "high", *_CREW),
+            bench.discover(*crew, "--priority", "low"),
+            bench.start("extract", bench.result()["job_id"], "--out", str(home / "texts"), *crew),
+            bench.start("export", bench.result()["job_id"], "--out", str(home / "out"), "--priority", "high", *crew),
         ]
         together = "SELECT count(DISTINCT job) FROM task WHERE state = 'running'"
         until(lambda: bench.query(together)[0][0] == 3, "tasks of all three run")

@@ -58,14 +58,13 @@ def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
     bench.ask("result", "check", str(Path(done.stdout.strip().splitlines()[-1]).parent))
 
 
+@pytest.mark.usefixtures("attached")
 def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     """With one client and with as many as slots, on the storage and on an emulated filer, into one report that tells
     them apart; nothing is left where it was played."""
     source = _source(bench)
     recorded = bench.home / "r.json"
-    bench.furnish().edbench(
-        "discover", str(source), "--workers", "1", "--slots", "2", "--trace", "--json", str(recorded)
-    )
+    bench.edbench("discover", str(source), "--workers", "1", "--slots", "2", "--trace", "--json", str(recorded))
     trace = json.loads(recorded.read_text())["trace"]
     found, quick = bench.home / "replay.json", bench.home / "quick.toml"
     quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
@@ -102,27 +101,27 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     _levels(bench, trace, target)
 
 
+@pytest.mark.usefixtures("attached")
 def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     """Traces of the other types hold every call of theirs, and can be played as a discovery's: as fast as it goes, by their
     start times, and with the time in between. Where they write is no part of a trace, and how well it compresses is."""
     source = _source(bench)
-    told = bench.home / "told.json"
-    with bench.attached():
-        with bench.standing():
-            bench.edbench("discover", str(source), "--json", str(told))
+    told, traces = bench.home / "told.json", {}
+    with bench.standing():
+        bench.edbench("discover", str(source), "--json", str(told))
         job = json.loads(told.read_text())["job_id"]
-        for kind, pace in (("extract", "max"), ("process", "x8"), ("export", "job")):
-            out = ("--out", str(bench.home / kind), "--workers", "1", "--slots", "2", "--trace", "--json", str(told))
-            bench.edbench(kind, job, *out)
+        for kind in ("extract", "process", "export"):
+            bench.edbench(kind, job, "--out", str(bench.home / kind), "--trace", "--json", str(told))
             result = json.loads(told.read_text())
-            trace = result["trace"]
-            assert (trace["calls"] > 40, trace["lost"]) == (True, 0)
-            _check_trace(bench, Path(trace["path"]), result["calls"])
-            options = ("--pace", pace, "--clients", "2", "--json", str(told))
-            bench.edbench("replay", trace["path"], "--path", str(target), *options)
-            (run,) = json.loads(told.read_text())["points"][0]["repeats"]
-            assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
-            assert list(target.iterdir()) == []
+            traces[kind] = result["trace"]
+            assert (traces[kind]["calls"] > 40, traces[kind]["lost"]) == (True, 0)
+            _check_trace(bench, Path(traces[kind]["path"]), result["calls"])
+    for kind, pace in (("extract", "max"), ("process", "x8"), ("export", "job")):
+        trace, options = traces[kind], ("--pace", pace, "--clients", "2", "--json", str(told))
+        bench.edbench("replay", trace["path"], "--path", str(target), *options)
+        (run,) = json.loads(told.read_text())["points"][0]["repeats"]
+        assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
+        assert list(target.iterdir()) == []
 
 
 def _check_trace(bench: Bench, path: Path, calls: dict[str, dict[str, Any]]) -> None:

@@ -1,83 +1,8 @@
-"""`python -m worker.box SOCKET`: the nursery, on an inherited socket; `python -m worker.box`: what a box can have here."""
+"""`python -m worker.box`: see `worker.box.main`."""
 
 from __future__ import annotations
 
-import argparse
-import encodings
-import faulthandler
-import importlib
-import json
-import os
-import pkgutil
-import signal
-import socket
-import sys
-from dataclasses import asdict
-
-from formats import charset_guess, ciphers
-from formats.archives.libarchive import library as libarchive
-from formats.identification.libmagic import preload
-from formats.registry import all_handlers
-from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
-from worker.box.lockdown import lock_down
-from worker.box.nursery import Nursery
-from worker.box.pipe import Ended, Pipe
-from worker.box.room import Room
-from worker.plugins import load_plugins
-from worker.processes import die_with_parent, limit_slot
-
-
-def main() -> int:
-    """The exit status."""
-    parser = argparse.ArgumentParser(prog="python -m worker.box", description="The nursery of parsers' processes.")
-    parser.add_argument("orders", type=int, nargs="?", help="number of the socket on which boxes are ordered")
-    parser.add_argument("--memory-mb", type=int, default=1024)
-    parser.add_argument("--plugins", default="")
-    parser.add_argument("--parent", type=int, default=0)
-    arguments = parser.parse_args()
-    if arguments.orders is None:
-        print(json.dumps(asdict(lock_down())))  # noqa: T201
-        return 0
-    die_with_parent(arguments.parent)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # it ends when nobody is left who might order
-        signal.signal(number, signal.SIG_IGN)
-    load_everything(tuple(filter(None, arguments.plugins.split(","))))
-    orders = socket.socket(fileno=arguments.orders)
-    return Nursery(orders, lambda talk: live(talk, arguments.memory_mb)).run()
-
-
-def load_everything(plugins: tuple[str, ...]) -> None:
-    """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
-    load_plugins(plugins)
-    all_handlers()
-    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64"):
-        importlib.import_module(late)
-    ciphers.preload()
-    preload()
-    libarchive.library()
-    for module in pkgutil.iter_modules(encodings.__path__):
-        if module.name not in ("mbcs", "oem", "cp65001"):  # of another system
-            importlib.import_module(f"encodings.{module.name}")
-            "".encode("ascii")
-    charset_guess.preload()
-
-
-def live(talk: int, memory_mb: int) -> int:
-    """Be a box: locked down, then at the slot's service; the exit status."""
-    handlers = {handler.name: handler for handler in all_handlers()}  # now: what is not loaded cannot be any more
-    parent = os.getppid()
-    faulthandler.enable()
-    limit_slot(memory_mb)
-    lock_down(parent=parent)
-    room = Room(Pipe(talk), handlers)
-    try:
-        room.serve()
-    except Ended:
-        return 0
-    except MemoryError:
-        return EXIT_MEMORY
-    return EXIT_BROKEN
-
+from core.program.whole import begin
 
 if __name__ == "__main__":
-    sys.exit(main())
+    begin("worker.box.main")

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
 from pathlib import Path
 
-from installation import Bench, Hold
+from installation import Bench, Hold, Running
 from small_disk import small_tmpfs
 
 from core.options.production import MARKER
 
-_CREW = ("--workers", "1", "--slots", "2")
 _MAIL = (
     b"Subject: \xc3\xbe \xc2\xae = \xe2\x80\xae\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nbasket\r\n"
     b'--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="../../up.txt"\r\n\r\npears\r\n--b--\r\n'
@@ -54,7 +52,7 @@ def _tree(out: Path) -> dict[str, bytes]:
     }
 
 
-def _suspended(bench: Bench, process: subprocess.Popen[str], *words: str) -> str:
+def _suspended(bench: Bench, process: Running, *words: str) -> str:
     """The command ended with one line that tells why and how to go on; the job."""
     lines = [line for line in bench.end(process, None).splitlines() if line.startswith("edbench: ")]
     assert len(lines) == 1, lines
@@ -65,17 +63,17 @@ def _suspended(bench: Bench, process: subprocess.Popen[str], *words: str) -> str
 
 
 def test_trouble_at_the_destination(bench: Bench) -> None:
-    """All of it on one discovery, whose services stay up."""
-    home = bench.home
-    bench.end(bench.discover(*_CREW, corpus=_source(home)))
-    with bench.attached():
-        bench.edbench("export", "last", "--out", str(home / "calm"), *_CREW)
+    """All of it on one discovery, by a worker that stays up, as on a site."""
+    home, hold = bench.home, bench.holdable("export")
+    with bench.standing():
+        bench.end(bench.discover(corpus=_source(home)))
+        bench.edbench("export", "last", "--out", str(home / "calm"))
         calm = _tree(home / "calm")
         _names_are_ours(bench, calm)
         _numbers_are_given_once(bench)
         _one_of_two_has_it(bench, calm)
         _full(bench, calm)
-        _replaced(bench, calm)
+        _replaced(bench, hold, calm)
         _no_limits(bench)
 
 
@@ -102,7 +100,7 @@ def _numbers_are_given_once(bench: Bench) -> None:
 
 def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
     """Of two jobs that begin together at one directory."""
-    running = [bench.start("export", "last", "--out", str(bench.home / "same"), *_CREW) for _ in range(2)]
+    running = [bench.start("export", "last", "--out", str(bench.home / "same")) for _ in range(2)]
     told = [bench.end(process, None) for process in running]
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2], told
@@ -112,23 +110,19 @@ def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
 
 def _full(bench: Bench, calm: dict[str, bytes]) -> None:
     with small_tmpfs(bench.home / "full", 1) as enlarge:
-        _suspended(bench, bench.start("export", "last", "--out", str(bench.home / "full"), *_CREW), "No space left")
+        _suspended(bench, bench.start("export", "last", "--out", str(bench.home / "full")), "No space left")
         enlarge(8)
         bench.edbench("resume", "last")
+        bench.until_over()
         assert _tree(bench.home / "full") == calm
 
 
-def _held(bench: Bench, phase: str, out: Path) -> tuple[Hold, subprocess.Popen[str]]:
-    hold = bench.hold(phase, 0)
-    process = bench.start("export", "last", "--out", str(out), *_CREW)
-    hold.until_reached(process)
-    return hold, process
-
-
-def _replaced(bench: Bench, calm: dict[str, bytes]) -> None:
+def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     """By an empty directory, as an unmounted mount point looks."""
     out, away = bench.home / "replaced", bench.home / "away"
-    hold, process = _held(bench, "export", out)
+    hold.after(0)
+    process = bench.start("export", "last", "--out", str(out))
+    hold.until_reached(process)
     out.rename(away)
     out.mkdir()
     hold.let_go()
@@ -137,6 +131,7 @@ def _replaced(bench: Bench, calm: dict[str, bytes]) -> None:
     out.rmdir()
     away.rename(out)
     bench.edbench("resume", "last")
+    bench.until_over()
     assert _tree(out) == calm
 
 

@@ -12,8 +12,8 @@ from core.settings import DatabaseAddress, Settings
 from monitoring.filer.boot import boot_id
 from sql import workers
 from sql.session import Database
-from worker.__main__ import main
 from worker.host.neighbours import refuse_strange_host
+from worker.main import main
 
 pytestmark = pytest.mark.services
 

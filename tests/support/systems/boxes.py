@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from formats.registry import all_handlers
-from worker.box.__main__ import live
+from worker.box.main import live
 from worker.box.nursery import Nursery
 from worker.box.start import NurseryAddress
 

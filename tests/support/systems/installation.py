@@ -26,10 +26,11 @@ import core
 import edbench_extra_formats
 from cli.main import main
 from controller.jobs.run import Crew, kept_up
+from core.records import JobState
 from core.roles import CONTROLLER
 from core.services import embedded_services
 from core.services.embedded import running_services
-from core.settings import Settings
+from core.settings import Settings, read_settings
 from sql.session import Database
 
 PATIENCE = 120.0  # for a condition; seconds on an idle machine, minutes where all processors are busy
@@ -63,12 +64,13 @@ class Hold:
         new.write_text(str(tasks))
         new.rename(self.directory / self.phase)
 
-    def until_reached(self, process: Running) -> psutil.Process:
-        """Wait until a task is held; its slot. The command must still be at it."""
+    def until_reached(self, process: Running | None) -> psutil.Process:
+        """Wait until a task is held; its slot. The command must still be at it, if one waits for the job."""
 
         def reached() -> int:
             pid = self.reached()
-            assert pid or process.poll() is None, f"the command was over too soon: {process.communicate()}"
+            if process is not None:
+                assert pid or process.poll() is None, f"the command was over too soon: {process.communicate()}"
             return pid
 
         return psutil.Process(until(reached, f"a task of {self.phase} is held"))
@@ -166,13 +168,13 @@ class Bench:
     def attached(self) -> Iterator[Settings]:
         """The services stay up: commands attach to them, which is faster than each having its own."""
         self.furnish()
-        with embedded_services(Settings(storage=self.storage, scratch=self.scratch), slots=16) as settings:
+        with embedded_services(read_settings(self._environment()), slots=16) as settings:
             yield settings
 
     @contextlib.contextmanager
     def standing(self, slots: int = 2) -> Iterator[None]:
-        """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. To bring them takes three
-        processor seconds, for each job whose command does."""
+        """As on a site: services, a queue manager and a worker stay up, and commands give them jobs. To bring them takes
+        seconds of a processor, for each job whose command does. Workers that a job is held by: `holdable` comes first."""
         with self.attached() as settings:
             crew = Crew(settings=settings, ours=True, workers=1, slots=slots, env=os.environ | self.env)
             with kept_up(crew):
@@ -255,9 +257,14 @@ class Bench:
 
     def hold(self, phase: str, after: int = 1) -> Hold:
         """Have the next job stop in the middle of a phase: whatever is done to it then finds it there."""
+        made = self.holdable(phase)
+        made.after(after)
+        return made
+
+    def holdable(self, phase: str) -> Hold:
+        """Have workers that come from now on stop there, whenever they are told to."""
         made = Hold(self.home / "hold", phase)
         made.directory.mkdir(exist_ok=True)
-        made.after(after)
         self.env |= {"PYTHONPATH": str(Path(__file__).parents[1] / "plugins"), "EDBENCH_PLUGINS": "hold_plugin"}
         return made
 
@@ -265,6 +272,11 @@ class Bench:
         """Have `--cold` drop no more than a user who is not root may: see `gentle`."""
         before = [self.env["PYTHONPATH"]] if "PYTHONPATH" in self.env else []
         self.env["PYTHONPATH"] = os.pathsep.join([*before, str(Path(__file__).parents[1] / "gentle")])
+
+    def until_over(self) -> None:
+        """Wait until every job is: on a site `resume` sets one running, and waits for nothing."""
+        over = ", ".join(f"'{state}'" for state in JobState if state.over)
+        until(lambda: self.query(f"SELECT count(*) FROM job WHERE state NOT IN ({over})") == [(0,)], "the job is over")
 
     def until_pausing(self) -> None:
         """Wait until the job has been asked to pause; a task that is held keeps it from being paused."""

@@ -308,7 +308,7 @@ _AFTER_PRELOAD = """
 import sys
 from benchmarks.charsets.samples import samples
 from dataset_gen.languages.texts import texts
-from worker.box.__main__ import load_everything
+from worker.box.main import load_everything
 from formats.charset import decode
 load_everything(())
 found = [sample.data for sample in samples(texts(), lengths=(50,))]

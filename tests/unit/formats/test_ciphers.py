@@ -28,4 +28,4 @@ def test_readers_come_without_what_few_files_need() -> None:
 
 def test_a_box_has_them_before_it_is_locked() -> None:
     """It can load nothing any more."""
-    assert _loaded("from worker.box.__main__ import load_everything; load_everything(())").issuperset(LATE)
+    assert _loaded("from worker.box.main import load_everything; load_everything(())").issuperset(LATE)

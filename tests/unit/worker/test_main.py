@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.__main__ import main, make_plans
+from worker.main import main, make_plans
 
 _ENV = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
 

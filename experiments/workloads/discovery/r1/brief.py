@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from controller.labels.rules import OVERRUN
 from experiments.overrun import overran
-from experiments.result.schema import Result
 from experiments.workloads.discovery.r1.checks import Check, time_scale
 from experiments.workloads.discovery.r1.pace import larger_scale
+from experiments.workloads.discovery.result import Result
 
 _RATIO = ", GB/hour"  # how the checks of R1's two ratios end
 

@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 import report_results as made
 from lxml import etree, html
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.console import Console
 
 from cli.show.study import show_study
 from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report import page
-from experiments.report.page import build_sections, page_html, write_report
+from experiments.report.page import build_sections, page_html, plots, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.report.svg import write_png
+from experiments.report.svg import figure_svg, write_png
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 
@@ -119,6 +121,32 @@ def test_csv_holds_the_series(written: Path, result: Result) -> None:
     assert [(float(row["time_s"]), int(row["read_calls"])) for row in of_two] == [
         (at, ops["read"]) for at, ops in shown.series.calls_per_second
     ]
+
+
+def test_a_figure_is_laid_out_once_and_drawn_once_for_each_file(result: Result, tmp_path: Path) -> None:
+    """Drawing is most of what a report and its check take. The PNG stands as the page has it."""
+    made = [plot.figure for plot in plots(build_sections(result))]
+    with pytest.MonkeyPatch.context() as patch:
+        laid_out, drawn = _counted(patch, ConstrainedLayoutEngine, "execute"), _counted(patch, Figure, "draw")
+        for number, figure in enumerate(made):
+            figure_svg(figure, f"f{number}", "")
+            before = [axes.get_position().bounds for axes in figure.axes]
+            write_png(figure, tmp_path / f"{number}.png")
+            assert [axes.get_position().bounds for axes in figure.axes] == before
+    assert (len(laid_out), len(drawn)) == (len(made), 2 * len(made))
+    assert len(made) > 5
+
+
+def _counted(patch: pytest.MonkeyPatch, owner: type, name: str) -> list[str]:
+    """Calls of a method from now on."""
+    called, method = list[str](), getattr(owner, name)
+
+    def counting(*given: object) -> object:
+        called.append(name)
+        return method(*given)
+
+    patch.setattr(owner, name, counting)
+    return called
 
 
 def test_the_same_result_gives_the_same_page(result: Result, written: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _register() -> None:
 
 
 def _body(talk: int) -> int:
-    from worker.box.__main__ import live
+    from worker.box.main import live
 
     _register()
     return live(talk, 1024)

@@ -1,0 +1,114 @@
+"""`python -m queue_manager`: one manager for each database of the environment, until SIGTERM or SIGINT.
+
+It also collects the call records that workers send to the broker, because it is the part that runs beside every
+database whenever workers do.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import redis
+from sqlalchemy.exc import IntegrityError
+
+from core import moments
+from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.program.stopping import Stop
+from core.settings import Settings, read_settings
+from monitoring.collector import Collector
+from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
+from queue_manager.commons import Commons
+from queue_manager.manager import Manager
+from queue_manager.metrics import QueueMetrics, collectors
+from sql.session import Database
+
+log = logging.getLogger("queue_manager")
+
+
+DRAIN_SECONDS = 3.0  # at the end, for what workers recorded last
+
+
+def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
+    """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
+
+    `endpoint`: where to answer Prometheus.
+    """
+    if not settings.databases:
+        raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
+    if settings.broker is None:
+        raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
+    metrics = QueueMetrics(a.name for a in settings.databases)
+    databases = [
+        Database(a.name, a.url, application="edbench queue_manager", timer=metrics.timers.timer(a.name))
+        for a in settings.databases
+    ]
+    commons = Commons()
+    managers = [
+        Manager(
+            d,
+            settings.broker,
+            stop,
+            commons,
+            metrics.of[d.name],
+            observe=settings.observe,
+            apart=len(settings.hosts) > 1,
+        )
+        for d in databases
+    ]
+    collector = Collector(settings.broker, {database.name: database for database in databases})
+    silence = endpoint.serve_or_tell(collectors(metrics, collector))
+    with ThreadPoolExecutor(len(managers) + 1, thread_name_prefix="manager") as threads:
+        ends = [threads.submit(_until_any_ends, part, stop) for part in (collector.run, *(m.run for m in managers))]
+        stop.wait()
+        collector.stop()
+        wait(ends)
+        for end in ends:
+            end.result()
+    _drain(collector)
+    silence()
+
+
+def _until_any_ends(part: Callable[[], None], stop: Stop) -> None:
+    """Some of the parts are none: when one ends, all do."""
+    try:
+        part()
+    finally:
+        stop.set()
+
+
+def _drain(collector: Collector) -> None:
+    """Store what the workers sent before they left; what cannot be stored now stays for the next collector."""
+    until = time.monotonic() + DRAIN_SECONDS
+    try:
+        while time.monotonic() < until and collector.step(block=False):
+            pass
+    except (redis.RedisError, OSError, DatabaseFault, IntegrityError) as error:
+        log.warning("the last storage calls wait at the broker: %s", error)
+
+
+def main(env: Mapping[str, str]) -> int:
+    """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else."""
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        settings = read_settings(env)
+        logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        moments.arm(settings.chaos)
+        logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
+        manage_all(settings, stop, read_endpoint(env))
+    except EdbenchError as error:
+        sys.stderr.write(f"queue_manager: {error}\n")
+        return 2 if isinstance(error, UsageError) else 1
+    return 0
+
+
+def run() -> int:
+    """This process's own."""
+    return main(os.environ)

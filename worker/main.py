@@ -1,0 +1,101 @@
+"""`python -m worker --name w1 --slots 4`: one worker, with its settings from EDBENCH_* variables; with `--workers 30` so
+many, w1, w2, …, forked from one process."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+
+from core.errors import EdbenchError, UsageError
+from core.settings import read_settings
+from monitoring.metrics.endpoint import NOWHERE, read_endpoint
+from worker.crowd import Crowd
+from worker.host.neighbours import refuse_strange_host
+from worker.plugins import load_plugins
+from worker.run_task import handle
+from worker.supervisor import Supervisor, WorkerPlan
+
+MOST_WORKERS = 1_000
+
+
+def _number(env: Mapping[str, str], key: str, default: float) -> float:
+    text = env.get(key) or str(default)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise UsageError(f"{key} is {text!r}; it must be a number of at least 0")
+    return value
+
+
+def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerPlan]:
+    """What the command line and the environment ask for, a plan for each worker; raises UsageError (SystemExit for a bad
+    option)."""
+    settings = read_settings(env)
+    parser = argparse.ArgumentParser(prog="python -m worker", description="One worker of edbench.")
+    parser.add_argument(
+        "--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among the workers that run"
+    )
+    parser.add_argument("--workers", type=int, default=0, help="so many, their numbers after the name; without metrics")
+    parser.add_argument("--slots", type=int, default=settings.slots, help="tasks at a time (EDBENCH_SLOTS)")
+    parser.add_argument(
+        "--grace",
+        type=float,
+        default=_number(env, "EDBENCH_GRACE_S", 10.0),
+        help="seconds a running task gets when the worker is asked to stop (EDBENCH_GRACE_S)",
+    )
+    options = parser.parse_args(arguments)
+    if options.slots < 1:
+        raise UsageError(f"--slots is {options.slots}; a worker has at least one slot")
+    if not 0 <= options.workers <= MOST_WORKERS:
+        raise UsageError(f"--workers is {options.workers}; it must be from 1 to {MOST_WORKERS}")
+    one = WorkerPlan(
+        settings=dataclasses.replace(settings, slots=options.slots),
+        name=options.name,
+        handle=handle,
+        grace_seconds=options.grace,
+        metrics=read_endpoint(env),
+    )
+    if not options.workers:
+        return [one]
+    numbers = range(1, options.workers + 1)
+    return [dataclasses.replace(one, name=f"{options.name}{n}", metrics=NOWHERE) for n in numbers]
+
+
+def _arm(chaos: str) -> None:
+    """Where a campaign of faults listens, tell it of every moment."""
+    if chaos:
+        from core import moments
+        from core.storage import faulty_os
+
+        moments.arm(chaos)
+        faulty_os.install(chaos)
+
+
+def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
+    """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
+    try:
+        plans = make_plans(arguments, env)
+        plan = plans[0]
+        logging.basicConfig(
+            level=logging.getLevelName(plan.settings.log_level.upper()),
+            format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
+        )
+        _arm(plan.settings.chaos)
+        refuse_strange_host(plan.settings)
+        load_plugins(plan.settings.plugins)  # before the slots are forked
+        return Supervisor(plan).run() if len(plans) == 1 else Crowd(plans).run()
+    except EdbenchError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2 if isinstance(error, UsageError) else 1
+
+
+def run() -> int:
+    """This process's own."""
+    return main(sys.argv[1:], os.environ)
