@@ -67,8 +67,8 @@ test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, 
 test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
-test-filers: setup ## every command on GlusterFS, MooseFS, xfs, btrfs and tmpfs, servers killed and disks full meanwhile; needs root, else skips and says so
-	@$(PYTHON) -m pytest -rs tests/acceptance/real_filers*.py $(PYTEST_ARGS)
+test-filers: setup ## every command on GlusterFS, MooseFS, xfs, btrfs, tmpfs, exFAT and NTFS, servers killed and disks full meanwhile; needs root, else skips and says so
+	@$(PYTHON) -m pytest -rs tests/acceptance/filers/real_filers*.py $(PYTEST_ARGS)
 
 # One job on each of MooseFS and GlusterFS, one brick killed, two full or read-only disks: as much as CI has time for.
 FILERS_CI := (every_turn and moosefs) or (brick and glusterfs and expand) or (full and index and btrfs) or read_only

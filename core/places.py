@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 from core.records import Layout
+
+_NOT_PLAIN = re.compile("[^a-z0-9-]")
 
 
 def job_location(job: uuid.UUID) -> bytes:
@@ -53,7 +56,9 @@ def item_location(job: uuid.UUID, item: uuid.UUID, layout: Layout, worker: str) 
     name = item.hex.encode()
     folder = items_location(job)
     if layout is Layout.PER_WORKER:
-        folder += b"/" + worker.encode()
+        # Of workers `A` and `a` it is one, on any storage: on what does not tell case apart their folders are one, and phase
+        # finalise would take the items of the one for files that no row names.
+        folder += b"/" + _NOT_PLAIN.sub("_", worker.lower()).encode()
     return folder + b"/" + name[:2] + b"/" + name
 
 

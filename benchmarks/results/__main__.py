@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from benchmarks.results.bench import StepFailed
-from benchmarks.results.campaign import STATE, Campaign, say
+from benchmarks.results.campaign import RECORDING, STATE, Campaign, say
 from benchmarks.results.page import write_page
 from benchmarks.results.retell import differences, retell
 from benchmarks.results.sizes import SIZES, SMALL, WHOLE
@@ -67,6 +67,10 @@ def _wish() -> argparse.Namespace:
     wish = parser.parse_args()
     if wish.mount is not None and not _NAME.fullmatch(wish.name or ""):
         parser.error("--mount wants a --name of small letters, digits and dashes")
+    if wish.mount is not None and wish.name in (RECORDING, *(storage.name for storage in STORAGES)):
+        parser.error(f"--name {wish.name} is what edbench itself measures; take another one")
+    if not all(text.isprintable() and "|" not in text for text in (wish.title or "", wish.about)):
+        parser.error("--title and --about are a line each, without |")
     return wish
 
 
@@ -74,7 +78,7 @@ def _measure(wish: argparse.Namespace) -> None:
     storages = _storages(wish)
     sizes = SIZES[wish.size] if wish.size else SMALL if wish.small else WHOLE
     if not wish.resume:
-        for name in ("recording", *(storage.name for storage in storages)):
+        for name in (RECORDING, *(storage.name for storage in storages)):
             shutil.rmtree(STATE / name, ignore_errors=True)
     places = {storage.name: number for number, storage in enumerate(STORAGES)}
     campaign = Campaign(storages=storages, sizes=sizes, minutes=wish.minutes, began=time.monotonic(), places=places)

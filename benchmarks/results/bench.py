@@ -124,7 +124,11 @@ def finished(
 
 @contextlib.contextmanager
 def given_up(bench: Bench) -> Iterator[None]:
-    """A storage that answers nobody is taken away by force: no signal ends whoever waits for it, ourselves included."""
+    """A storage of ours that answers nobody is taken away by force: no signal ends whoever waits for it, ourselves included.
+    One that is given is not ours to take away: others may be at work on it."""
+    if bench.storage.kind == "given":
+        yield
+        return
     wait = bench.sizes.step_s + 3 * _PATIENCE_S
     timer = threading.Timer(wait, subprocess.run, ((*_TAKE_AWAY, str(bench.place.directory)),), {"check": False})
     timer.daemon = True

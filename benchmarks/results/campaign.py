@@ -24,8 +24,10 @@ from benchmarks.results.sizes import Sizes
 from benchmarks.results.steps import Step, steps
 from benchmarks.results.storages import CannotBeHad, Storage, own_directory
 from core.filer.machine import speed_at_work
+from core.mounts import holding, read_mountinfo
 
 STATE = record.REPOSITORY / ".results"
+RECORDING = "recording"  # in it: what all storages are given to play
 _LOOK_S = 1.0  # how long it is looked at how busy processors are before a step
 _RECORDED_ON = Storage(name="ext4", title="ext4", about="", kind="loop")
 
@@ -42,7 +44,7 @@ class Campaign:
 
     def carry_out(self) -> None:
         """Each storage is published as soon as it is done."""
-        recording = STATE / "recording"
+        recording = STATE / RECORDING
         if not (recording / "trace").exists():
             say("recording: a job on ext4")
             _record(recording, self.sizes)
@@ -175,10 +177,8 @@ def _record(recording: Path, sizes: Sizes) -> None:
 
 def _mounted(directory: Path) -> str | None:
     """File system, source and options, as the kernel has them."""
-    with open("/proc/self/mounts", encoding="utf-8") as lines:
-        rows = [line.split() for line in lines]
-    row = next((row for row in reversed(rows) if row[1] == str(directory)), None)
-    return None if row is None else f"{row[2]} {row[3]}"
+    there = holding(os.path.realpath(directory), read_mountinfo())
+    return None if there is None else f"{there.kind} {','.join(there.options)}"
 
 
 def _model() -> str:

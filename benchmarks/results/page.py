@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.results import figures_table, other_tables
 from benchmarks.results.nfs_counts import nfs_counts
 from benchmarks.results.record import PUBLISHED
+from benchmarks.results.storages import STORAGES
 from benchmarks.results.told import Told, told
 
 TEMPLATE = Path(__file__).with_name("page.md")
@@ -57,7 +58,17 @@ def _machine(storages: Sequence[Told]) -> str:
                    else f"Measured on {said}; busy before each step:")  # fmt: skip
         out.append("; ".join(f"{title} {least:.0%} – {most:.0%}" for _, title, least, most in mine)
                    + ".")  # fmt: skip
-    return "\n".join([*out, *_speeds(storages), *_beside(storages), "", *map(_what, storages)])
+    return "\n".join([*out, *_speeds(storages), *_beside(storages), "", *map(_what, storages), *_given(storages)])
+
+
+def _given(storages: Sequence[Told]) -> list[str]:
+    """Whose servers and network nobody here has seen."""
+    ours = {storage.name for storage in STORAGES}
+    titles = [one.title for one in storages if one.record["storage"] not in ours]
+    if not titles:
+        return []
+    return ["", f"What follows is said of storages that this command brings up itself. Those that somebody had mounted ({', '.join(titles)}) have"
+            " servers and networks of their own, as the line above tells; what their figures are worth, their packages' labels say."]  # fmt: skip
 
 
 def _speeds(storages: Sequence[Told]) -> list[str]:

@@ -95,18 +95,18 @@ QUICK = (
 
 @contextlib.contextmanager
 def _given(storage: Storage, _work: Path) -> Iterator[Place]:
-    """What was written there goes."""
+    """In a directory of its own there, which goes: somebody else's may come beside it meanwhile."""
     mount = storage.mounted
     if mount is None or not mount.is_dir() or any(path.name != "lost+found" for path in mount.iterdir()):
         raise CannotBeHad(f"{mount} is no empty directory")
     try:
-        yield Place(directory=mount)
+        own = Path(tempfile.mkdtemp(prefix="edbench-results-", dir=mount))
+    except OSError as why:
+        raise CannotBeHad(f"{mount}: {why.strerror}") from why
+    try:
+        yield Place(directory=own)
     finally:
-        for path in mount.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink()
+        shutil.rmtree(own, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -47,6 +47,7 @@ def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
     try:
         yield rename_over(role, probe)
         if filer:
+            yield names(probe)
             yield whole(base)
             yield fsync_latency(probe, clock)
             yield whole_sync(probe)
@@ -100,6 +101,28 @@ def rename_over(role: str, probe: Path) -> Finding:
     except OSError as error:
         return bad(f"{role}: a file cannot be renamed over another: {error.strerror}", mend)
     return ok(f"{role}: a file can be renamed over another")
+
+
+def names(probe: Path) -> Finding:
+    """Whether a name stays what it was written as, and is another one in another case."""
+    where = probe / "names"
+    try:
+        where.mkdir()
+        (where / "Name").touch()
+        (listed,) = os.listdir(where)
+    except OSError as error:
+        return bad(f"storage: a file cannot be made: {error.strerror}", "look at the mount")
+    if listed != "Name":
+        return bad(
+            f"storage: a file that was made as Name is listed as {listed}",
+            "mount it so that it keeps names: those of items would not be the evidence's",
+        )
+    if (where / "nAME").exists():
+        return warn(
+            "storage: upper and lower case are one: of two names that differ in nothing else it holds one",
+            "copy no evidence there that has both (a copy by edbench is refused then)",
+        )
+    return ok("storage: names are kept as they are written, upper and lower case apart")
 
 
 def fsync_latency(probe: Path, clock: Clock) -> Finding:

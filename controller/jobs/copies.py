@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from controller.jobs.source import PreparedSource, prepare_source
-from core.errors import SourceFileError, UsageError
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.names import display_name
 from core.places import copies_location
-from core.storage.layer import EntryKind, ReadFile, Storage
+from core.storage.layer import EntryKind, Storage
 
 _CHUNK = 1 << 20
 
@@ -21,10 +22,13 @@ def copy_source(
 ) -> PreparedSource:
     """The source copied for one database, prepared like any other.
 
-    Raises UsageError for what cannot be copied (links, devices, unreadable files), StorageFault.
+    Raises UsageError for what cannot be copied (links, devices, unreadable files, names that are one on the storage root),
+    StorageFault.
     """
     storage.keep_below(os.fsencode(storage_root), own=True)
-    target = os.path.join(os.fsencode(storage_root), copies_location(group), database.encode())
+    copies = os.path.join(os.fsencode(storage_root), copies_location(group))
+    target = os.path.join(copies, database.encode())
+    storage.mkdir(copies)
     _copy_tree(storage, source.path, target)
     return prepare_source(storage, os.fsdecode(target))
 
@@ -36,11 +40,13 @@ def remove_copies(storage: Storage, storage_root: Path, group: uuid.UUID) -> Non
 
 
 def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
-    storage.mkdir(target)
     try:
+        storage.mkdir(target, exist_ok=False)
         listing = storage.listing(path)
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
+    except StorageFault as error:
+        raise _of_name(path, error) from error
     with listing:
         for entry in chain.from_iterable(listing):
             below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
@@ -52,15 +58,22 @@ def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
 
 def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:
     try:
-        with storage.open(path) as file:
-            storage.write_file(target, _chunks(file))
+        with storage.open(path) as file, storage.create(target) as copy:
+            while chunk := file.read(_CHUNK):
+                copy.write(chunk)
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
+    except StorageFault as error:
+        raise _of_name(path, error) from error
 
 
-def _chunks(file: ReadFile) -> Iterator[bytes]:
-    while chunk := file.read(_CHUNK):
-        yield chunk
+def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
+    """The storage root may take two names of the source for one, and one of the two would be lost."""
+    if error.errno != errno.EEXIST:
+        return error
+    return _cannot_copy(
+        f"the storage root has something by the name of {display_name(path)} already (does it tell upper and lower case apart?)"
+    )
 
 
 def _cannot_copy(why: str) -> UsageError:

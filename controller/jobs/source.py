@@ -15,6 +15,7 @@ from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import parts_below
+from core.storage.within import lies_in
 
 MANIFEST = "manifest.parquet"
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
@@ -108,10 +109,8 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
 
 def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
     """Raises UsageError when the job would find what it writes: storage root or scratch lie inside the source."""
-    root = os.path.realpath(source.path)
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
-        own = os.path.realpath(os.fsencode(path))
-        if own == root or own.startswith(root.rstrip(b"/") + b"/"):
+        if lies_in(path, os.fsdecode(source.path)):
             raise UsageError(
                 f"source {display_name(source.path)} holds {path}, where edbench itself writes;"
                 f" give a directory beside it, or set {variable} to another place"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from controller.databases import JobHandle
 from controller.jobs.figures import TraceFigures
 from core.clock import Clock
+from core.errors import UsageError
 from core.operations import NullRecorder
 from core.places import trace_location
+from core.records import Job
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
+from sql import jobs
 from sql.faces.runs import RUNS
 from sql.traces import recorders
 from traces.gather import Gathered, Gathering, gather_trace
@@ -23,6 +31,7 @@ from traces.spool import SUFFIX
 
 WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
 _POLL_SECONDS = 0.2
+_NAMES = ("out", "query", "tag", "prefix")  # that people gave a production
 
 
 def collect_trace(
@@ -42,10 +51,11 @@ def collect_trace(
         tasks: dict[tuple[str, int], list[tuple[float, float]]] = {}
         for span in RUNS.task_spans(conn, job=handle.id):
             tasks.setdefault((span.worker, span.slot), []).append((span.claimed, span.finished))
+        roots = (os.fsencode(settings.storage), *_roots(conn, handle.job))
     options = handle.job.options
     gathering = Gathering(
         parts=sorted(parts_directory(settings.storage, handle.id).glob(f"*{SUFFIX}")),
-        roots=(handle.job.source, os.fsencode(settings.storage)),
+        roots=roots,
         phases=tuple(phase.value for phase in options.phases),
         origin=_origin(handle, labels),
         counted=counted,
@@ -75,9 +85,21 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
         clock.sleep(_POLL_SECONDS)
 
 
+def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
+    """Where a job read and wrote beside the storage root. One whose items or pages it took may be deleted by now."""
+    choice = job.options.production
+    yield job.source
+    if choice.out:
+        yield os.fsencode(choice.out)
+    for other in filter(None, (*choice.sources, choice.images)):
+        with suppress(UsageError):
+            yield from _roots(conn, jobs.get_job(conn, uuid.UUID(other)))
+
+
 def _origin(handle: JobHandle, labels: list[str]) -> dict[str, Any]:
     """What a trace says of its job. No names: it is passed on."""
     options = handle.job.options.to_json()
+    options["production"] = {key: value for key, value in options["production"].items() if key not in _NAMES}
     return {
         "kind": "job",
         "job": str(handle.id),

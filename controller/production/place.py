@@ -14,7 +14,11 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
+<<<<<<< HEAD
 from production.layout import is_report
+=======
+from core.storage.within import lies_in
+>>>>>>> filers
 
 _THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 _MARKER = MARKER.encode()
@@ -22,16 +26,15 @@ _MARKER = MARKER.encode()
 
 def refuse_inside(out: Path, settings_storage: Path, sources: list[JobHandle]) -> None:
     """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
-    real = os.path.realpath(out)
-    kept = [os.path.realpath(settings_storage / name) for name in ("jobs", "corpora", "results")]
+    kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
     for handle in sources:
-        evidence = os.path.realpath(os.fsdecode(handle.job.source))
-        if _below(real, evidence) or _below(evidence, real):
+        evidence = os.fsdecode(handle.job.source)
+        if lies_in(out, evidence) or lies_in(evidence, out):
             raise UsageError(f"--out {out} and the evidence {evidence} are in each other; write elsewhere", field="out")
-    if (theirs := _production_around(real)) is not None:
+    if (theirs := _production_around(os.path.realpath(out))) is not None:
         raise UsageError(f"--out {out} lies in {theirs}, which another job wrote; write elsewhere", field="out")
     for directory in kept:
-        if _below(real, directory) or _below(directory, real):
+        if lies_in(out, directory) or lies_in(directory, out):
             raise UsageError(f"--out {out}: edbench keeps its own files in {directory}; write elsewhere", field="out")
 
 
@@ -43,10 +46,6 @@ def _production_around(path: str) -> str | None:
             return above
         above = os.path.dirname(above)
     return None
-
-
-def _below(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> None:
@@ -68,7 +67,7 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
             f"--out {out} is not empty, and nothing in it is edbench's; give an empty directory", field="out"
         )
     _mark(storage, out, job)
-    if _below(os.path.realpath(out), os.path.realpath(storage_root)):
+    if lies_in(out, storage_root):
         hand_over(path, storage_root)
 
 
@@ -110,9 +109,16 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) ->
     if owner(storage, path) != job.hex:
         return
     for name, kind in storage.scan(path):
+<<<<<<< HEAD
         if kind is EntryKind.DIRECTORY and name.startswith(b"VOL") and name[3:].isdigit():
             storage.remove_tree(os.path.join(path, name))
         elif kind is EntryKind.FILE and is_report(choice.type, name):
+=======
+        made = name.upper()  # storage that does not tell case apart may list it in another one
+        if kind is EntryKind.DIRECTORY and made.startswith(b"VOL") and made[3:].isdigit():
+            storage.remove_tree(os.path.join(path, made))
+        elif kind is EntryKind.FILE and name.startswith(_REPORTS):
+>>>>>>> filers
             storage.remove(os.path.join(path, name), missing_ok=True)
     storage.remove(os.path.join(path, _MARKER), missing_ok=True)
 

@@ -15,7 +15,7 @@ from core.names import display_name
 from core.options.production import JobType
 from core.records import JobState
 from core.storage.layer import EntryKind, Storage
-from production.layout import KINDS, Place, folder
+from production.layout import KINDS, Place, folder, strays
 from sql.faces.production import PRODUCTION, FileRow
 
 _AT_ONCE = 1_000
@@ -158,7 +158,7 @@ def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> No
                 entries = storage.scan(os.path.join(out, os.fsencode(relative)))
             except SourceFileError:  # its files, if there were to be any, are missing and said to be
                 continue
-            for entry in entries:
-                path = f"{relative}/{display_name(entry.name)}"
-                if entry.kind is not EntryKind.FILE or path not in known:
-                    found.add(EXTRA, path, "", "no row names it")
+            files = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries if entry.kind is EntryKind.FILE}
+            others = {f"{relative}/{os.fsdecode(entry.name)}" for entry in entries} - files
+            for path in sorted(strays(files, known) | others):
+                found.add(EXTRA, display_name(os.fsencode(path)), "", "no row names it")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
 from core.errors import UsageError
 from core.filer import load_filer
+from core.storage.within import lies_in
 from experiments.profiles.owner import forget_dead, told
 from experiments.profiles.profile import Profile, Targets
 from experiments.report import words
@@ -23,13 +25,9 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
     if not targets.s3 and not targets.paths and (profile.takes_paths or profile.takes_s3):
         other = " or --s3 URL" if profile.takes_s3 else ""
         raise UsageError(f"{profile.name} needs --path DIR{other}: where it is to run")
-    real = [Path(os.path.realpath(path)) for path in targets.paths]
-    for number, one in enumerate(real):
-        for other_path in real[number + 1 :]:
-            if one == other_path or one in other_path.parents or other_path in one.parents:
-                raise UsageError(
-                    f"--path {targets.paths[number]}: two of the paths are one directory, or one lies in the other"
-                )
+    for one, other_path in itertools.permutations(targets.paths, 2):
+        if lies_in(one, other_path):
+            raise UsageError(f"--path {one}: two of the paths are one directory, or one lies in the other")
 
 
 def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]

@@ -12,6 +12,9 @@ from installation import Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
+from controller.replay.recorded import recorded
+from traces.model import NodeKind
+from traces.read import open_trace
 from traces.write import write_trace
 
 _HOUR_NS = 3_600_000_000_000
@@ -100,23 +103,35 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
 
 @pytest.mark.usefixtures("attached")
 def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
-    """Traces of a processing and of an export hold every call of theirs, and can be played as a discovery's: by their
-    start times, and with the time in between."""
+    """Traces of the other types hold every call of theirs, and can be played as a discovery's: as fast as it goes, by their
+    start times, and with the time in between. Where they write is no part of a trace, and how well it compresses is."""
     source = _source(bench)
     told, traces = bench.home / "told.json", {}
     with bench.standing():
         bench.edbench("discover", str(source), "--json", str(told))
         job = json.loads(told.read_text())["job_id"]
-        for kind in ("process", "export"):
+        for kind in ("extract", "process", "export"):
             bench.edbench(kind, job, "--out", str(bench.home / kind), "--trace", "--json", str(told))
-            traces[kind] = json.loads(told.read_text())["trace"]
+            result = json.loads(told.read_text())
+            traces[kind] = result["trace"]
             assert (traces[kind]["calls"] > 40, traces[kind]["lost"]) == (True, 0)
-    for kind, pace in (("process", "x8"), ("export", "job")):
+            _check_trace(bench, Path(traces[kind]["path"]), result["calls"])
+    for kind, pace in (("extract", "max"), ("process", "x8"), ("export", "job")):
         trace, options = traces[kind], ("--pace", pace, "--clients", "2", "--json", str(told))
         bench.edbench("replay", trace["path"], "--path", str(target), *options)
         (run,) = json.loads(told.read_text())["points"][0]["repeats"]
         assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
         assert list(target.iterdir()) == []
+
+
+def _check_trace(bench: Bench, path: Path, calls: dict[str, dict[str, Any]]) -> None:
+    """It is what the job's own call records say; no name that was given, and texts that compress."""
+    with open_trace(path) as trace:
+        found = {op.label: (of.calls, of.bytes, of.errors) for op, of in recorded(trace).by_op.items()}
+        nodes, origin = list(trace.nodes), json.dumps(trace.header.origin)
+    assert found == {op: (of["count"], of["bytes"], of["errors"]) for op, of in calls.items()}
+    assert str(bench.home) not in origin
+    assert min(node.ratio for node in nodes if node.kind is NodeKind.FILE and not node.existed) < 500
 
 
 def _long(bench: Bench, streams: int) -> Path:

@@ -18,6 +18,7 @@ from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
+from core.storage.within import lies_in
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import host_seconds, processors
@@ -234,10 +235,8 @@ def _run(command: list[str], root: Path) -> str:
 
 def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
     """Raises UsageError where what is written would lie among what is read."""
-    within = Path(os.path.realpath(source)) if source else None
     for path in paths:
-        real = Path(os.path.realpath(path))
-        if within is not None and (real == within or within in real.parents):
+        if source and lies_in(path, source):
             raise UsageError(f"--set source={source} holds --path {path}: writers would read what they write")
 
 

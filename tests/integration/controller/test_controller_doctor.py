@@ -33,7 +33,18 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
     assert bads(findings) == []
     assert all(f.mend for f in findings if f.level is not Level.OK)
     text = "\n".join(f.what for f in findings)
-    for word in ("Python", "libmagic", "PostgreSQL", "fsync", "syncfs", "renamed", "GB free", "/dev/shm", "open files"):
+    for word in (
+        "Python",
+        "libmagic",
+        "PostgreSQL",
+        "fsync",
+        "syncfs",
+        "renamed",
+        "upper and lower case apart",
+        "GB free",
+        "/dev/shm",
+        "open files",
+    ):
         assert word in text
     assert list(root.iterdir()) == []
 

@@ -19,7 +19,10 @@ from testbeds import Mounted, Skipped
 RATE = "10gbit"  # no limit that anybody notices
 LOCAL = ("tmpfs", "ext4", "xfs", "btrfs")
 _MIB = 400  # of a file system on a file: sparse; xfs takes no less than 300
-_MAKE = {"ext4": ("-q", "-F", "-m", "0"), "xfs": ("-q",), "btrfs": ("-q",)}
+_MAKE = {"ext4": ("-q", "-F", "-m", "0"), "xfs": ("-q",), "btrfs": ("-q",), "exfat": (), "ntfs": ("-F", "-Q", "-q")}
+# What mounts those that the kernel has not, and that do not tell upper and lower case apart: exFAT lists names as they were
+# made, NTFS by this program in lower case.
+_FUSE = {"exfat": ("-t", "exfat-fuse"), "ntfs": ("-t", "lowntfs-3g", "-o", "ignore_case")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def _lines(kind: str, mount: Path) -> list[list[str]]:
     image = mount.with_suffix(".img")
     with image.open("wb") as file:
         file.truncate(_MIB << 20)
-    return [[f"mkfs.{kind}", *_MAKE[kind], str(image)], mount_line(mount)]
+    return [[f"mkfs.{kind}", *_MAKE[kind], str(image)], [*mount_line(mount), *_FUSE.get(kind, ())]]
 
 
 def mount_line(mount: Path) -> list[str]:

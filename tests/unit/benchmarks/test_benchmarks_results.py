@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from benchmarks.results import __main__ as results
 from benchmarks.results import campaign, figures_table, page, record, steps, tools
 from benchmarks.results.bench import Bench, StepFailed, finished
 from benchmarks.results.differs import differs
@@ -218,6 +219,46 @@ def test_a_storage_that_cannot_be_had_is_a_column_that_says_so(tmp_path: Path) -
     with pytest.raises(CannotBeHad, match="no empty directory"), storage.up(tmp_path):
         pass
     assert (tmp_path / "theirs").exists()
+
+
+def test_of_a_storage_that_is_given_only_what_was_written_goes(tmp_path: Path) -> None:
+    """Its lost+found stays, and what others put there meanwhile; what it lies on is told, wherever it is mounted."""
+    (tmp_path / "lost+found").mkdir()
+    storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path)
+    with storage.up(tmp_path) as place:
+        (place.directory / "root").mkdir()
+        (tmp_path / "theirs").mkdir()
+        assert campaign._mounted(tmp_path)
+        assert campaign._mounted(place.directory) == campaign._mounted(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lost+found", "theirs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--name ext4", "is what edbench itself measures"),
+        ("--name recording", "is what edbench itself measures"),
+        ("--name Our-Filer", "wants a --name"),
+        ("--name our-filer --title a|b", "without |"),
+    ],
+)
+def test_a_name_that_would_put_one_over_another_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, said: str
+) -> None:
+    """What is published of ext4 would be gone."""
+    monkeypatch.setattr("sys.argv", ["results", "--mount", "/mnt", *words.split()])
+    with pytest.raises(SystemExit):
+        results._wish()
+    assert said in capsys.readouterr().err
+
+
+def test_of_a_storage_that_somebody_mounted_nobody_here_knows_the_servers(storages: list[Told]) -> None:
+    """What the page says of one machine is not said of it."""
+    assert "that somebody had mounted" not in page.page(storages)
+    theirs = dataclasses.replace(
+        storages[0], record=storages[0].record | {"storage": "our-filer", "title": "Our filer"}
+    )
+    assert "that somebody had mounted (Our filer)" in page.page([*storages, theirs])
 
 
 def _lives(pid: int) -> bool:

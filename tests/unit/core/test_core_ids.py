@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import uuid
 
 import pytest
@@ -36,15 +37,29 @@ def test_ids_differ_by_job_parent_and_ordinal() -> None:
     assert item_id(JOB, None, b"a") == item_id(JOB, NO_PARENT, b"a")
 
 
-@given(st.uuids(), st.sampled_from(list(Layout)), st.text("abcw0123-", min_size=1, max_size=9))
+@given(st.uuids(), st.sampled_from(list(Layout)), st.text("abcAW0123-", min_size=1, max_size=9))
 @settings(max_examples=60, deadline=None, database=None)
 def test_an_items_place_lies_in_its_jobs_folder(item: uuid.UUID, layout: Layout, worker: str) -> None:
     """Only ids make up the place, so that nothing from the data can lead outside."""
     place = item_location(JOB, item, layout, worker)
     assert place.startswith(job_location(JOB) + b"/items/")
     assert place.endswith(item.hex[:2].encode() + b"/" + item.hex.encode())
-    assert place.split(b"/")[3:-2] == ([worker.encode()] if layout is Layout.PER_WORKER else [])
+    assert place.split(b"/")[3:-2] == ([worker.lower().encode()] if layout is Layout.PER_WORKER else [])
     assert index_location(JOB, item) == job_location(JOB) + b"/index/" + item.hex.encode()
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "É", "\udcff", "../../x"])
+def test_a_workers_folder_is_one_plain_name(name: str) -> None:
+    """Whatever a worker is called: a name is what somebody typed, or a host's."""
+    place = item_location(JOB, PARENT, Layout.PER_WORKER, name)
+    assert re.fullmatch(rb"[a-z0-9_-]+", place.removeprefix(job_location(JOB) + b"/items/").split(b"/", 1)[0])
+    assert len(place.split(b"/")) == 6
+
+
+def test_workers_whose_names_differ_in_case_share_a_folder() -> None:
+    """On storage that does not tell case apart they do anyway, and finalise took the files of the one for strays."""
+    here, there = (item_location(JOB, PARENT, Layout.PER_WORKER, name) for name in ("Rack-A-w1", "rack-a-W1"))
+    assert here == there
 
 
 def test_job_options_survive_the_database() -> None:

@@ -14,7 +14,7 @@ from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
-from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_report
+from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_report, strays
 from sql.faces.production import PRODUCTION
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
 from worker.phases.producing.output import Growing, Output
@@ -90,11 +90,10 @@ def _sweep(out: Output, place: Place) -> list[bytes]:
     """Removes files of claims that were lost: the directory is the job's own. Those that are not there and ought to be."""
     work = out.work
     with work.database.transaction() as conn:
-        known = PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder)
-    wanted = {os.fsencode(path) for path in known}
+        wanted = set(PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder))
     for kind in KINDS:
-        relative = os.fsencode(folder(kind, place))
-        path = os.path.join(out.path, relative)
+        relative = folder(kind, place)
+        path = os.path.join(out.path, os.fsencode(relative))
         work.context.crumb.doing(Activity.LISTING, path)
         try:
             listing = work.storage.listing(path, work.context.scratch, work.context.crumb.alive)
@@ -103,15 +102,12 @@ def _sweep(out: Output, place: Place) -> list[bytes]:
                 continue  # there was nothing to be written
             raise
         with listing:
-            for entries in listing:
-                for entry in entries:
-                    if entry.kind is not EntryKind.FILE:
-                        continue
-                    if (found := os.path.join(relative, entry.name)) in wanted:
-                        wanted.discard(found)
-                    else:
-                        work.storage.remove(os.path.join(path, entry.name), missing_ok=True)
-    return [one for one in sorted(wanted) if not _is_there(out, one)]
+            files = (entry.name for entries in listing for entry in entries if entry.kind is EntryKind.FILE)
+            found = {f"{relative}/{os.fsdecode(name)}" for name in files}
+        for stray in strays(found, wanted):
+            work.storage.remove(os.path.join(out.path, os.fsencode(stray)), missing_ok=True)
+        wanted -= found
+    return [path for one in sorted(wanted) if not _is_there(out, path := os.fsencode(one))]
 
 
 def _is_there(out: Output, relative: bytes) -> bool:

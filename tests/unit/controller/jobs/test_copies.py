@@ -31,7 +31,7 @@ def test_a_copy_is_the_source_again(tmp_path: Path) -> None:
     assert sorted(path.relative_to(copied) for path in copied.rglob("*")) == names
     for name in names:
         assert (copied / name).is_dir() or (copied / name).read_bytes() == (source / name).read_bytes()
-    assert {record.op for record in recorder.records} >= {Op.SCAN, Op.OPEN, Op.READ, Op.WRITE, Op.RENAME}
+    assert {record.op for record in recorder.records} >= {Op.SCAN, Op.OPEN, Op.READ, Op.CREATE, Op.WRITE, Op.MKDIR}
     remove_copies(storage, root, group)
     assert not list((root / "corpora").iterdir())
 
@@ -43,3 +43,14 @@ def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
     storage = Storage(NullRecorder())
     with pytest.raises(UsageError, match="--source-copies 1"):
         copy_source(storage, tmp_path, uuid.uuid4(), "db1", prepare_source(storage, tmp_path / "source"))
+
+
+def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) -> None:
+    """Promise: nothing of the source is put over something else of it, as it was where the storage root does not tell upper
+    and lower case apart; databases whose names are one there share no copy either."""
+    (tmp_path / "source" / "a").mkdir(parents=True)
+    storage, group = Storage(NullRecorder()), uuid.uuid4()
+    source = prepare_source(storage, tmp_path / "source")
+    copy_source(storage, tmp_path, group, "db1", source)
+    with pytest.raises(UsageError, match=r"already .*case apart.*--source-copies 1"):
+        copy_source(storage, tmp_path, group, "db1", source)

@@ -1,0 +1,101 @@
+"""`make test-filers`: a storage root that does not tell upper and lower case apart: exFAT, and NTFS, which lists all names in
+lower case."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from installation import Bench, until
+from real_mounts import Real, real
+
+from core.roles import WORKER
+from core.settings import Settings
+
+_AT_WORK = "SELECT DISTINCT worker FROM task WHERE phase = 'expand' AND state = 'running'"
+
+
+@pytest.fixture(scope="module", params=["exfat", "ntfs"])
+def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
+    """Such a file system."""
+    with real(request.param) as there:
+        yield there
+
+
+@pytest.fixture
+def there(storage: Real, bench: Bench) -> Iterator[Bench]:
+    """An installation with its storage root on it; the corpus lies on this machine's disk."""
+    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
+    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
+    yield bench
+    shutil.rmtree(root)
+
+
+@contextlib.contextmanager
+def _another_worker(bench: Bench, settings: Settings, name: str) -> Iterator[None]:
+    """Beside the one that is called w1."""
+    environment = os.environ | bench.env | settings.for_role(WORKER).environment()
+    process = subprocess.Popen([sys.executable, "-m", "worker", "--name", name, "--slots", "1"], env=environment)
+    try:
+        until(lambda: bench.query(f"SELECT 1 FROM worker WHERE name = '{name}'"), "it is there")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_items_of_workers_whose_names_differ_in_case(there: Bench) -> None:
+    """Each has a folder by its name: were they two, phase finalise would find the files of one in the other's, and remove them."""
+    held = there.hold("expand", after=0)
+    with there.attached() as settings, there.standing(slots=1), _another_worker(there, settings, "W1"):
+        process = there.start("discover", str(there.corpus), "--layout", "per-worker")
+        until(lambda: len(there.query(_AT_WORK)) == 2, "both unpack")
+        held.let_go()
+        there.end(process)
+        there.verify()
+
+
+def test_productions_are_whole(storage: Real, there: Bench) -> None:
+    """What a job wrote is known again however it is listed, and removed with it; where another job's files are a directory is
+    refused by any of its names, if storage has one inode number for all of them."""
+    out = there.storage.parent / "Out"
+    with there.attached():
+        with there.standing():
+            there.edbench("discover", str(there.corpus))
+            for kind in ("export", "extract"):
+                there.edbench(kind, "last", "--out", str(out / kind), "--folder-files", "40")
+        if storage.name == "ntfs":  # FUSE gives each name on exFAT a number of its own
+            _check_refused(there, out)
+        made = [one["job_id"] for one in json.loads(there.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
+        assert len(made) == 2
+        for job in made:
+            assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
+            there.ask("delete", job)
+    assert [path for path in out.rglob("*") if path.is_file()] == []
+
+
+def _check_refused(there: Bench, out: Path) -> None:
+    jobs = there.storage.parent / there.storage.name.upper() / "JOBS"
+    assert "its own files" in there.ask("export", "last", "--out", str(jobs / "x"), check=2).stderr
+    theirs = out.parent / "OUT" / "EXPORT" / "x"
+    assert "which another job wrote" in there.ask("export", "last", "--out", str(theirs), check=2).stderr
+
+
+def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Path) -> None:
+    """Two files would be one: refused in one line, nothing is left of the copies."""
+    for name in ("Report.txt", "report.txt"):
+        (tmp_path / "source" / "anna").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "source" / "anna" / name).write_text(name)
+    refused = there.edbench("discover", str(tmp_path / "source"), "--databases", "2", "--source-copies", "2", check=2)
+    assert "the storage root has something by the name of" in refused.stderr
+    assert list((there.storage / "corpora").iterdir()) == []
+    said = " ".join(there.ask("doctor", check=None).stdout.split())
+    assert "upper and lower case are one" in said or "listed as name" in said
