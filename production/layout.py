@@ -8,12 +8,8 @@ VOL001/IMAGES/0001/ABC00000001.tif
 from __future__ import annotations
 
 import re
-<<<<<<< HEAD
 from collections.abc import Mapping, Sequence
-=======
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
->>>>>>> filers
 from dataclasses import dataclass
 
 from core.options.production import FileKind, JobType

@@ -14,11 +14,8 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
-<<<<<<< HEAD
-from production.layout import is_report
-=======
 from core.storage.within import lies_in
->>>>>>> filers
+from production.layout import is_report
 
 _THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 _MARKER = MARKER.encode()
@@ -109,17 +106,11 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) ->
     if owner(storage, path) != job.hex:
         return
     for name, kind in storage.scan(path):
-<<<<<<< HEAD
-        if kind is EntryKind.DIRECTORY and name.startswith(b"VOL") and name[3:].isdigit():
-            storage.remove_tree(os.path.join(path, name))
-        elif kind is EntryKind.FILE and is_report(choice.type, name):
-=======
-        made = name.upper()  # storage that does not tell case apart may list it in another one
-        if kind is EntryKind.DIRECTORY and made.startswith(b"VOL") and made[3:].isdigit():
-            storage.remove_tree(os.path.join(path, made))
-        elif kind is EntryKind.FILE and name.startswith(_REPORTS):
->>>>>>> filers
-            storage.remove(os.path.join(path, name), missing_ok=True)
+        volume, report = name.upper(), name.lower()  # as we made them; storage that does not tell case apart may list them in another
+        if kind is EntryKind.DIRECTORY and volume.startswith(b"VOL") and volume[3:].isdigit():
+            storage.remove_tree(os.path.join(path, volume))
+        elif kind is EntryKind.FILE and is_report(choice.type, report):
+            storage.remove(os.path.join(path, report), missing_ok=True)
     storage.remove(os.path.join(path, _MARKER), missing_ok=True)
 
 
