@@ -100,10 +100,11 @@ def test_the_probe_is_processor_time() -> None:
 def test_the_speed_for_a_study_is_one_with_all_processors_at_work() -> None:
     """The others work on while it is looked, and are gone after the last look."""
     us, looks = psutil.Process(), 0
+    standing = set(us.children())  # services of other tests
 
     def look() -> float:
         nonlocal looks
-        others, looks = us.children(), looks + 1
+        others, looks = sorted(set(us.children()) - standing, key=lambda other: other.pid), looks + 1
         assert len(others) == 2
         used = [_used_s(other) for other in others]
         if looks == 1:
@@ -114,7 +115,7 @@ def test_the_speed_for_a_study_is_one_with_all_processors_at_work() -> None:
 
     assert speed_at_work(3, look) == pytest.approx(0.5)
     assert looks > 1
-    assert us.children() == []
+    assert set(us.children()) <= standing
 
 
 def _used_s(process: psutil.Process) -> float:
