@@ -38,7 +38,7 @@ WHOLE = Sizes(
 SMALL = Sizes(
     name="small", scale=0.0003, repeats=1, clients=(1, 4, 16), most_clients=16, drift_files=200_000, drift_s=20,
     drift_group=2_000, empty_files=6_000, objects=(1, 4, 16), object_bytes=8_000_000, block_bytes=128 << 20, block_s=3, block_ramp_s=1,
-    matrix_threads=(1, 4), matrix_mib=(8, 64), matrix_s=1, tool_repeats=3, step_s=240,
+    matrix_threads=(1, 4), matrix_mib=(8, 64), matrix_s=1, tool_repeats=3, step_s=480,
 )  # fmt: skip
 TINY = Sizes(
     name="tiny", scale=0.0001, repeats=1, clients=(1, 2), most_clients=2, drift_files=1_200, drift_s=10,

@@ -35,5 +35,5 @@ def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
     if row.planned and row.worked > row.planned:
         return [f"{WORKERS_CHANGED}: {row.worked} did its tasks, not the {row.planned} it began with: {_AGAIN}"]
     if row.lost:
-        return [f"{WORKERS_CHANGED}: {row.lost} of them left before its end: {_AGAIN}"]
+        return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]
     return []

@@ -39,11 +39,11 @@ class Stop(NamedTuple):
 
 
 class Crews(NamedTuple):
-    """Workers that were planned, that did tasks, and of those that left before the end."""
+    """Workers that were planned, that did tasks, and which of those left before the end, for people."""
 
     planned: int
     worked: int
-    lost: int
+    lost: str | None
 
 
 class Totals(NamedTuple):

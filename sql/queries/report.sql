@@ -72,9 +72,9 @@ FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at 
   AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at);
 
 -- name: workers_changed
--- How many workers a job was planned with, how many different names did its tasks, and how many processes of these names
--- were gone before it ended: left in good order, or last seen a while before the end. One that died and one that
--- took its name when the job was resumed are two. Workers that leave a job that stands still left nothing.
+-- How many workers a job was planned with, how many different names did its tasks, and which processes of these names
+-- were gone before it ended, and how: left in good order, or last seen a while before the end; NULL where none was. One that
+-- died and one that took its name when the job was resumed are two. Workers that leave a job that stands still left nothing.
 WITH span AS (
     SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, stopped_at, clock_timestamp()) AS ended
     FROM job WHERE id = %(job)s
@@ -82,7 +82,10 @@ WITH span AS (
     SELECT DISTINCT worker AS name FROM task WHERE job = %(job)s AND worker IS NOT NULL
 )
 SELECT s.workers_planned AS planned, (SELECT count(*) FROM worked) AS worked,
-    (SELECT count(*) FROM worker w JOIN worked k ON k.name = w.name
+    (SELECT string_agg(
+         CASE WHEN w.stopped_at < s.ended THEN format('%%s (%%s s before it)', w.name, round(extract(epoch FROM s.ended - w.stopped_at), 1))
+         ELSE format('%%s (not seen for %%s s)', w.name, round(extract(epoch FROM s.ended - w.seen_at), 1)) END, ', ' ORDER BY w.name)
+     FROM worker w JOIN worked k ON k.name = w.name
      WHERE w.started_at <= s.ended AND w.seen_at >= s.began
        AND (w.stopped_at < s.ended OR w.seen_at < s.ended - make_interval(secs => %(seconds)s))) AS lost
 FROM span s;

@@ -56,7 +56,12 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     """
     conn.exec_driver_sql(early, {"job": handle.id})
     (said,) = disturbances(conn, handle.id)
-    assert "left before its end" in said
+    (name,) = conn.exec_driver_sql("SELECT name FROM worker").scalars()
+    assert f"{name} (0.0 s before it) left before its end" in said
+    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '1 min'")
+    conn.exec_driver_sql("UPDATE worker SET stopped_at = NULL, seen_at = j.finished_at - interval '12 s' FROM job j")
+    (said,) = disturbances(conn, handle.id)
+    assert f"{name} (not seen for 12.0 s) left before its end" in said
 
 
 def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:
