@@ -20,6 +20,7 @@ from benchmarks.bench_home import EDBENCH
 from benchmarks.results.record import lighten
 from benchmarks.results.sizes import Sizes
 from benchmarks.results.storages import Place, Storage
+from core.mounts import MountEntry
 
 _PATIENCE_S = 60.0  # that a command has to remove what it wrote
 _TAKE_AWAY = ("umount", "--force")  # ends the connection of a FUSE client, also where it then says that it is busy
@@ -39,6 +40,7 @@ class Bench:
 
     storage: Storage
     place: Place
+    mount: MountEntry | None  # that it lies on
     sizes: Sizes
     work: Path  # on local storage; goes afterwards
     state: Path  # of this storage; stays

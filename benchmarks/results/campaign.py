@@ -24,7 +24,7 @@ from benchmarks.results.sizes import Sizes
 from benchmarks.results.steps import Step, steps
 from benchmarks.results.storages import CannotBeHad, Storage, own_directory
 from core.filer.machine import speed_at_work
-from core.mounts import holding, read_mountinfo
+from core.mounts import MountEntry, holding, read_mountinfo
 
 STATE = record.REPOSITORY / ".results"
 RECORDING = "recording"  # in it: what all storages are given to play
@@ -75,8 +75,9 @@ class Campaign:
         kept["why_not"] = None
         try:
             with own_directory() as work, storage.up(work) as place:
-                kept["mount"] = _mounted(place.directory)
-                bench = Bench(storage=storage, place=place, sizes=self.sizes, work=work, state=state,
+                mount = _mounted(place.directory)
+                kept["mount"] = f"{mount.kind} {','.join(mount.options)}" if mount and not place.s3 else None
+                bench = Bench(storage=storage, place=place, mount=mount, sizes=self.sizes, work=work, state=state,
                               trace=recording / "trace", corpus=recording / "corpus")  # fmt: skip
                 for step in missing:
                     _make(bench, step, kept, until)
@@ -118,7 +119,7 @@ def _make(bench: Bench, step: Step, kept: dict[str, Any], until: float | None) -
     else:
         say(f"{bench.storage.name}: {step.name}")
         try:
-            if kept["mount"] != _mounted(bench.place.directory):
+            if bench.mount != _mounted(bench.place.directory):
                 raise StepFailed("the storage is not mounted any more")
             until_then = time.monotonic() + bench.sizes.step_s
             with given_up(bench):
@@ -175,10 +176,9 @@ def _record(recording: Path, sizes: Sizes) -> None:
         (recording / "trace.part").rename(recording / "trace")
 
 
-def _mounted(directory: Path) -> str | None:
-    """File system, source and options, as the kernel has them."""
-    there = holding(os.path.realpath(directory), read_mountinfo())
-    return None if there is None else f"{there.kind} {','.join(there.options)}"
+def _mounted(directory: Path) -> MountEntry | None:
+    """What it lies on. The kernel is asked, and not the storage, which may answer nobody."""
+    return holding(directory, read_mountinfo())
 
 
 def _model() -> str:

@@ -100,7 +100,7 @@ def _given(storage: Storage, _work: Path) -> Iterator[Place]:
     if mount is None or not mount.is_dir() or any(path.name != "lost+found" for path in mount.iterdir()):
         raise CannotBeHad(f"{mount} is no empty directory")
     try:
-        own = Path(tempfile.mkdtemp(prefix="edbench-results-", dir=mount))
+        own = Path(tempfile.mkdtemp(prefix="edbench-results-", dir=mount.resolve()))
     except OSError as why:
         raise CannotBeHad(f"{mount}: {why.strerror}") from why
     try:

@@ -106,10 +106,8 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) ->
     if owner(storage, path) != job.hex:
         return
     for name, kind in storage.scan(path):
-        volume, report = (
-            name.upper(),
-            name.lower(),
-        )  # as we made them; storage that does not tell case apart may list them in another
+        # As we made them: storage that does not tell case apart may list them in another one.
+        volume, report = name.upper(), name.lower()
         if kind is EntryKind.DIRECTORY and volume.startswith(b"VOL") and volume[3:].isdigit():
             storage.remove_tree(os.path.join(path, volume))
         elif kind is EntryKind.FILE and is_report(choice.type, report):

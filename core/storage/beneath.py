@@ -18,8 +18,6 @@ _PATH = os.O_PATH | os.O_CLOEXEC
 _DIRECTORY = _PATH | os.O_DIRECTORY
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NOT_HELD = -1
-_GONE = (errno.ENOENT, errno.ESTALE)  # of what is made in a directory that was removed, here and on NFS
-_NO_NAMES = (b"", b".", b"..")
 
 
 class UnsafePath(OSError):
@@ -54,13 +52,12 @@ class Anywhere:
 class Root:
     """One directory that calls are kept below. It may be a link itself, or lie behind one: a user named it."""
 
-    __slots__ = ("_hold", "_near", "_near_path", "held", "own", "path")
+    __slots__ = ("_hold", "held", "own", "path")
 
     def __init__(self, path: bytes, *, own: bool, hold: bool) -> None:
         self.path = path
         self.own = own
-        self.held = self._near = _NOT_HELD
-        self._near_path: bytes | None = None
+        self.held = _NOT_HELD
         self._hold = hold
 
     def identify(self) -> os.stat_result:
@@ -79,8 +76,7 @@ class Root:
             os.close(descriptor)
 
     def release(self) -> None:
-        """Let go of the directory and of what is below it; the next call looks it up anew."""
-        self.forget()
+        """Let go of the directory; the next call looks it up anew."""
         if self.held != _NOT_HELD:
             held, self.held = self.held, _NOT_HELD
             os.close(held)
@@ -98,42 +94,6 @@ class Root:
         finally:
             if not held:
                 self._keep_or_close(descriptor)
-
-    def directory(self, relative: bytes) -> int:
-        """A descriptor of a directory below, until `leave`. In a root of ours that is held it stays open until another is asked
-        for: files are written one after the other into one directory, and to look it up for each is a fifth of writing one."""
-        if relative == self._near_path:
-            return self._near
-        descriptor = self.open(relative or b".", _DIRECTORY)
-        if self.own and self.held != _NOT_HELD:
-            self.forget()
-            self._near, self._near_path = descriptor, relative
-        return descriptor
-
-    def leave(self, descriptor: int, *, failed: bool) -> None:
-        """What was done in it is done; where that failed it may not be there any more."""
-        if descriptor != self._near:
-            os.close(descriptor)
-        elif failed:
-            self.forget()
-
-    def forget(self) -> None:
-        """Look the directory that was used last up anew."""
-        if self._near != _NOT_HELD:
-            near, self._near, self._near_path = self._near, _NOT_HELD, None
-            os.close(near)
-
-    def create(self, relative: bytes, flags: int, mode: int) -> int:
-        """A new file, as by `open`; by its name alone in the directory that was used last."""
-        above, _, name = relative.rpartition(b"/")
-        if above == self._near_path and name not in _NO_NAMES and b"\0" not in name:
-            try:
-                return os.open(name, flags | os.O_NOFOLLOW, mode, dir_fd=self._near)
-            except OSError as e:
-                self.forget()
-                if e.errno not in _GONE:
-                    raise
-        return self.open(relative, flags, mode)
 
     def _refuse(self, descriptor: int, relative: bytes, error: OSError) -> None:
         """UnsafePath, unless it is a link itself that a caller met in a source: that is an item like any other."""
@@ -200,7 +160,7 @@ class Beneath:
             if self._above(path):
                 return os.open(path, flags | os.O_DIRECTORY)
             raise
-        return root.create(relative, flags, mode) if flags & os.O_CREAT else root.open(relative, flags, mode)
+        return root.open(relative, flags, mode)
 
     def lstat(self, path: bytes) -> os.stat_result:
         """lstat(2); of a root itself, or of what it lies in, stat(2): a user named those."""
@@ -227,17 +187,12 @@ class Beneath:
         finally:
             os.close(descriptor)
 
-    def _split(self, path: bytes) -> tuple[Root, bytes, bytes]:
-        """The root that it lies below, how the directory that holds it is called from there, and its name in that."""
-        root, relative = self._find(path, itself=False)
-        above, _, name = relative.rpartition(b"/")
-        if name in _NO_NAMES:
-            raise _unsafe(errno.EXDEV, "it is no name of something in a directory", root.own)
-        return root, above, name
-
     def _parent(self, path: bytes) -> tuple[int, bytes]:
         """A descriptor of the directory that holds `path`, for the caller to close, and the name in it."""
-        root, above, name = self._split(path)
+        root, relative = self._find(path, itself=False)
+        above, _, name = relative.rpartition(b"/")
+        if name in (b"", b".", b".."):
+            raise _unsafe(errno.EXDEV, "it is no name of something in a directory", root.own)
         return root.open(above or b".", _DIRECTORY), name
 
     def mkdir(self, path: bytes, mode: int) -> None:
@@ -253,34 +208,17 @@ class Beneath:
 
     def rename(self, old: bytes, new: bytes) -> None:
         """rename(2)."""
-        above, _, new_name = new.rpartition(b"/")
-        if above == old.rpartition(b"/")[0] and new_name not in _NO_NAMES:
-            self._rename_within(old, new_name)
-            return
         source, name = self._parent(old)
         target = source
         try:
-            target, new_name = self._parent(new)
+            new_directory, _, new_name = new.rpartition(b"/")
+            if new_directory != old.rpartition(b"/")[0] or new_name in (b"", b".", b".."):
+                target, new_name = self._parent(new)
             os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
         finally:
             os.close(source)
             if target != source:
                 os.close(target)
-            self._forget()  # a directory that was renamed is not where it was
-
-    def _rename_within(self, old: bytes, new_name: bytes) -> None:
-        """In one directory, as a file that is whole is given its name."""
-        root, above, name = self._split(old)
-        directory, failed = root.directory(above), True
-        try:
-            os.rename(name, new_name, src_dir_fd=directory, dst_dir_fd=directory)
-            failed = False
-        finally:
-            root.leave(directory, failed=failed)
-
-    def _forget(self) -> None:
-        for root in self._roots:
-            root.forget()
 
     def unlink(self, path: bytes) -> None:
         """unlink(2)."""

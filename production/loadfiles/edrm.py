@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from production.loadfiles.fields import FIELDS
@@ -16,12 +16,13 @@ _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
-# What stands in an attribute or between tags as it is, as most values do: neither of the two above has anything to do.
+# What stands in an attribute as it is, as most values do: neither of the two above has anything to do.
 _PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
 
 
-class ExternalFile(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ExternalFile:
     """One file of a document."""
 
     kind: str  # native, text or image
@@ -41,35 +42,27 @@ TAIL = b"</Relationships></Batch></Root>\n"
 def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
     """One document. `told` is what `fields` names."""
     kind = "Message" if told["media_type"] in _MESSAGES else "File"
-    tags = [
-        (begins, value if type(value) is str else _text(value))
+    tags = "".join(
+        f"{begins}{_attribute(value)}/>"
         for name, begins in _TAGS
         if (value := told[name]) is not None and value != "" and value != []
-    ]
-    if _PLAIN.fullmatch("".join([value for _, value in tags])) is not None:  # all at once: there are twenty an item
-        tagged = "".join([f'{begins}"{value}"/>' for begins, value in tags])
-    else:
-        tagged = "".join([f"{begins}{_attribute(value)}/>" for begins, value in tags])
-    at = " / ".join(map(str, told["path"]))
+    )
+    at = _text(" / ".join(map(str, told["path"])))
     return (
         f"<Document DocID={_attribute(told['begin'])} DocType={_quoted(kind)} MimeType={_attribute(told['media_type'])}>"
-        f"<Tags>{tagged}</Tags><Files>{''.join(map(_file, files))}</Files>"
-        f"<Locations><Location><Custodian>{_content(told['custodian'])}</Custodian>"
-        f"<LocationURI>{_content(at)}</LocationURI></Location></Locations></Document>\n"
+        f"<Tags>{tags}</Tags><Files>{''.join(map(_file, files))}</Files>"
+        f"<Locations><Location><Custodian>{escape(_text(told['custodian']))}</Custodian>"
+        f"<LocationURI>{escape(at)}</LocationURI></Location></Locations></Document>\n"
     )
 
 
 def _file(file: ExternalFile) -> str:
     folder, _, name = file.path.rpartition("/")
-    begins = _file_in(file.kind, folder)
-    return f'{begins}{_attribute(name)} FileSize="{file.size}" Hash="{file.md5}" HashType="MD5"/></File>'
-
-
-@functools.lru_cache(maxsize=100)  # those of an item after the other lie in the same
-def _file_in(kind: str, folder: str) -> str:
-    """How files of one kind in one folder begin."""
     backslashed = folder.replace("/", "\\")
-    return f'<File FileType="{kind.title()}"><ExternalFile FilePath={_attribute(backslashed)} FileName='
+    return (
+        f'<File FileType="{file.kind.title()}"><ExternalFile FilePath={_attribute(backslashed)} FileName={_attribute(name)}'
+        f' FileSize="{file.size}" Hash="{file.md5}" HashType="MD5"/></File>'
+    )
 
 
 def relationship(parent: str, child: str) -> str:
@@ -85,10 +78,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         value = "; ".join(map(str, value))
     return _NO_XML.sub("\ufffd", "" if value is None else str(value))
-
-
-def _content(value: str) -> str:
-    return value if _PLAIN.fullmatch(value) is not None else escape(_text(value))
 
 
 def _attribute(value: Any) -> str:

@@ -20,17 +20,15 @@ _JOINS = {"path": " / "}  # what a container lies in comes first
 
 def cells(told: Mapping[str, Any]) -> list[str]:
     """The values of one item, one for each of TITLES. Lists are joined by "; ", the path of one in containers by " / "."""
-    return [  # most are text or nothing, and a call for each shows
-        value
-        if type(value := told[name]) is str and name not in _OF_OURS
-        else ""
-        if value is None
-        else _cell(name, value)
-        for name in FIELDS
+    return [
+        value if type(value) is str and name not in _OF_OURS else _cell(name, value)
+        for name, value in ((name, told[name]) for name in FIELDS)
     ]
 
 
 def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, list | tuple):
         return _JOINS.get(name, "; ").join(map(str, value))
     return str(value).replace("/", "\\") if name in _OF_OURS else str(value)

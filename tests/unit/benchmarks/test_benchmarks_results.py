@@ -178,7 +178,8 @@ def bench(tmp_path: Path) -> Bench:
     """Over a directory of the disk."""
     storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path)
     (tmp_path / "mnt").mkdir()
-    return Bench(storage=storage, place=Place(directory=tmp_path / "mnt"), sizes=TINY, work=tmp_path,
+    place = Place(directory=tmp_path / "mnt")
+    return Bench(storage=storage, place=place, mount=campaign._mounted(place.directory), sizes=TINY, work=tmp_path,
                  state=tmp_path / "state", trace=tmp_path / "trace", corpus=tmp_path / "corpus")  # fmt: skip
 
 
@@ -289,10 +290,12 @@ def test_a_step_ends_with_its_time_whatever_it_still_has_to_run(bench: Bench) ->
 
 
 def test_what_is_no_longer_mounted_is_not_measured(tmp_path: Path, bench: Bench) -> None:
-    """The figures would be those of the disk under the mount point."""
-    kept: dict[str, Any] = {"steps": [], "mount": "fuse rw"}
+    """The figures would be those of the disk under the mount point, though it be of the same kind with the same options."""
+    kept: dict[str, Any] = {"steps": []}
     made: list[str] = []
-    campaign._make(bench, steps.Step(name="good", make=lambda _: made.append("good")), kept, None)
+    assert bench.mount is not None
+    gone = dataclasses.replace(bench, mount=dataclasses.replace(bench.mount, id=bench.mount.id + 1))
+    campaign._make(gone, steps.Step(name="good", make=lambda _: made.append("good")), kept, None)
     assert [(one["name"], one["why_not"]) for one in kept["steps"]] == [("good", "the storage is not mounted any more")]
     assert made == []
 
