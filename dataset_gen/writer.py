@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 
+from core.errors import UsageError
 from dataset_gen.formats.mail.eml import Letter, write
 from dataset_gen.formats.mail.mbox import write_store
 from dataset_gen.formats.outlook import msg_letter, pst_store
@@ -29,6 +32,7 @@ UNIT_BYTES = 12_000_000
 UNIT_FILES = 300
 _ROWS_AT_ONCE = 4000
 _TALLY = b"tally"  # key beside the last rows of a part
+_NO_SUCH_NAME = (errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG)  # what file systems say of names that they do not take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +79,11 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
     with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, SCHEMA) as out:
         for spec in unit.specs:
             path = os.path.join(os.fsencode(data), spec.path)
-            if os.path.dirname(path) != folder:
-                folder = os.path.dirname(path)
-                os.makedirs(folder, exist_ok=True)
-            truth = _write_file(shop, spec, path, tally.blocks)
+            with _names_taken(path):
+                if os.path.dirname(path) != folder:
+                    folder = os.path.dirname(path)
+                    os.makedirs(folder, exist_ok=True)
+                truth = _write_file(shop, spec, path, tally.blocks)
             for place, row in enumerate(each_row(spec.path, truth, count)):
                 if not place:
                     row |= _of_text(shop, spec)
@@ -91,6 +96,20 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
         out.write_batch(batch_of(rows), custom_metadata={_TALLY: tally.to_json()})
     partial.rename(parts / unit.part)
     return tally.raw
+
+
+@contextmanager
+def _names_taken(path: bytes) -> Iterator[None]:
+    """Raises UsageError where the file system does not take a name of a corpus."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_SUCH_NAME:
+            raise
+        raise UsageError(
+            f"{os.fsdecode(path)!r} cannot be made there ({error.strerror}): a corpus has names of every kind; generate it on another"
+            " file system"
+        ) from error
 
 
 def _of_text(shop: Workshop, spec: FileSpec) -> Row:

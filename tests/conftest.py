@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from finished_job import empty_scratch, finished, finished_corpus, small_corpus, two_databases
+from finished_job import empty_scratch, finished, finished_corpus, small_corpus, tiny_corpus, two_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture import providers
@@ -37,6 +37,7 @@ __all__ = [  # of tests/support
     "pytest_configure_node",
     "services",
     "small_corpus",
+    "tiny_corpus",
     "two_databases",
 ]
 

@@ -28,6 +28,7 @@ from core.mounts import MountEntry, holding, read_mountinfo
 
 STATE = record.REPOSITORY / ".results"
 RECORDING = "recording"  # in it: what all storages are given to play
+_SIZE = "size"  # in it: of which sizes
 _LOOK_S = 1.0  # how long it is looked at how busy processors are before a step
 _RECORDED_ON = Storage(name="ext4", title="ext4", about="", kind="loop")
 
@@ -48,6 +49,8 @@ class Campaign:
         if not (recording / "trace").exists():
             say("recording: a job on ext4")
             _record(recording, self.sizes)
+        elif (recording / _SIZE).exists():
+            _refuse_mixed("the job that is played", (recording / _SIZE).read_text(), self.sizes)
         for number, storage in enumerate(self.storages):
             until = self._until(storage.share / sum(one.share for one in self.storages[number:]))
             if until is not None and until <= time.monotonic():
@@ -89,9 +92,11 @@ class Campaign:
 
 
 def _begun(state: Path, storage: Storage, sizes: Sizes, place: int) -> dict[str, Any]:
-    """What an interrupted command left, or a new record."""
+    """What an interrupted command left, or a new record. Raises StepFailed for one of other sizes."""
     with contextlib.suppress(FileNotFoundError):
-        return record.read(state)
+        kept = record.read(state)
+        _refuse_mixed(storage.name, str(kept["size"]), sizes)
+        return kept
     memory = psutil.virtual_memory().total / 1e9
     host = {
         "processors": os.cpu_count(),
@@ -104,6 +109,12 @@ def _begun(state: Path, storage: Storage, sizes: Sizes, place: int) -> dict[str,
         "size": sizes.name, "edbench": version("edbench"), "host": host, "why_not": None, "mount": None, "steps": [],
         "beside": [], "prediction": None, "counters": None,
     }  # fmt: skip
+
+
+def _refuse_mixed(what: str, begun: str, sizes: Sizes) -> None:
+    """A page says of a storage which sizes it was measured with, and of all which job was played. Raises StepFailed."""
+    if begun != sizes.name:
+        raise StepFailed(f"{what} was begun with sizes {begun}: give --size {begun}, or begin anew without --resume")
 
 
 def _make(bench: Bench, step: Step, kept: dict[str, Any], until: float | None) -> None:
@@ -173,6 +184,7 @@ def _record(recording: Path, sizes: Sizes) -> None:
             str(told),
         )
         shutil.copyfile(json.loads(told.read_text())["trace"]["path"], recording / "trace.part")
+        (recording / _SIZE).write_text(sizes.name)
         (recording / "trace.part").rename(recording / "trace")
 
 

@@ -21,16 +21,16 @@ def rows() -> list[tuple[str, str, Cell]]:
         title = f"discovery, {workers} worker{'s' * (workers > 1)}: GB/hour discovered (storage share)"
         out.append((title, package, _discovery(package, workers)))
     out += [
-        ("predicted for 4 workers by the model from 1 and 2 ÷ measured", "prediction", predicted),
+        ("predicted for 4 workers by the model from 1 and 2 (its interval) ÷ measured", "prediction", predicted),
         ("predicted for 1 worker by the replay of ext4's trace ÷ measured", steps.LOOP, replayed),
-        ("the same job's calls in closed loop: seconds with 1, 2, 4 … clients", steps.LOOP, _loop),
+        ("the same job's calls in closed loop: seconds, by clients", steps.LOOP, _loop),
         (f"knee ({steps.BOUNDS} p99): clients, calls/s there", steps.KNEE, _knee),
-        ("empty files created/s: 1 client, 8 clients", steps.EMPTY, _empty),
+        ("empty files created/s, by clients", steps.EMPTY, _empty),
         ("8 KiB at random, 60 % reads, 16 outstanding: IOPS", steps.BLOCK, _block),
         ("the most IOPS with a mean of at most 10 ms", steps.BLOCK, _search),
-        ("insertion, 8 clients, one directory: files/s, drift", steps.DRIFT, _drift),
-        ("client sweep, written: MB/s with each number of clients", steps.SWEEP, _sweep("write")),
-        ("client sweep, read: MB/s", steps.SWEEP, _sweep("read")),
+        ("insertion, 8 clients, one directory: files/s, drift (p)", steps.DRIFT, _drift),
+        ("client sweep, written: MB/s, by clients", steps.SWEEP, _sweep("write")),
+        ("client sweep, read: MB/s, by clients", steps.SWEEP, _sweep("read")),
         ("matrix: most MB/s written, read", steps.MATRIX, _matrix),
     ]
     return out
@@ -86,8 +86,9 @@ def predicted(one: Told) -> str:
     said = next(point for point in told["document"]["points"] if point["workers"] == 4)
     value = float(said["gb_per_hour_discovered"])
     low, high = said["gb_per_hour_discovered_interval"]
-    inside = "" if low <= measured <= high else ", outside its interval"
-    return f"{number(value)} ÷ {number(measured)} = {value / measured:.2f}{inside}"
+    interval = f"({said['coverage']:.0%}: {number(low)} – {number(high)})"
+    outside = "" if low <= measured <= high else ", outside of it"
+    return f"{number(value)} {interval} ÷ {number(measured)} = {value / measured:.2f}{outside}"
 
 
 def replayed(one: Told) -> str:
@@ -105,23 +106,28 @@ def _begun(one: Told, package: str) -> float:
 
 
 def _loop(one: Told) -> str:
-    result = one.results.get(steps.LOOP)
-    if result is None:
-        return NOTHING
-    points = sorted(result.points, key=lambda point: point.at.values()["clients"])
-    return ", ".join(marked(point, f"{point.figures['elapsed_s'].median:.1f}") for point in points)
+    return _by_clients(one, steps.LOOP, "elapsed_s", lambda seconds: f"{seconds:.1f}")
+
+
+def _by_clients(one: Told, package: str, figure: str, write: Callable[[float], str] = number) -> str:
+    """A figure under each number of clients that there was."""
+    result = one.results.get(package)
+    points = [point for point in (result.points if result else ()) if figure in point.figures]
+    said = {int(point.at.values()["clients"]): marked(point, write(point.figures[figure].median)) for point in points}
+    return ", ".join(f"{clients}: {said[clients]}" for clients in sorted(said)) or NOTHING
 
 
 def _knee(one: Told) -> str:
+    """Where no bound was broken there is none, and the most clients that were tried are all that is known."""
     result = one.results.get(steps.KNEE)
     if result is None or result.knee is None:
         return NOTHING
-    knee, peak = result.knee.knee, result.points[result.knee.peak]
-    broken = f"; {result.knee.broken}" if result.knee.broken else "; no bound was broken"
-    most = f"peak {_at(peak)}"
+    knee, peak = result.knee.knee, f"the most at {_at(result.points[result.knee.peak])}"
+    if result.knee.broken is None:
+        return f"none up to {result.points[-1].at.values()['clients']} clients: no bound was broken; {peak}"
     if knee is None:
-        return f"none: {result.knee.broken}; {most}"
-    return f"{_at(result.points[knee])}{broken}"
+        return f"none: {result.knee.broken}; {peak}"
+    return f"{_at(result.points[knee])}; {result.knee.broken}"
 
 
 def _at(point: Point) -> str:
@@ -129,13 +135,7 @@ def _at(point: Point) -> str:
 
 
 def _empty(one: Told) -> str:
-    return _several(one, steps.EMPTY, "clients", "files_per_s")
-
-
-def _several(one: Told, package: str, axis: str, figure: str) -> str:
-    result = one.results.get(package)
-    points = () if result is None else sorted(result.points, key=lambda point: point.at.values()[axis])
-    return ", ".join(marked(p, number(p.figures[figure].median)) for p in points if figure in p.figures) or NOTHING
+    return _by_clients(one, steps.EMPTY, "files_per_s")
 
 
 def _block(one: Told) -> str:
@@ -144,33 +144,39 @@ def _block(one: Told) -> str:
 
 
 def _search(one: Told) -> str:
+    """The search may have ended before the bound: then more was not tried."""
     result = one.results.get(steps.BLOCK)
-    within = [
-        p
-        for p in (result.points if result else ())
-        if p.at.values()["case"] == 6 and p.figures["mean_us"].median <= 10_000
-    ]
+    tried = [point for point in (result.points if result else ()) if point.at.values()["case"] == 6]
+    within = [point for point in tried if point.figures["mean_us"].median <= 10_000]
     if not within:
         return NOTHING
     best = max(within, key=lambda point: point.figures["iops"].median)
-    said = f"{number(best.figures['iops'].median)} with {best.at.values()['outstanding']} on each of 4"
-    return marked(best, said)
+    said = f"{number(best.figures['iops'].median)} with {_outstanding(best)} on each of 4"
+    more = "" if _outstanding(best) < max(map(_outstanding, tried)) else ", no more was tried"
+    return marked(best, said) + more
+
+
+def _outstanding(point: Point) -> int:
+    return int(point.at.values()["outstanding"])
 
 
 def _drift(one: Told) -> str:
+    """Of trend and change what is less likely by chance."""
     best = one.best(steps.DRIFT)
     if best is None:
         return NOTHING
     run = best.repeats[0]
-    drift = run.rate_drift  # type: ignore[attr-defined]  # of an insertion
-    said = "too few groups" if drift is None else "DRIFT" if drift.found else "no drift"
-    trend = "" if drift is None else f" ({drift.trend:+.0%})"
-    files = run.files  # type: ignore[attr-defined]
-    return f"{marked(best, number(best.figures['files_per_s'].median))} over {files:,}: {said}{trend}"
+    rate = f"{marked(best, number(best.figures['files_per_s'].median))} over {run.files:,}"  # type: ignore[attr-defined]  # of an insertion
+    drift = run.rate_drift  # type: ignore[attr-defined]
+    if drift is None:
+        return f"{rate}: too few groups"
+    kinds = (("trend", drift.trend, drift.trend_p), ("change", drift.change, drift.change_p))
+    kind, share, p = min(kinds, key=lambda found: found[2])
+    return f"{rate}: {'DRIFT' if drift.found else 'no drift shown'} ({kind} {share:+.0%}, p {p:.3f})"
 
 
 def _sweep(way: str) -> Cell:
-    return lambda one: _several(one, steps.SWEEP, "clients", f"{way}_aggregate_mb_s")
+    return lambda one: _by_clients(one, steps.SWEEP, f"{way}_aggregate_mb_s")
 
 
 def _matrix(one: Told) -> str:

@@ -12,7 +12,8 @@ from benchmarks.results.figures_table import marked, number
 from benchmarks.results.told import NOTHING, Told
 from experiments.summary.rows import NO_RESULT
 
-APART = 0.10  # a ratio further from one than that is explained
+APART = 0.10  # a ratio further from one than that, as it is written, is explained
+_HOUR = 60  # minutes
 _STUDIES = (
     steps.CALIBRATION,
     steps.MOST,
@@ -59,14 +60,15 @@ def _compared(one: Told, entry: Mapping[str, Any], notes: dict[str, str]) -> str
     head = f"| {one.title} | {ours['what']} | {said} | {_cell(by)} |"
     if "why_not" in entry or value is None or point is None:
         return f"{head} {NOTHING} ({_cell(str(entry.get('why_not', 'not measured by edbench')))}) | {NOTHING} | {NOTHING} |"
-    ratio = value / entry["median"]
+    ratio = round(value / entry["median"], 2)
     told = f"{ratio:.2f}"
-    if abs(ratio - 1) > APART:
+    if round(abs(ratio - 1), 2) > APART:
         told += f" {notes.setdefault(_why(entry, value), f'({len(notes) + 1})')}"
     least, most = min(entry["values"]), max(entry["values"])
     minutes = abs(entry["began"] - point.repeats[0].started_at) / 60
     between = f"{number(entry['median'])} ({number(least)} – {number(most)})"
-    return f"{head} {between} | {told} | {minutes:.1f} min |"
+    apart = f"{minutes:.1f} min" if minutes <= _HOUR else f"**{minutes / 60:.1f} hours**"
+    return f"{head} {between} | {told} | {apart} |"
 
 
 def _why(entry: Mapping[str, Any], ours: float) -> str:

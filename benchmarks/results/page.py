@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.results import figures_table, other_tables
+from benchmarks.results import figures_table, other_tables, sentences
 from benchmarks.results.nfs_counts import nfs_counts
 from benchmarks.results.record import PUBLISHED
 from benchmarks.results.storages import STORAGES
@@ -20,7 +20,10 @@ def page(storages: Sequence[Told]) -> str:
     """The whole text."""
     parts = {
         "machine": _machine(storages),
-        "ours": _ours(storages),
+        "labelled": sentences.labelled(storages),
+        "ours": sentences.ours(storages),
+        "repeats": sentences.repeats(storages),
+        "replays": sentences.replays(storages),
         "size": ", ".join(sorted({str(one.record["size"]) for one in storages})),
         "table": figures_table.table(storages),
         "limits": other_tables.limits(storages),
@@ -28,7 +31,7 @@ def page(storages: Sequence[Told]) -> str:
         "counters": other_tables.counters(storages),
         "nfs": nfs_counts(),
         "packages": other_tables.packages(storages),
-        "took": _took(storages),
+        "took": sentences.took(storages),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -90,20 +93,8 @@ def _beside(storages: Sequence[Told]) -> list[str]:
             " another, or of more workers against fewer, may be that work's doing."]  # fmt: skip
 
 
-def _took(storages: Sequence[Told]) -> str:
-    """Minutes that the steps of each storage took."""
-    took = ((one.title, sum(step["took_s"] for step in one.record["steps"]) / 60) for one in storages)
-    return ", ".join(f"{title} {minutes:.0f}" for title, minutes in took)
-
-
 def _what(one: Told) -> str:
     """A storage in a line."""
     mount = f"; {one.record['mount']}" if one.record["mount"] else ""
     why_not = f"; not measured: {one.record['why_not']}" if one.record["why_not"] else ""
     return f"- **{one.title}**: {one.record['about']}{mount}{why_not}"
-
-
-def _ours(storages: Sequence[Told]) -> str:
-    points = [point for one in storages for result in one.results.values() for point in result.points]
-    limited = sum(point.limited for point in points)
-    return f"GENERATOR-LIMITED, {limited} of {len(points)} points of all packages"

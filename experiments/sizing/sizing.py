@@ -204,8 +204,16 @@ def _refusal(least: Sizing, profile: Profile) -> str:
     return (
         f"not in {wish.hours:g} h: {size(least.needed_bytes)} discovered ({least.why}) with"
         f" {listed(map(str, least.workers))} workers and {many(least.repeats, 'repeat')} take {duration(took)};"
-        f" give it {hours:g} h{_smaller(least, profile)}"
+        f" give it {hours:g} h{_alone(least, profile)}{_smaller(least, profile)}"
     )
+
+
+def _alone(least: Sizing, profile: Profile) -> str:
+    """The most workers by themselves, where there is time for them: a result all the same, though nothing scales in it."""
+    wish, most = least.wish, least.workers[-1:]
+    if most == least.workers or _sized(wish, least.rates, profile, most, least.repeats).seconds > _may_take(wish):
+        return ""
+    return f", or --workers {most[0]} alone"
 
 
 def _smaller(least: Sizing, profile: Profile) -> str:

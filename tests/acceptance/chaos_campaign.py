@@ -9,11 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from installation import Bench
-from once import MakeOnce
-
-from dataset_gen.corpus import generate_corpus
 
 # Those that need neither root nor long waits.
 _FAULTS = (
@@ -23,14 +19,6 @@ _FAULTS = (
 _KINDS = "two-pass,single-pass,requeued,cancelled"
 _OTHERS = ("two-databases", "sharded", "paused", "passwords", "deleted", "replay", "processing", "export")
 _RUNS = 25
-
-
-@pytest.fixture(scope="module")
-def tiny(once: MakeOnce) -> Path:
-    """Some hundred items of every format, with every kind of planned fault."""
-    return once(
-        "tiny corpus", lambda place: generate_corpus(place, "reference", 0.00005, 7, 1, lambda done, total: None)
-    )
 
 
 def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:

@@ -26,6 +26,12 @@ def small(small_corpus: Path) -> Path:
     return small_corpus
 
 
+@pytest.fixture(scope="session")
+def tiny(tiny_corpus: Path) -> Path:
+    """And with fewer still, for whole campaigns."""
+    return tiny_corpus
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _drawn_once() -> Iterator[None]:
     """Commands under test draw their own reports; for checks that are asked for in this process each is drawn once."""

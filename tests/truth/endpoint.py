@@ -13,7 +13,6 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from testbeds import FILERS, Place, Skipped
 
@@ -100,41 +99,47 @@ def _handed_on(one: socket.socket, other: socket.socket) -> None:
                 key.data.sendall(data)
 
 
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "edbench", "AWS_SECRET_ACCESS_KEY": "edbench-secret", "AWS_REGION": "us-east-1"}
+FILERS_BUILT = Path("/var/tmp/edbench-filers/bin")  # where the tool keeps what it compiled
+
+
+@contextlib.contextmanager
+def served(work: Path) -> Iterator[int]:
+    """The tool's S3 server with a bucket `bucket`, up and down again; its port. One that is up already is somebody's and not
+    taken. Raises Skipped."""
+    if os.geteuid() or not FILERS.is_file():
+        raise Skipped("this needs root and ../shared/tools/filers")
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", _PORT), 1):
+        raise Skipped("somebody's s3 is up")
+    environment = os.environ | {"FILERS_DIR": str(work / "filers")}
+    built = FILERS_BUILT / "versitygw"
+    if built.is_file():  # compiling it takes minutes
+        (work / "filers/bin").mkdir(parents=True)
+        (work / "filers/bin/versitygw").symlink_to(built)
+    try:
+        done = subprocess.run([FILERS, "up", "s3"], env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Skipped(f"filers up s3: {' '.join(done.stderr.split())[-200:]}")
+        (work / "filers/s3/data/bucket").mkdir()
+        yield _PORT
+    finally:
+        subprocess.run([FILERS, "down", "s3"], env=environment, capture_output=True, check=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Takes:
     """A bucket of the tool's S3 server behind a front that takes so many connections of so many clients."""
 
     connections: int
     clients: int
-    credentials: ClassVar[dict[str, str]] = {
-        "AWS_ACCESS_KEY_ID": "edbench", "AWS_SECRET_ACCESS_KEY": "edbench-secret", "AWS_REGION": "us-east-1",
-    }  # fmt: skip
 
     @contextlib.contextmanager
     def up(self, work: Path) -> Iterator[Place]:
-        """Up, and down again; one that is up already is somebody's and not taken."""
-        if os.geteuid() or not FILERS.is_file():
-            raise Skipped("this needs root and ../shared/tools/filers")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", _PORT), 1):
-            raise Skipped("somebody's s3 is up")
-        environment = os.environ | {"FILERS_DIR": str(work / "filers")}
-        built = FILERS_BUILT / "versitygw"
-        if built.is_file():  # compiling it takes minutes
-            (work / "filers/bin").mkdir(parents=True)
-            (work / "filers/bin/versitygw").symlink_to(built)
-        try:
-            done = subprocess.run([FILERS, "up", "s3"], env=environment, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise Skipped(f"filers up s3: {' '.join(done.stderr.split())[-200:]}")
-            (work / "filers/s3/data/bucket").mkdir()
-            front = Front(self.connections, self.clients, _PORT)
+        """Up, and down again."""
+        with served(work) as port:
+            front = Front(self.connections, self.clients, port)
             try:
                 url = f"http://127.0.0.1:{front.port}/bucket/truth"
-                yield Place(work, s3=url, environment=self.credentials, refused=lambda: front.refused)
+                yield Place(work, s3=url, environment=CREDENTIALS, refused=lambda: front.refused)
             finally:
                 front.close()
-        finally:
-            subprocess.run([FILERS, "down", "s3"], env=environment, capture_output=True, check=False)
-
-
-FILERS_BUILT = Path("/var/tmp/edbench-filers/bin")  # where the tool keeps what it compiled

@@ -1,6 +1,6 @@
-"""`make test-filers`: every command on storage that is no local disk, and what its servers and limits do to a job.
+"""`make test-filers`: a job on each storage, and what its servers and limits do to a job.
 
-GlusterFS and MooseFS by ../shared/tools/filers, xfs and btrfs on files, tmpfs. What cannot be had here is skipped with the
+GlusterFS and MooseFS by ../shared/tools/filers, local ones on files, tmpfs. What cannot be had here is skipped with the
 reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
 waited for.
 """
@@ -15,22 +15,15 @@ from pathlib import Path
 import psutil
 import pytest
 from installation import Bench, until
-from real_mounts import installed, real
+from real_mounts import Real, installed
 
 from core.storage.whole import parts_of
 
 
-@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "moosefs", "glusterfs"])
-def mount(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A directory on it."""
-    with real(request.param) as there:
-        yield there.directory
-
-
 @pytest.fixture
-def there(mount: Path, bench: Bench, small: Path) -> Iterator[Bench]:
-    """An installation whose source and storage root lie on it; nothing is left of them."""
-    with installed(bench, mount, small) as made:
+def there(storage: Real, bench: Bench, small: Path) -> Iterator[Bench]:
+    """An installation on it."""
+    with installed(bench, storage, small) as made:
         yield made
 
 
@@ -77,15 +70,15 @@ def _without_a_brick(mount: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("phase", ["walk", "walk-end", "expand", "index"])
-def test_a_job_without_a_brick_is_suspended_and_loses_nothing(mount: Path, there: Bench, phase: str) -> None:
+def test_a_job_without_a_brick_is_suspended_and_loses_nothing(storage: Real, there: Bench, phase: str) -> None:
     """GlusterFS lists half of the files then, without an error, and says of the others that they do not exist: whenever that
     is, the job stops with the reason, no other begins, and once the brick is back nothing is missing."""
-    if mount.parent.name != "glusterfs":
+    if storage.name != "glusterfs":
         pytest.skip("of a volume with bricks")
     held = there.hold(phase, after=2)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
-    with _without_a_brick(mount):
+    with _without_a_brick(storage.directory):
         held.let_go()
         out = there.end(process, 1)
         (line,) = [line for line in out.splitlines() if line.startswith("edbench: ")]

@@ -6,16 +6,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from installation import Bench, until
-from real_mounts import Real, real
+from real_mounts import CASELESS, Real, installed, real
+from unpacking import make_zip
 
 from core.roles import WORKER
 from core.settings import Settings
@@ -23,7 +22,7 @@ from core.settings import Settings
 _AT_WORK = "SELECT DISTINCT worker FROM task WHERE phase = 'expand' AND state = 'running'"
 
 
-@pytest.fixture(scope="module", params=["exfat", "ntfs"])
+@pytest.fixture(scope="module", params=CASELESS)
 def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
     """Such a file system."""
     with real(request.param) as there:
@@ -33,10 +32,8 @@ def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
 @pytest.fixture
 def there(storage: Real, bench: Bench) -> Iterator[Bench]:
     """An installation with its storage root on it; the corpus lies on this machine's disk."""
-    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
-    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
-    yield bench
-    shutil.rmtree(root)
+    with installed(bench, storage, bench.corpus) as made:
+        yield made
 
 
 @contextlib.contextmanager
@@ -99,3 +96,58 @@ def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Pa
     assert list((there.storage / "corpora").iterdir()) == []
     said = " ".join(there.ask("doctor", check=None).stdout.split())
     assert "upper and lower case are one" in said or "listed as name" in said
+
+
+_MAIL = b"""From: anna@example.org
+To: bob@example.org
+Subject: Budget
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=part
+
+--part
+Content-Type: text/plain
+
+about the budget
+--part
+Content-Type: text/plain
+Content-Disposition: attachment; filename=Plan.TXT
+
+the plan
+--part--
+"""
+
+
+def _evidence(at: Path) -> None:
+    """Names with capitals; in an archive two that differ in case alone; another archive is broken, which is an exception."""
+    archive = make_zip({"Notes/Report.txt": b"one report", "notes/report.TXT": b"another report"})
+    for custodian in ("Anna", "BOB"):
+        folder = at / custodian / "Old Mail"
+        folder.mkdir(parents=True)
+        (folder / "Budget.EML").write_bytes(_MAIL)
+        (folder / "Notes.ZIP").write_bytes(archive)
+        (folder / "Broken.ZIP").write_bytes(archive[: len(archive) // 2])
+        (folder / "ReadMe.Txt").write_text(f"words of {custodian}")
+
+
+def _found(bench: Bench) -> list[tuple[str, str, str]]:
+    """Of each item where it is, in small letters, what it is, and its bytes."""
+    items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+    return sorted(("/".join(i["container_path"]).casefold(), i["media_type"], i["sha256"] or "") for i in items)
+
+
+def test_evidence_that_lies_there(there: Bench, tmp_path: Path) -> None:
+    """Named in capitals, as it is not listed: what is found is what the same on a local disk has, also when it is asked for again,
+    and a production has the bytes of it."""
+    theirs, ours = there.storage.parent / "Evidence", tmp_path / "Evidence"
+    for source in (theirs, ours):
+        _evidence(source)
+    with there.standing():
+        there.edbench("discover", str(ours))
+        known = _found(there)
+        assert len(known) >= 14
+        there.edbench("discover", str(theirs.with_name("EVIDENCE")))
+        assert _found(there) == known
+        there.edbench("requeue", "last")
+        assert _found(there) == known
+        there.edbench("export", "last", "--out", str(theirs.with_name("Out")))
+        assert ": 0 faults" in there.ask("production", "check", str(theirs.with_name("Out"))).stdout

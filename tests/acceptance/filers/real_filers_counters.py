@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from real_mounts import SHARED
 from testbeds import Mounted, Skipped
 
 from controller.arrays.collectors import COLLECTORS
@@ -18,7 +19,7 @@ _RATE = "10gbit"  # no limit that anybody notices
 _FILES = 50
 
 
-@pytest.fixture(scope="module", params=["moosefs", "glusterfs"])
+@pytest.fixture(scope="module", params=SHARED)
 def mount(request: pytest.FixtureRequest) -> Iterator[tuple[str, Path]]:
     """Its name, and where it is."""
     if os.geteuid():

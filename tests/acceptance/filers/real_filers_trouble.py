@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench
-from real_mounts import Real, installed, mount_line, real, suspended
+from real_mounts import SHARED, Real, installed, mount_line, real, suspended
 
 _SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
 _SECOND = {"glusterfs": ("mount", "-t", "glusterfs", f"{_SERVER}:/edb"), "moosefs": ("mfsmount", "-H", _SERVER)}
@@ -22,7 +22,7 @@ def disk() -> Iterator[Real]:
         yield there
 
 
-@pytest.fixture(scope="module", params=["moosefs", "glusterfs"])
+@pytest.fixture(scope="module", params=SHARED)
 def shared(request: pytest.FixtureRequest) -> Iterator[Real]:
     """One that others may mount as well."""
     with real(request.param) as there:
@@ -32,14 +32,14 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Real]:
 @pytest.fixture
 def on_disk(disk: Real, bench: Bench, small: Path) -> Iterator[Bench]:
     """On it."""
-    with installed(bench, disk.directory, small) as made:
+    with installed(bench, disk, small) as made:
         yield made
 
 
 @pytest.fixture
 def there(shared: Real, bench: Bench, small: Path) -> Iterator[Bench]:
     """On it."""
-    with installed(bench, shared.directory, small) as made:
+    with installed(bench, shared, small) as made:
         yield made
 
 

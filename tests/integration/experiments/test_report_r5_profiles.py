@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from replay_traces import reading_trace
+from small_project import small_project
 
 from core.clock import SystemClock
 from core.errors import UsageError
@@ -145,26 +146,13 @@ def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
         made("analysis-replay", Targets(paths=many), [f"trace={trace}"], small=True).check()
 
 
-_MAKEFILE = """setup:
-	mkdir -p .venv/bin && printf '#!/bin/sh\\ntest "$$1" != verify || test "$$HOME" != "$$(pwd)"\\n' >.venv/bin/edbench
-	chmod +x .venv/bin/edbench
-clean:
-	rm -rf .venv
-"""
-
-
 def test_a_set_up_is_counted_task_by_task(tmp_path: Path) -> None:
     """Of a project that is cloned, made and run for real, and does little."""
     source = tmp_path / "project"
-    source.mkdir()
-    (source / "Makefile").write_text(_MAKEFILE)
-    git = ["git", "-C", str(source), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "first"]):
-        subprocess.run([*git, *words], check=True, capture_output=True)
+    head = small_project(source)
     result, directory = studied("setup-effort", [tmp_path / "under test"], [f"source={source}"], tmp_path)
     assert isinstance(result, SetupResult)
     (run,) = result.points[0].repeats
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     assert run.commit == head
     assert [task.name for task in run.tasks if task.seconds is None] == ["packages of the system"]
     assert run.steps() == 10

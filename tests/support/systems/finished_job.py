@@ -55,6 +55,12 @@ def small_corpus(once: MakeOnce) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_corpus(once: MakeOnce) -> Path:
+    """With fewer still: some hundred items of every format, for what runs many jobs over it."""
+    return once("tiny corpus", lambda place: _generate(place, 0.00005, 7))
+
+
+@pytest.fixture(scope="session")
 def empty_scratch(once: MakeOnce) -> Path:
     """Of an installation whose database is made and holds no job: to make it takes longer than most jobs of tests."""
     return once("empty scratch", lambda scratch: _make_databases(scratch, "db1"))

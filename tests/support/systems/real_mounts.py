@@ -18,10 +18,12 @@ from testbeds import Mounted, Skipped
 
 RATE = "10gbit"  # no limit that anybody notices
 LOCAL = ("tmpfs", "ext4", "xfs", "btrfs")
+SHARED = ("moosefs", "glusterfs")
+CASELESS = ("exfat", "ntfs")  # do not tell upper and lower case apart
+EVERY = (*LOCAL, *CASELESS, *SHARED)
 _MIB = 400  # of a file system on a file: sparse; xfs takes no less than 300
 _MAKE = {"ext4": ("-q", "-F", "-m", "0"), "xfs": ("-q",), "btrfs": ("-q",), "exfat": (), "ntfs": ("-F", "-Q", "-q")}
-# What mounts those that the kernel has not, and that do not tell upper and lower case apart: exFAT lists names as they were
-# made, NTFS by this program in lower case.
+# What mounts those that the kernel has not: exFAT lists names as they were made, NTFS by this program in lower case.
 _FUSE = {"exfat": ("-t", "exfat-fuse"), "ntfs": ("-t", "lowntfs-3g", "-o", "ignore_case")}
 
 
@@ -68,7 +70,7 @@ def real(name: str, *, small: bool = False) -> Iterator[Real]:
 @contextlib.contextmanager
 def _made(name: str, work: Path, small: bool) -> Iterator[Real]:
     with contextlib.ExitStack() as stack:
-        if name not in ("glusterfs", "moosefs"):
+        if name not in SHARED:
             mount = stack.enter_context(mounted(name, work / "disk"))
             yield Real(name, mount, (mount,))
             return
@@ -112,11 +114,13 @@ def mount_line(mount: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def installed(bench: Bench, directory: Path, corpus: Path) -> Iterator[Bench]:
-    """An installation whose source and storage root lie there; nothing is left of them."""
-    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=directory))
-    shutil.copytree(corpus, root / "corpus", copy_function=shutil.copyfile)
-    bench.corpus = root / "corpus"
+def installed(bench: Bench, storage: Real, corpus: Path) -> Iterator[Bench]:
+    """An installation whose source and storage root lie there; nothing is left of them. Where names of a corpus would not be those of
+    its manifest, the source stays where it is."""
+    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
+    bench.corpus = corpus if storage.name in CASELESS else root / "corpus"
+    if bench.corpus != corpus:
+        shutil.copytree(corpus, bench.corpus, copy_function=shutil.copyfile)
     bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
     yield bench
     shutil.rmtree(root)

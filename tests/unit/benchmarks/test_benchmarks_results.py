@@ -213,6 +213,15 @@ def test_a_step_that_fails_says_why_and_the_rest_goes_on(tmp_path: Path, monkeyp
     assert made == ["bad", "good", "bad"]
 
 
+def test_what_was_begun_with_other_sizes_is_not_gone_on_with(tmp_path: Path) -> None:
+    """A page that says `whole` would hold what is tiny."""
+    storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path)
+    record.write(tmp_path, campaign._begun(tmp_path, storage, TINY, 0))
+    assert campaign._begun(tmp_path, storage, TINY, 0)["size"] == "tiny"
+    with pytest.raises(StepFailed, match="here was begun with sizes tiny: give --size tiny"):
+        campaign._begun(tmp_path, storage, SMALL, 0)
+
+
 def test_a_storage_that_cannot_be_had_is_a_column_that_says_so(tmp_path: Path) -> None:
     """Somebody's files are not touched."""
     (tmp_path / "theirs").touch()

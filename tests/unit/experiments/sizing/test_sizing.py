@@ -110,6 +110,19 @@ def test_a_refusal_says_what_would_do(there: float) -> None:
         )
 
 
+def test_a_refusal_names_the_point_that_there_is_time_for() -> None:
+    """Runs of ten minutes with few workers take an afternoon by themselves; the same with the most do not."""
+    wish = {"client_memory": 0, "filer_cache": 0, "hours": 4.0}
+    rates = some_rates(a_rate(1, 5.0), a_rate(2, 8.0, cpu=0.9), processors=2)
+    said = planned(Wish(**wish), rates)
+    assert isinstance(said, str)
+    assert ", or --workers 2 alone (less data would not do" in said
+    assert isinstance(planned(Wish(**wish, workers=(2,)), rates), Sizing)
+    none = planned(Wish(**(wish | {"hours": 1.0})), rates)
+    assert isinstance(none, str)
+    assert "alone (" not in none
+
+
 def test_more_time_is_taken_for_more_workers_then_for_more_repeats() -> None:
     """The widest range that five repeats allow, and six where those fit too."""
     wish = {"client_memory": 16 * GB, "filer_cache": 0}

@@ -1,0 +1,61 @@
+"""Sentences of the page that are counted out of the packages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.results.figures_table import replayed
+from benchmarks.results.told import NOTHING, Told
+
+_NO_RESULT = ("CACHED", "SHORT", "NOT STEADY", "LEAST LENGTH LOWERED")  # docs/labels.md
+
+
+def labelled(storages: Sequence[Told]) -> str:
+    """How many packages are no result of a storage, and why; those that are one by name."""
+    packages = [(f"{one.title} {name}", result.labels) for one in storages for name, result in one.results.items()]
+    counts = ((why, sum(_has(labels, why) for _, labels in packages)) for why in _NO_RESULT)
+    said = ", ".join(f"{count} are `{why}`" for why, count in counts if count)
+    results = [name for name, labels in packages if not any(_has(labels, why) for why in _NO_RESULT)]
+    rest = f"Results of the storage as [labels.md](../labels.md) has it are {', '.join(results) or 'none'}"
+    return f"Of {len(packages)} packages {said}. **{rest}.**"
+
+
+def _has(labels: Sequence[str], why: str) -> bool:
+    return any(label.startswith(why) for label in labels)
+
+
+def ours(storages: Sequence[Told]) -> str:
+    """How often this host was the limit."""
+    points = [point for one in storages for result in one.results.values() for point in result.points]
+    limited = sum(point.limited for point in points)
+    return f"GENERATOR-LIMITED, {limited} of {len(points)} points of all packages"
+
+
+def repeats(storages: Sequence[Told]) -> str:
+    """How many runs a figure is the median of, by test."""
+    numbers: dict[str, set[int]] = {}
+    for one in storages:
+        for name, result in one.results.items():
+            numbers.setdefault(name, set()).update(len(point.repeats) for point in result.points)
+    tests: dict[str, list[str]] = {}
+    for name, found in sorted(numbers.items()):
+        tests.setdefault(" – ".join(str(n) for n in sorted({min(found), max(found)})), []).append(name)
+    return "; ".join(f"{number} of {', '.join(names)}" for number, names in sorted(tests.items()))
+
+
+def replays(storages: Sequence[Told]) -> str:
+    """How far they were from the job that they foretold, and what the two do otherwise."""
+    ratios = [float(said.rpartition(" ")[2]) for one in storages if (said := replayed(one)) != NOTHING]
+    if not ratios:
+        return ""
+    return (
+        f"A replay thinks for as long as the recorded job thought; what it foretells was {min(ratios):.2f} – {max(ratios):.2f} of what the job\n"
+        "took. It finds files in caches that have just written them, and the job begins cold, twice; where processors were busier with other\n"
+        "work at the recording than at the job, it foretells too long a time."
+    )
+
+
+def took(storages: Sequence[Told]) -> str:
+    """Minutes that the steps of each storage took."""
+    each = ((one.title, sum(step["took_s"] for step in one.record["steps"]) / 60) for one in storages)
+    return ", ".join(f"{title} {minutes:.0f}" for title, minutes in each)

@@ -1,0 +1,81 @@
+"""`make test-filers`: what there is beside a discovery, on each storage: a corpus that is made there, jobs of the other kinds,
+whose workers die, an experiment, a replay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from installation import Bench
+from real_mounts import Real, installed
+
+from experiments.result.codec import read_result
+
+_KINDS = ("two-pass", "cancelled", "replay", "processing", "export", "deleted")
+_SEED = "449"  # deals them out so that each comes once
+
+
+@pytest.fixture
+def there(storage: Real, bench: Bench, tiny: Path) -> Iterator[Bench]:
+    """An installation on it."""
+    with installed(bench, storage, tiny) as made:
+        yield made
+
+
+def _checked(bench: Bench, printed: str) -> Path:
+    """The package of the report that a command named last: its figures are what was observed."""
+    package = Path(printed.splitlines()[-1]).parent
+    assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(package)).stdout
+    return package
+
+
+def test_a_killed_worker_costs_no_job_anything(there: Bench) -> None:
+    """One of each kind: it comes to its end, what it found or wrote is what it would have been, and goes when it is deleted."""
+    told = there.home / "chaos.json"
+    asked = ("--faults", "worker-killed", "--kind", ",".join(_KINDS), "--seed", _SEED, "--runs", str(len(_KINDS)))
+    there.edbench("chaos", "--corpus", str(there.corpus), *asked, "--json", str(told))
+    summary = json.loads(told.read_text())
+    assert summary["survived"] == len(_KINDS) > summary["missed"]
+    ran = [json.loads(row) for row in Path(summary["journal"]).read_text().splitlines()]
+    assert {row["kind"] for row in ran if "kind" in row} == set(_KINDS)
+
+
+def test_a_corpus_is_made_there(storage: Real, there: Bench, tiny: Path) -> None:
+    """Of the same bytes as anywhere, which are read back; exFAT has no names with colons, and that is said in one line."""
+    made, hashes = there.storage / "made", json.loads((tiny / "dataset.json").read_text())
+    asked = ("generate", str(made), "--profile", "reference", "--scale", "0.00005", "--seed", "7", "--processes", "2")
+    if storage.name == "exfat":
+        assert "cannot be made there" in there.edbench(*asked, check=2).stderr.splitlines()[-1]
+        return
+    there.edbench(*asked)
+    assert json.loads((made / "dataset.json").read_text())["hash"] == hashes["hash"]
+    there.ask("dataset", "check", str(made))
+
+
+def test_an_experiment_there_is_a_package(storage: Real, there: Bench) -> None:
+    """Of a run that began cold, with its pair, that found all there is; nothing but the result is left on the storage."""
+    there.spare_the_machine()
+    asked = ("--corpus", str(there.corpus), "--workers", "1", "--slots", "2", "--repeats", "1", "--cold")
+    result = read_result(_checked(there, there.edbench("experiment", "scale-up", *asked).stdout))
+    (run,) = result.points[0].repeats
+    known = json.loads((there.corpus / "dataset.json").read_text())
+    assert run.result["items"] == known["items"]  # type: ignore[attr-defined]  # of a discovery
+    assert run.null_elapsed_s is not None
+    assert result.conditions["storage"]["device"] == storage.directory.stat().st_dev
+    assert {path.name for path in there.storage.iterdir()} == {"results"}
+
+
+def test_a_recorded_job_is_played_there(there: Bench) -> None:
+    """All its calls, by one client and by two; nothing is left where they were."""
+    target, told = there.storage.parent / "target", there.home / "played.json"
+    target.mkdir()
+    with there.attached():
+        there.end(there.discover("--workers", "1", "--slots", "2", "--trace"))
+        trace = there.result()["trace"]
+        asked = ("--path", str(target), "--clients", "1,2", "--pace", "max", "--json", str(told))
+        _checked(there, there.edbench("replay", trace["path"], *asked).stdout)
+    runs = [run for point in json.loads(told.read_text())["points"] for run in point["repeats"]]
+    assert [(run["calls"], run["differences"]) for run in runs] == [(trace["calls"], {})] * 2
+    assert list(target.iterdir()) == []
