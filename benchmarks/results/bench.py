@@ -21,6 +21,7 @@ from benchmarks.results.record import lighten
 from benchmarks.results.sizes import Sizes
 from benchmarks.results.storages import Place, Storage
 from core.mounts import MountEntry
+from experiments.profiles.direct import Direct, direct_on
 
 _PATIENCE_S = 60.0  # that a command has to remove what it wrote
 _TAKE_AWAY = ("umount", "--force")  # ends the connection of a FUSE client, also where it then says that it is busy
@@ -92,6 +93,13 @@ class Bench:
         if not there.exists():
             shutil.copytree(self.corpus, there)
         return there
+
+    @property
+    def direct(self) -> bool:
+        """Whether it takes O_DIRECT; one that is given is asked. Raises StorageFault."""
+        if self.storage.kind == "given":
+            return direct_on(self.place.directory) is not Direct.REFUSED
+        return self.storage.direct
 
     @property
     def cache(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from benchmarks.results.bench import Bench, NotOfThis, StepFailed, finished, giv
 from benchmarks.results.sizes import Sizes
 from benchmarks.results.steps import Step, steps
 from benchmarks.results.storages import CannotBeHad, Storage, own_directory
+from core.errors import EdbenchError
 from core.filer.machine import speed_at_work
 from core.mounts import MountEntry, holding, read_mountinfo
 
@@ -137,7 +138,7 @@ def _make(bench: Bench, step: Step, kept: dict[str, Any], until: float | None) -
                 _take(step, kept, step.make(dataclasses.replace(bench, until=until_then)))
         except NotOfThis as why:
             entry["why_not"] = str(why)
-        except (StepFailed, CannotBeHad, OSError, ValueError, LookupError) as why:
+        except (StepFailed, CannotBeHad, EdbenchError, OSError, ValueError, LookupError) as why:
             said = str(why) if isinstance(why, StepFailed) else f"{type(why).__name__}: {why}"
             for path in (bench.place.directory, bench.work, bench.state):  # other machines have other ones
                 said = said.replace(str(path), "…")

@@ -129,7 +129,7 @@ def _empty_rate(bench: Bench) -> float:
 
 def _block(bench: Bench) -> dict[str, object]:
     sizes = bench.sizes
-    through = {} if bench.storage.direct else {"direct": "false", "engine": "io_uring"}
+    through = {} if bench.direct else {"direct": "false", "engine": "io_uring"}
     return {
         "cases": "1,6", "outstanding": OUTSTANDING, "most_outstanding": 32, "path_size": sizes.block_bytes,
         "seconds": sizes.block_s, "ramp_seconds": sizes.block_ramp_s, **through,

@@ -169,7 +169,7 @@ def _sysbench(bench: Bench, threads: int) -> float:
     asked = ["sysbench", "fileio", "--file-num=32", f"--file-total-size={bench.sizes.block_bytes}", "--file-test-mode=rndrw",
              "--file-block-size=8192", "--file-rw-ratio=1.5", "--file-fsync-freq=0", "--file-fsync-end=off",
              f"--threads={threads}", f"--time={_SECONDS}", "--events=0"]  # fmt: skip
-    if bench.storage.direct:
+    if bench.direct:
         asked.append("--file-extra-flags=direct")
     bench.run([*asked, "prepare"], cwd=there)
     out = bench.run([*asked, "run"], cwd=there)

@@ -22,6 +22,7 @@ from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
 from experiments.package.manifest import broken, seal
+from experiments.profiles.direct import Direct
 
 PUBLISHED = [path.name for path in record.published()]
 
@@ -335,6 +336,13 @@ def test_time_is_shared_out_by_what_storages_take(tmp_path: Path) -> None:
         patched.setattr(campaign.Campaign, "_one", lambda *_: pytest.fail("there is no time for it"))
         patched.setattr(campaign.record, "publish", lambda *_: pytest.fail("what was published stays"))
         whole.carry_out()
+
+
+def test_a_storage_that_is_given_is_asked_whether_it_takes_o_direct(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has mounted it cannot be expected to say so."""
+    for found, through in ((Direct.WORKS, None), (Direct.CACHED, None), (Direct.REFUSED, "io_uring")):
+        monkeypatch.setattr("benchmarks.results.bench.direct_on", lambda _path, found=found: found)
+        assert steps._block(bench).get("engine") == through
 
 
 @pytest.mark.parametrize(("rate", "files"), [(math.inf, 200_000), (2_000.0, 40_000), (10.0, 24_000)])
