@@ -115,6 +115,7 @@ _ASKED: dict[str, Callable[[Path], bool]] = {
     "255 letters of two bytes": _kept("\u00e9".encode() * 255),
     "nanoseconds": _timed,
 }
+_WHILE_OPEN = {"rename over an open file", "unlink of an open file"}  # a file beside, .fuse_hidden…, until it is closed
 # What is not done. Who of these does more one day is no defect, but docs/filers.md is to say it.
 _NOT = {
     "tmpfs": {"255 letters of two bytes"},
@@ -124,8 +125,9 @@ _NOT = {
     "moosefs": {"O_TMPFILE", "nanoseconds", "255 letters of two bytes"},
     "glusterfs": {"O_TMPFILE", "255 letters of two bytes"},
     "exfat": {"O_TMPFILE", "hard links", "user xattrs", "FIFOs", "names that differ in case", "bytes that are no UTF-8", "line breaks",
-              "colons", "nanoseconds"},
-    "ntfs": {"O_TMPFILE", "names that differ in case", "capitals", "bytes that are no UTF-8", "nanoseconds"},
+              "colons", "nanoseconds", *_WHILE_OPEN},
+    "ntfs": {"O_TMPFILE", "names that differ in case", "capitals", "bytes that are no UTF-8", "255 letters of two bytes", "nanoseconds",
+             *_WHILE_OPEN},
 }  # fmt: skip
 
 

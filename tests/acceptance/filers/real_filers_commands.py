@@ -14,7 +14,7 @@ from real_mounts import Real, installed
 from experiments.result.codec import read_result
 
 _KINDS = ("two-pass", "cancelled", "replay", "processing", "export", "deleted")
-_SEED = "449"  # deals them out so that each comes once
+_SEED = "272"  # deals them out so that each comes once
 
 
 @pytest.fixture
