@@ -172,7 +172,8 @@ def _drift(one: Told) -> str:
         return f"{rate}: too few groups"
     kinds = (("trend", drift.trend, drift.trend_p), ("change", drift.change, drift.change_p))
     kind, share, p = min(kinds, key=lambda found: found[2])
-    return f"{rate}: {'DRIFT' if drift.found else 'no drift shown'} ({kind} {share:+.0%}, p {p:.3f})"
+    chance = f"p {p:.3f}" if p >= 0.001 else "p < 0.001"
+    return f"{rate}: {'DRIFT' if drift.found else 'no drift shown'} ({kind} {share:+.0%}, {chance})"
 
 
 def _sweep(way: str) -> Cell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.results import steps
 from benchmarks.results.figures_table import replayed
 from benchmarks.results.told import NOTHING, Told
 
@@ -44,15 +45,25 @@ def repeats(storages: Sequence[Told]) -> str:
 
 
 def replays(storages: Sequence[Told]) -> str:
-    """How far they were from the job that they foretold, and what the two do otherwise."""
-    ratios = [float(said.rpartition(" ")[2]) for one in storages if (said := replayed(one)) != NOTHING]
-    if not ratios:
+    """How far they were from the job that they foretold, and what of that is not the storage's: its pair beside the recorded job."""
+    told = [one for one in storages if replayed(one) != NOTHING]
+    if not told:
         return ""
+    ratios = [float(replayed(one).rpartition(" ")[2]) for one in told]
+    recorded = [one.results[steps.LOOP].recorded.elapsed_s for one in told]  # type: ignore[attr-defined]  # of a replay
+    pairs = [pair for one in told if (pair := _pair_s(one)) is not None]
+    beside = f": on null storage it took {min(pairs):.1f} – {max(pairs):.1f} s" if pairs else ""
     return (
-        f"A replay thinks for as long as the recorded job thought; what it foretells was {min(ratios):.2f} – {max(ratios):.2f} of what the job\n"
-        "took. It finds files in caches that have just written them, and the job begins cold, twice; where processors were busier with other\n"
-        "work at the recording than at the job, it foretells too long a time."
+        f"A replay thinks for as long as the recorded job thought, which took {max(recorded):.1f} s in all; what it foretells was"
+        f" {min(ratios):.2f} – {max(ratios):.2f} of what the job\nthen took. As much as the job's own work took longer or shorter at that time"
+        f" than at the recording is the processors' doing, and no replay can know it{beside}."
     )
+
+
+def _pair_s(one: Told) -> float | None:
+    """Of the job of one worker, on null storage."""
+    point = one.point(steps.CALIBRATION, {"workers": 1})
+    return None if point is None else point.repeats[0].null_elapsed_s
 
 
 def took(storages: Sequence[Told]) -> str:
