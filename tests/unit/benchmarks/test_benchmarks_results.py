@@ -338,7 +338,9 @@ def test_time_is_shared_out_by_what_storages_take(tmp_path: Path) -> None:
         whole.carry_out()
 
 
-def test_a_storage_that_is_given_is_asked_whether_it_takes_o_direct(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_storage_that_is_given_is_asked_whether_it_takes_o_direct(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who has mounted it cannot be expected to say so."""
     for found, through in ((Direct.WORKS, None), (Direct.CACHED, None), (Direct.REFUSED, "io_uring")):
         monkeypatch.setattr("benchmarks.results.bench.direct_on", lambda _path, found=found: found)
