@@ -30,7 +30,7 @@ def read_counters(place: Path) -> None:
         (place / source.name).write_bytes(source.read_bytes())
 
 
-def edbench(out: Path, *arguments: str, called: str = "") -> int:
+def edbench(out: Path, *arguments: str) -> int:
     """One command with its storage on the filer; what it printed goes into a file, its exit status comes back."""
     env = os.environ | {
         "EDBENCH_STORAGE": str(FILER / "storage"),
@@ -38,13 +38,13 @@ def edbench(out: Path, *arguments: str, called: str = "") -> int:
         "MPLCONFIGDIR": "/var/tmp/matplotlib",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    with (out / f"{called or arguments[0]}.txt").open("wb") as text:
+    with (out / f"{arguments[0]}.txt").open("wb") as text:
         command = [sys.executable, "-m", "cli", *arguments]
         return subprocess.run(command, env=env, stdout=text, stderr=subprocess.STDOUT, check=False).returncode
 
 
 def main(work: Path, name: str) -> None:
-    """Copy, forget, read the counters, discover, read them again, verify, show; then requeue, verify again, delete."""
+    """Copy, forget, read the counters, discover, read them again, verify, show."""
     out = work / name
     shutil.copytree(work / "corpus", FILER / "corpus")
     drop_caches()
@@ -54,12 +54,6 @@ def main(work: Path, name: str) -> None:
     read_counters(out / "after")
     status["verify"] = edbench(out, "verify", "last")
     status["job"] = edbench(out, "job", "last")
-    status["requeue"] = edbench(out, "requeue", "last", "--workers", "1", "--slots", "2")
-    status["verify-again"] = edbench(out, "verify", "last", called="verify-again")
-    status["delete"] = edbench(out, "delete", "last")
-    left = [str(path) for path in (FILER / "storage/jobs").rglob("*") if path.is_file()]
-    (out / "left.txt").write_text("\n".join(left))
-    status["left"] = int(bool(left))
     shutil.copytree(SCRATCH / "logs", out / "logs")
     (out / "status.json").write_text(json.dumps(status))
 
