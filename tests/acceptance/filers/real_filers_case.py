@@ -148,6 +148,7 @@ def test_evidence_that_lies_there(there: Bench, tmp_path: Path) -> None:
         there.edbench("discover", str(theirs.with_name("EVIDENCE")))
         assert _found(there) == known
         there.edbench("requeue", "last")
+        there.until_over()
         assert _found(there) == known
         there.edbench("export", "last", "--out", str(theirs.with_name("Out")))
         assert ": 0 faults" in there.ask("production", "check", str(theirs.with_name("Out"))).stdout
