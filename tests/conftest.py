@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from dealing import pytest_collection_modifyitems
 from finished_job import empty_scratch, finished, finished_corpus, small_corpus, two_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -33,6 +34,7 @@ __all__ = [  # of tests/support
     "finished",
     "finished_corpus",
     "once",
+    "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
     "services",
