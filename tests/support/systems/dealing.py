@@ -20,11 +20,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(item.nodeid.partition("::")[0], []).append(item)
     due: list[tuple[float, str]] = []  # how much of its kind goes before a file
     for waiting in (True, False):
-        kind = {file: _seconds(file) * len(tests) for file, tests in files.items() if (_seconds(file) > _LITTLE) is waiting}
-        before = 0.0
-        for file, seconds in kind.items():
-            due.append((before / sum(kind.values()), file))
-            before += seconds
+        kind = [file for file in files if (_seconds(file) > _LITTLE) is waiting]
+        whole, before = sum(_seconds(file) * len(files[file]) for file in kind), 0.0
+        for file in kind:
+            due.append((before / whole, file))
+            before += _seconds(file) * len(files[file])
     due.sort(key=lambda entry: entry[0])
     items[:] = [item for _, file in due for item in files[file]]
 
