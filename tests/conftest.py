@@ -63,7 +63,8 @@ load_plugins(PLUGINS)  # as every process that reads files does
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Half a million objects come while tests are collected, and stay to the end: they are not looked through again and again
-    while they come, nor at each garbage collection afterwards, nor copied by what is forked."""
+    while they come, nor at each garbage collection afterwards, nor copied by what is forked. From then on cycles are looked
+    for among new objects as rarely as in every program of ours (core.program.whole)."""
     gc.disable()
     try:
         return (yield)
@@ -71,6 +72,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, *gc.get_threshold()[1:])
 
 
 REPOSITORY = Path(__file__).parents[1]
