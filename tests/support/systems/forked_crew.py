@@ -58,7 +58,7 @@ def fork_crews(statuses: Path) -> None:
         _fork_on(command)
     os.close(orders)
     os.close(answers)
-    member.spawn = spawner(Forker(os.fdopen(to_order, "w"), os.fdopen(to_hear), statuses))
+    member.spawn = spawner(Forker(os.fdopen(to_order, "w"), os.fdopen(to_hear), statuses), member.spawn)
     below = serving.below
     # Whose direct children queue managers are, which alone are looked for.
     serving.below = lambda parent, *, direct=False: below(twin if direct else parent, direct=direct)
