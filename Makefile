@@ -36,8 +36,8 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then report R1
 	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
 	$(EDBENCH) experiment r1 --scale $(DEMO_SCALE) --repeats 1 --brief
 
-# Three processes on two cores: jobs under test wait for storage and for each other. In the order of the directories, so
-# that the long ones come first.
+# Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
+# computes in between (tests/support/systems/dealing.py).
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 

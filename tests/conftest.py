@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from dealing import pytest_collection_modifyitems
 from finished_job import empty_scratch, finished, finished_corpus, small_corpus, tiny_corpus, two_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -33,6 +34,7 @@ __all__ = [  # of tests/support
     "finished",
     "finished_corpus",
     "once",
+    "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
     "services",
@@ -62,7 +64,8 @@ load_plugins(PLUGINS)  # as every process that reads files does
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Half a million objects come while tests are collected, and stay to the end: they are not looked through again and again
-    while they come, nor at each garbage collection afterwards, nor copied by what is forked."""
+    while they come, nor at each garbage collection afterwards, nor copied by what is forked. From then on cycles are looked
+    for among new objects as rarely as in every program of ours (core.program.whole)."""
     gc.disable()
     try:
         return (yield)
@@ -70,6 +73,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(20_000, *gc.get_threshold()[1:])
 
 
 REPOSITORY = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from forked import Forked, Forker
+from forked import Forked, Forker, Program
 from installation import PATIENCE
 from kombu.exceptions import OperationalError
 from ports import own_ports
@@ -158,7 +158,7 @@ class Bench:
 @pytest.fixture(scope="session")
 def forker() -> Iterator[Forker]:
     """Of workers with the tests' handler."""
-    made = Forker(_HARNESS, _ENVIRONMENT)
+    made = Program(_HARNESS, _ENVIRONMENT)
     try:
         yield made
     finally:

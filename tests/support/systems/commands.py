@@ -2,9 +2,9 @@
 time that an interpreter begins, on two slow cores, and the suite gives a hundred commands.
 
 A forked command is a process of its own as any other: session, environment, directory, files, signals, exit status, and an
-interpreter's whole end. What it starts (keeper, queue manager, workers) starts afresh. Limits: nothing of it is seen in its
-/proc/PID/cmdline and environ, and modules are there that it would import late or never; so `tests/unit/cli` and the
-documents' examples run the real one.
+interpreter's whole end. What it starts (keeper, database servers) starts afresh, but for its crew (`forked_crew`). Limits: nothing
+of it is seen in its /proc/PID/cmdline and environ, and modules are there that it would import late or never; so
+`tests/unit/cli` and the documents' examples run the real one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from forked import Forked, Forker
+import pytest
+from forked import Forked, Program, customised, spawner
+
+from controller.cluster import member
 
 _PROGRAM = Path(__file__).with_name("command_forker.py")
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: this one forks
@@ -75,9 +79,8 @@ class Command:
 def forkable(env: Mapping[str, str]) -> bool:
     """Whether a command with these variables more than ours is the same when it is forked: not where they change how an
     interpreter begins."""
-    customised = (Path(place, "sitecustomize.py") for place in env.get("PYTHONPATH", "").split(os.pathsep))
     ours = all(name == "PYTHONPATH" or name.startswith("EDBENCH_") for name in env)
-    return ours and not any(file.exists() for file in customised)
+    return ours and not customised(env)
 
 
 def begin(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Command:
@@ -88,17 +91,25 @@ def begin(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Command:
     return Command(words, _forker().fork(words, env, out, errors=err, cwd=cwd), out, err)
 
 
+@contextmanager
+def forked_crews() -> Iterator[None]:
+    """Clusters of this process have their queue managers and workers forked, too, while the block lasts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(member, "spawn", spawner(_forker(), member.spawn))
+        yield
+
+
 @functools.cache
 def _place() -> Path:
-    """Of what commands say."""
+    """Of what commands say, and how they ended."""
     place = Path(tempfile.mkdtemp(prefix="edbench-commands-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     return place
 
 
 @functools.cache
-def _forker() -> Forker:
+def _forker() -> Program:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
-    made = Forker(_PROGRAM, kept | _ONE_THREAD)
+    made = Program(_PROGRAM, kept | _ONE_THREAD, _place())
     atexit.register(made.close)
     return made

@@ -134,15 +134,17 @@ class Copy:
 
 
 @contextmanager
-def copied(finished: Finished, home: Path) -> Iterator[Copy]:
-    """A copy of the finished job that may be spoiled; its files lie in `home`."""
+def copied(finished: Finished, home: Path, *, files: bool = True) -> Iterator[Copy]:
+    """A copy of the finished job that may be spoiled; its files lie in `home`. Without `files` those of the storage are the job's
+    own, which nobody may change."""
     address = finished.settings.databases[0]
     name = f"copy_{uuid.uuid4().hex}"
     as_superuser(finished.settings, f"CREATE DATABASE {name} TEMPLATE {address.name} OWNER {OWNER}")
     url = address.url.replace(f"/{address.name}?", f"/{name}?")
     database = Database(name, url)
-    root = home / "storage"
-    shutil.copytree(finished.settings.storage, root)
+    root = finished.settings.storage
+    if files:
+        root = Path(shutil.copytree(root, home / "storage"))
     own = (DatabaseAddress(name=name, url=url),)
     settings = dataclasses.replace(finished.settings, storage=root, scratch=home / "scratch", databases=own)
     try:

@@ -4,19 +4,24 @@ more than a second of a processor, and a fork milliseconds."""
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TextIO
 
 _LOOK_SECONDS = 0.01
+# Where /proc reads a program's line and environment is as large as both were when it began.
+_ROOM_FOR_WORDS, _ROOM_FOR_ENVIRONMENT = "-" * 2_048, {"ROOM": "-" * 8_192}
 
 
 @dataclass(frozen=True)
@@ -52,18 +57,13 @@ class Forked:
 
 
 class Forker:
-    """A program that calls `serve` or `become`."""
+    """Orders forks of a process that called `serve` or `become`, which reads the orders and says whom it forked."""
 
-    def __init__(self, program: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, orders: TextIO, answers: TextIO, statuses: Path | None = None) -> None:
+        """`statuses`: a directory for how each ended; None: that of its log."""
+        self._orders, self._answers, self._statuses = orders, answers, statuses
         self._count = 0
-        self._process = subprocess.Popen(
-            [sys.executable, str(program)],
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        self._lock = threading.Lock()  # a thread may tend some while others are begun
 
     def fork(
         self,
@@ -76,26 +76,73 @@ class Forker:
     ) -> Forked:
         """One that is given these, in a session of its own, and writes to the end of `log`; to that of `errors` what goes to
         standard error, where it is given."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        self._count += 1
-        ended = log.with_name(f"{self._count}.ended")
-        order = {
-            "arguments": list(arguments),
-            "env": dict(env),
-            "log": str(log),
-            "errors": str(errors or log),
-            "cwd": str(cwd or Path.cwd()),
-            "ended": str(ended),
-        }
-        stdin.write(json.dumps(order) + "\n")
-        stdin.flush()
-        return Forked(int(stdout.readline()), ended)
+        with self._lock:
+            self._count += 1
+            ended = (self._statuses or log.parent) / f"{self._count}.ended"
+            order = {
+                "arguments": list(arguments),
+                "env": dict(env),
+                "log": str(log),
+                "errors": str(errors or log),
+                "cwd": str(cwd or Path.cwd()),
+                "ended": str(ended),
+            }
+            self._orders.write(json.dumps(order) + "\n")
+            self._orders.flush()
+            return Forked(int(self._answers.readline()), ended)
+
+
+class Program(Forker):
+    """One that is begun with a program, which calls `serve` or `become`."""
+
+    def __init__(self, program: Path, env: Mapping[str, str], statuses: Path | None = None) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(program), _ROOM_FOR_WORDS],
+            env=_ROOM_FOR_ENVIRONMENT | dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        super().__init__(self._process.stdin, self._process.stdout, statuses)
 
     def close(self) -> None:
         """It forks no more; what it forked lives on."""
         self._process.communicate()
+
+
+def customised(env: Mapping[str, str]) -> bool:
+    """Whether an interpreter with these variables does something of its own before its program."""
+    return any(Path(place, "sitecustomize.py").exists() for place in env.get("PYTHONPATH", "").split(os.pathsep))
+
+
+def spawner(forker: Forker, spawn: Callable[..., Any]) -> Callable[..., Any]:
+    """`core.services.process.spawn`, with what would be an interpreter for a module of ours forked; the module's words are what
+    it is given."""
+
+    def forked(command: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path) -> Any:
+        if tuple(command[:2]) != (sys.executable, "-m") or customised(env):
+            return spawn(command, env=env, log=log, cwd=cwd)
+        return forker.fork(command[1:], env, log, cwd=cwd)
+
+    return forked
+
+
+def appear_as(words: Sequence[str]) -> None:
+    """Have /proc tell of this process the line and environment that a program begun with these words and our environment would
+    have, as far as there is room."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    line, line_end, environment, environment_end = map(int, fields[45:49])  # proc(5): arg_start to env_end
+    variables = sorted(os.environ.items(), key=lambda each: not each[0].startswith("EDBENCH_"))
+    for start, end, parts in (
+        (line, line_end, words),
+        (environment, environment_end, [f"{name}={value}" for name, value in variables]),
+    ):
+        data = b"".join(os.fsencode(part) + b"\0" for part in parts)[: max(0, end - start - 1)]
+        ctypes.memset(start, 0, end - start)
+        ctypes.memmove(start, data, len(data))
 
 
 def serve(body: Callable[[Sequence[str]], int]) -> None:

@@ -177,7 +177,7 @@ class Bench:
         seconds of a processor, for each job whose command does. Workers that a job is held by: `holdable` comes first."""
         with self.attached() as settings:
             crew = Crew(settings=settings, ours=True, workers=1, slots=slots, env=os.environ | self.env)
-            with kept_up(crew):
+            with commands.forked_crews(), kept_up(crew):
                 told = settings.for_role(CONTROLLER).environment()
                 theirs = {name: told[name] for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")}
                 self.env |= theirs

@@ -47,7 +47,11 @@ def test_what_lies_there_is_what_was_sealed(name: str) -> None:
 def test_a_package_of_each_kind_checks(storages: list[Told]) -> None:
     """Every figure of it is told again from what was observed; where telling was changed on purpose: --retell. All of them:
     make results RESULTS_ARGS=--check, minutes long."""
-    some = {kind: path for one in storages for kind, path in one.directories.items()}
+    some = {
+        (one.results[name].workload, one.results[name].kind): path
+        for one in storages
+        for name, path in one.directories.items()
+    }
     assert len(some) > 5
     assert [difference for path in some.values() for difference in check(path).differences] == []
 
