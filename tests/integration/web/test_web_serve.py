@@ -92,10 +92,12 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert client.get(f"/jobs/{made.json()['id']}").json()["type"] == "export"
     assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
     assert client.post("/productions", json=wish).json()["errors"].keys() == {"out"}  # it is that job's
-    assert client.delete(f"/jobs/{made.json()['id']}").status_code == 204
-    assert list(out.iterdir()) == []
+    (out / "VOL123").mkdir()  # somebody else's
+    deleted = client.delete(f"/jobs/{made.json()['id']}")
+    assert (deleted.status_code, "keeps it: VOL123" in deleted.json()["left"][0]) == (200, True)
+    assert list(out.iterdir()) == [out / "VOL123"]
     assert bench.edbench("verify", "last").returncode == 0
-    assert client.delete(f"/jobs/{job[:8]}").status_code == 204
+    assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")
