@@ -116,7 +116,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("[shares]", "[mail]\nthread_lengths = [[1, 2]]\n[shares]", "mail.thread_lengths holds"),
         ("[shares]", "[mail]\nthread_lengths = [[1, 2, nan]]\n[shares]", "mail.thread_lengths holds"),
         ("[shares]", "[mail]\nattachment_counts = [1, nan]\n[shares]", "mail.attachment_counts must hold weights"),
-        ("[shares]", "[duplicates]\ncopies = [inf]\n[shares]", "duplicates.copies must hold weights"),
+        ("[shares]", "[mail]\ncopies = [inf]\n[shares]", "mail.copies must hold weights"),
         ("mail = 0.4", "mail = nan", "shares.mail is nan"),
         ("[shares]", "[[series]]\nkind = 'zeros'\nshare = 0.7\nfile_bytes = 5000\n[shares]", "add up to 1.1"),
         ("[[custodians]]", "[[custodian]]", "custodian is not known; did you mean 'custodians'"),
