@@ -78,9 +78,7 @@ class ReplayStudyOrder(Order):
         Field(ge=1, le=_MOST_RATE, description="of --levels  [default: found as fast as it goes]"),
         Metavar("CALLS/S"),
     ] = None
-    repeats: Annotated[
-        int, Field(ge=1, le=100, description="replays of each point; 5 or more are recommended")
-    ] = 1
+    repeats: Annotated[int, Field(ge=1, le=100, description="replays of each point; 5 or more are recommended")] = 1
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
     filer: Annotated[

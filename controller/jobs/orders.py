@@ -132,12 +132,12 @@ class OperatorOrder(DiscoveryOrder):
 
     trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
     max_depth: Annotated[int, Field(ge=1, le=100, description="nesting that is still opened")] = _LIMITS.depth
-    parse_mb: Annotated[int, Field(ge=1, le=1_000_000, description="a message or document above so many MB is too_large")] = (
-        _LIMITS.parse_bytes // 1_000_000
-    )
-    item_seconds: Annotated[float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item, beside what its size adds")] = (
-        _LIMITS.item_seconds
-    )
+    parse_mb: Annotated[
+        int, Field(ge=1, le=1_000_000, description="a message or document above so many MB is too_large")
+    ] = _LIMITS.parse_bytes // 1_000_000
+    item_seconds: Annotated[
+        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item, beside what its size adds")
+    ] = _LIMITS.item_seconds
     expansion_ratio: Annotated[
         float, Field(ge=1, le=1e9, description="extracted over loose bytes, above which a file is a bomb")
     ] = _LIMITS.expansion_ratio

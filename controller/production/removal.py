@@ -131,4 +131,6 @@ class _Removal:
                 return []
             if isinstance(error, StorageFault):
                 raise
-            raise StorageFault(f"{error.detail}; give this user access to it, then try again", errno=error.errno) from error
+            raise StorageFault(
+                f"{error.detail}; give this user access to it, then try again", errno=error.errno
+            ) from error

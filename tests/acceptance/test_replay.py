@@ -129,7 +129,10 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
         assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
         assert list(target.iterdir()) == []
     for (kind, trace), pace in product(traces.items(), ("job", "schedule", "max")):
-        assert _played(Path(trace["path"]), pace, target, bench.home / f"{kind} {pace}") == (trace["calls"], ()), (kind, pace)
+        assert _played(Path(trace["path"]), pace, target, bench.home / f"{kind} {pace}") == (trace["calls"], ()), (
+            kind,
+            pace,
+        )
         assert list(target.iterdir()) == []
 
 

@@ -153,7 +153,11 @@ def _played(context: WebContext, wish: Played) -> tuple[Path, list[Path]]:
     """The trace, and the directories that it is replayed in."""
     trace = trace_of(context.settings.storage, wish.job)
     if trace is None:
-        raise FieldErrors({"job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace collect` make it"})
+        raise FieldErrors(
+            {
+                "job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace collect` make it"
+            }
+        )
     paths = [allowed_target(context, path) for path in wish.paths]
     with at_field("paths"):
         check_paths(paths)

@@ -86,7 +86,8 @@ class Asked(Document):
     """What a prediction is calibrated on, and the site that it is about."""
 
     result: Annotated[str, Field(max_length=255, pattern=TEXT)] | None = Field(
-        None, description="Name of a result of a scale-up, or of job-types, to calibrate on; else the reference calibration."
+        None,
+        description="Name of a result of a scale-up, or of job-types, to calibrate on; else the reference calibration.",
     )
     site: Annotated[str, Field(max_length=40, pattern=TEXT)] | None = Field(
         None, description=f"emulated site: {', '.join(site_names())}"

@@ -55,7 +55,9 @@ def _offered(kind: Kind, here: Choices) -> Choices:
     """What is asked about without being run is not, unless somebody says so, what this server would run with."""
     if kind.alone:
         return here
-    return here.model_copy(update={"filer": "", "filers": ["", *(one for one in here.filers if one != "none")], "slots": None})
+    return here.model_copy(
+        update={"filer": "", "filers": ["", *(one for one in here.filers if one != "none")], "slots": None}
+    )
 
 
 @router.get("/measurements/{measurement}")

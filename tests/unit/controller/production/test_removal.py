@@ -62,7 +62,9 @@ class Output:
 
     def there(self) -> set[str]:
         """All but directories."""
-        return {str(path.relative_to(self.path)) for path in self.path.rglob("*") if path.is_symlink() or not path.is_dir()}
+        return {
+            str(path.relative_to(self.path)) for path in self.path.rglob("*") if path.is_symlink() or not path.is_dir()
+        }
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,9 @@ def _directory(path: Path) -> None:
 
 @pytest.mark.parametrize("at", ["VOL001/NATIVES/0001/A00000001.eml", "VOL001/NATIVES", "VOL001", "hashes.csv"])
 @pytest.mark.parametrize(
-    "put", [_directory, lambda path: path.symlink_to("/etc"), lambda path: path.write_text("x")], ids=["dir", "link", "file"]
+    "put",
+    [_directory, lambda path: path.symlink_to("/etc"), lambda path: path.write_text("x")],
+    ids=["dir", "link", "file"],
 )
 def test_what_was_put_in_the_place_of_something_of_the_job(
     tmp_path: Path, at: str, put: Callable[[Path], object]
