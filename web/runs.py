@@ -167,6 +167,8 @@ class EmbeddedRunner:
     def _collect(self, jobs: Jobs, settings: Settings) -> None:
         """The traces of jobs that kept their calls, once they are over and while the workers that have them are there. Raises
         UsageError where one cannot be written."""
+        if not any(handle.job.options.trace for handle in jobs.each):
+            return
         for handle in refresh(jobs).each:
             if handle.job.options.trace and handle.job.state.over:
                 labels = job_result(handle, settings).labels
