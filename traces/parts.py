@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from core.places import trace_parts_location
 from traces.spool import SUFFIX
 
 log = logging.getLogger(__name__)
+
+_JOB = re.compile(r"[0-9a-f]{32}")  # what has another name is nobody's here
 
 
 class WorkerParts:
@@ -35,7 +38,7 @@ class WorkerParts:
 
     def jobs(self) -> list[uuid.UUID]:
         """Those that there are parts of; normally none."""
-        return [uuid.UUID(hex=path.name) for path in _listed(self.directory)]
+        return [uuid.UUID(hex=path.name) for path in _listed(self.directory) if _JOB.fullmatch(path.name)]
 
     def deliver_one(self, job: uuid.UUID) -> bool:
         """Take one part of a job to the storage root, if there is one; whether there may be more. Raises OSError."""

@@ -68,18 +68,19 @@ class Storage:
 STORAGES = (
     Storage(name="ext4", title="ext4", about="a loop device over a file on this machine's disk", kind="loop"),
     Storage(name="tmpfs", title="tmpfs", about="this machine's memory", kind="tmpfs", direct=False,
-            share=0.6),
+            share=0.9),
     Storage(name="moosefs", title="MooseFS", about="master, two chunk servers, one copy, FUSE client", kind="filer",
-            share=2.0),
+            share=2.2),
     Storage(name="glusterfs", title="GlusterFS",
             about="distributed over two bricks, FUSE client; replays of at most 4 clients, because more do not end in time",
-            kind="filer", share=2.6, most_clients=4),
+            kind="filer", share=2.4, most_clients=4),
     Storage(name="xfs", title="xfs", about="a loop device over a file on this machine's disk", kind="loop"),
-    Storage(name="btrfs", title="btrfs", about="a loop device over a file on this machine's disk", kind="loop"),
+    Storage(name="btrfs", title="btrfs", about="a loop device over a file on this machine's disk", kind="loop",
+            share=1.2),
     Storage(name="moosefs-200mbit", title="MooseFS, 200 Mbit/s", about="the same with its link limited to 25 MB/s", kind="filer",
-            rate="200mbit", share=1.8),
+            rate="200mbit", share=2.2),
     Storage(name="s3", title="S3 (versitygw)", about="versitygw over a directory of this machine's disk", kind="s3",
-            share=0.3),
+            share=0.4),
 )  # fmt: skip
 DEFAULT = ("ext4", "tmpfs", "moosefs", "glusterfs", "xfs", "btrfs", "moosefs-200mbit", "s3")
 QUICK = (

@@ -44,6 +44,7 @@ from worker.slots.waiting import waiting
 _TICK_SECONDS = 0.25
 _RETRY_SECONDS = 0.5  # after a database failed
 _FRAME_SECONDS = 1.0
+_FAILED = 1  # exit status
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,18 @@ class DatabaseReporter(threading.Thread):
         self._wake.set()
 
     def run(self) -> None:
-        """Until `finish` and all is written; a fault is told once and tried again."""
+        """Until `finish` and all is written; a fault is told once and tried again. What nobody foresaw ends the whole reporter,
+        and the supervisor starts another: without this thread alone leases would run out and the worker would seem gone, and
+        nobody would know why."""
+        try:
+            self._report_on()
+        except BaseException:
+            log.exception(
+                "what was not foreseen, for database %s; ending, another reporter goes on", self._database.name
+            )
+            os._exit(_FAILED)
+
+    def _report_on(self) -> None:
         while True:
             self._wake.clear()
             finishing = self._finishing
@@ -265,5 +277,5 @@ def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
         _serve(plan, pipe)
     except EOFError:
         log.error("reporter %d: the supervisor is gone", os.getpid())
-        return 1
+        return _FAILED
     return 0

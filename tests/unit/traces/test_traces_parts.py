@@ -72,3 +72,11 @@ def test_what_a_dead_worker_left_is_delivered_and_what_a_living_one_has_is_not(h
     assert delivered(home) == [b"calls 0", b"calls 1"]
     assert list((home / "scratch" / "traces").iterdir()) == []
     deliver_left_behind(home / "none", home / "storage")
+
+
+def test_what_is_no_job_among_the_parts_is_not_taken_for_one(tmp_path: Path) -> None:
+    """Scratch is a directory that others may put things into."""
+    job = uuid.uuid4()
+    for name in (job.hex, "lost+found", "0", f"{job}"):
+        (tmp_path / "traces" / name).mkdir(parents=True)
+    assert WorkerParts(tmp_path / "traces", tmp_path).jobs() == [job]

@@ -1,0 +1,55 @@
+"""What tells the databases of a worker, where nobody foresaw what happens to it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from multiprocessing import Pipe
+from pathlib import Path
+
+import pytest
+
+from core.settings import Settings
+from monitoring.metrics.endpoint import NOWHERE
+from sql.session import Database
+from traces.parts import WorkerParts
+from worker.host.registration import Effort, WorkerIdentity
+from worker.host.reporter import DatabaseReporter, ReporterPlan
+from worker.slots.table import SlotTable
+
+
+class Gone(Exception):
+    """The process would have ended here."""
+
+
+def test_a_thread_that_fails_ends_its_reporter(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """One of several databases' threads: the others would go on, and its worker seem gone from that database alone, with its
+    leases running out. The supervisor starts another for a reporter that ended, and its log has the cause."""
+
+    def leave(status: int) -> None:
+        raise Gone(status)
+
+    def unforeseen(self: Database, **_: object) -> None:
+        raise ZeroDivisionError("nobody thought of it")
+
+    monkeypatch.setattr(os, "_exit", leave)
+    monkeypatch.setattr(Database, "transaction", unforeseen)
+    identity = WorkerIdentity(name="w1", incarnation=uuid.uuid4(), pid=os.getpid(), slots=1)
+    plan = ReporterPlan(
+        settings=Settings(),
+        identity=identity,
+        previous=None,
+        table=SlotTable(1, ["db1"]),
+        parts=WorkerParts(tmp_path / "traces", tmp_path),
+        metrics=NOWHERE,
+    )
+    database = Database("db1", "postgresql+psycopg2://nowhere/db1")
+    reporter = DatabaseReporter(plan, database, Effort(os.getpid()), Pipe()[0], threading.Lock())
+    with pytest.raises(Gone) as ended:
+        reporter.run()
+    assert ended.value.args != (0,)
+    assert "for database db1; ending" in caplog.text
+    assert "nobody thought of it" in caplog.text
