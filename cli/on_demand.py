@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 from typer.main import get_command, get_group
+
+from core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,11 @@ class CommandOnDemand(TyperCommand):
 
 
 def load(entry: LazyCommand) -> Any:
-    """The command of an entry, its module imported."""
+    """The command of an entry, its module imported. Its numbers are numbers."""
+    return _finite(_loaded(entry))
+
+
+def _loaded(entry: LazyCommand) -> Any:
     module, _, name = entry.where.partition(":")
     function = getattr(import_module(module), name)
     if entry.group:
@@ -47,3 +54,17 @@ def load(entry: LazyCommand) -> Any:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(entry.name, epilog=f"Example: {entry.example}")(function)
     return get_command(app)
+
+
+def _finite(command: Any) -> Any:
+    """Have every option of a command, and of those of a group, refuse what no range keeps out: `nan` is neither below nor above."""
+    for one in (command, *getattr(command, "commands", {}).values()):
+        for option in one.params:
+            option.callback = option.callback or _refuse_no_number
+    return command
+
+
+def _refuse_no_number(_ctx: object, option: Any, value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{option.opts[0]} is {value}; give a finite number", field=option.name)
+    return value

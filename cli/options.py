@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.errors import UsageError
+from core.options.bounds import MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
+from experiments.hosts import MOST_HOSTS
 
 if TYPE_CHECKING:
     from experiments.hosts.wanted import Wanted
@@ -20,16 +22,6 @@ JobArgument = Annotated[
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the result there")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
-FilerCache = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
-    ),
-]
-MinSeconds = Annotated[
-    float, typer.Option(min=1, help="how long each run has to be; a point with a shorter one is labelled SHORT")
-]
 StorageRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="storage root of the job  [default: EDBENCH_STORAGE]")
 ]
@@ -49,7 +41,13 @@ Cluster = Annotated[
 HOSTS_WAIT_S = 600.0
 Hosts = Annotated[
     int | None,
-    typer.Option("--hosts", metavar="N", help="deal the workers out over so many hosts that joined (docs/hosts.md)"),
+    typer.Option(
+        "--hosts",
+        metavar="N",
+        min=1,
+        max=MOST_HOSTS,
+        help="deal the workers out over so many hosts that joined (docs/hosts.md)",
+    ),
 ]
 Listen = Annotated[
     str | None,
@@ -57,9 +55,10 @@ Listen = Annotated[
         "--listen", metavar="ADDRESS[:PORT]", help="of this host, where the hosts reach it; port 6390 unless said"
     ),
 ]
-HostsWait = Annotated[float, typer.Option("--hosts-wait", min=1, help="seconds that the hosts are waited for")]
+HostsWait = Annotated[
+    float, typer.Option("--hosts-wait", min=1, max=MOST_SECONDS, help="seconds that the hosts are waited for")
+]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
-Shard = Annotated[bool, typer.Option("--shard", help="spread the custodians over the databases")]
 PlannedWorkers = Annotated[
     int | None, typer.Option(min=1, max=512, help="worker processes to start  [default: as planned]")
 ]

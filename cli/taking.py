@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Annotated, Any
 
@@ -32,7 +31,6 @@ def taking(**only: Collection[str]) -> Callable[[Callable[..., None]], Callable[
                 for name, options in parts.items()
                 if options
             }
-            _refuse_no_number(given)
             function(**given, **whole)
 
         everything = [one for name, p in own.items() for one in parts[name] or [p.replace(kind=p.KEYWORD_ONLY)]]
@@ -65,13 +63,6 @@ def _made(kind: type[BaseModel], given: dict[str, Any]) -> BaseModel:
     except ValidationError as error:
         field, said = complaint(error)
         raise UsageError(f"{_flag(field)}: {said}" if field else said, field=field) from error
-
-
-def _refuse_no_number(given: dict[str, Any]) -> None:
-    """Of options that are in no document: `nan` is in every range."""
-    for name, value in given.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise UsageError(f"{_flag(name)} is {value}; give a finite number", field=name)
 
 
 def _flag(name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
+from core.options.bounds import MOST_BYTES
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
@@ -210,7 +211,10 @@ def parse_bytes(text: str, what: str) -> int:
     match = _BYTES.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
-    return int(float(match[1]) * _UNITS[match[2]])
+    nbytes = int(float(match[1]) * _UNITS[match[2]])
+    if nbytes > MOST_BYTES:
+        raise UsageError(f"{what} is {text!r}; no file or filer has so many bytes: at most {MOST_BYTES // 10**12}TB")
+    return nbytes
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:

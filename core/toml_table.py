@@ -8,6 +8,8 @@ from typing import Any
 
 from core.errors import UsageError
 
+_MOST = 1e18  # infinities and `nan` are TOML, too
+
 
 class TomlTable:
     """One table of a file; `done` says what was in it that nobody asked for."""
@@ -22,7 +24,7 @@ class TomlTable:
         """The error about one key."""
         return UsageError(f"{self._source}: {self._full(key)} {why}")
 
-    def number(self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e18) -> float:
+    def number(self, key: str, default: float | None = None, *, low: float = 0.0, high: float = _MOST) -> float:
         """A number within low … high; required unless there is a default."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -56,7 +58,7 @@ class TomlTable:
         value = self._take(key, list(default))
         if not isinstance(value, list) or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
             raise self.refuse(key, "must be a list of numbers")
-        if any(v < 0 for v in value) or not sum(value):
+        if not all(0 <= v <= _MOST for v in value) or not sum(value):
             raise self.refuse(key, "must hold weights of 0 or more, one of them over 0")
         return tuple(value)
 
@@ -69,7 +71,7 @@ class TomlTable:
         for entry in value:
             if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(v, int | float) for v in entry):
                 raise self.refuse(key, f"holds {entry!r}; each entry is [from, to, weight]")
-            if not 1 <= entry[0] <= entry[1] <= 1000 or entry[2] < 0:
+            if not (1 <= entry[0] <= entry[1] <= 1000 and 0 <= entry[2] <= _MOST):
                 raise self.refuse(key, f"holds {entry!r}; from is 1 … to, to at most 1000, weight at least 0")
             out.append((int(entry[0]), int(entry[1]), float(entry[2])))
         return tuple(out)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
+from core.options.bounds import MOST_SECONDS, MOST_SEED
 from core.options.choices import DEFAULT_ZONE
 from experiments.result.steady import MIN_SECONDS
 
@@ -24,9 +25,16 @@ _LEAST_SECONDS = 1.0  # of measurements that tell of kinds of work beside each o
 Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="the points"), _NUMBERS]
 Repeats = Annotated[int, Field(ge=1, le=100, description="runs of each point; 5 or more are recommended")]
 MinSeconds = Annotated[
-    float, Field(ge=1, description="how long each run has to be; a point with a shorter one is labelled SHORT")
+    float,
+    Field(
+        ge=1,
+        le=MOST_SECONDS,
+        description="how long each run has to be; a point with a shorter one is labelled SHORT",
+    ),
 ]
-Seed = Annotated[int | None, Field(ge=0, description="of the random order of the points  [default: a new one]")]
+Seed = Annotated[
+    int | None, Field(ge=0, le=MOST_SEED, description="of the random order of the points  [default: a new one]")
+]
 Workers = Annotated[int, Field(ge=1, le=512, description="worker processes to start (embedded services only)")]
 Slots = Annotated[int | None, Field(ge=1, le=64, description="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
 FilerCache = Annotated[
@@ -141,7 +149,11 @@ class ProfileOrder(Order):
     repeats: Repeats = 1
     min_seconds: Annotated[
         float | None,
-        Field(ge=1, description="how long each run has to be for a result  [default: the profile's, else 600]"),
+        Field(
+            ge=1,
+            le=MOST_SECONDS,
+            description="how long each run has to be for a result  [default: the profile's, else 600]",
+        ),
     ] = None
     seed: Seed = None
     filer: Annotated[

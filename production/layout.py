@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from core.options.production import FileKind, JobType
+from core.options.production import FileKind, JobType, ProductionChoice
 
 _TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
 KINDS = tuple(_TOPS)
-_SUFFIX = re.compile(rb"\.([A-Za-z0-9]{1,10})\Z")
+_MOST_SUFFIX = 10
+_SUFFIX = re.compile(rb"\.([A-Za-z0-9]{1,%d})\Z" % _MOST_SUFFIX)
 _MAIL = "message/rfc822"
 
 # What a type of job writes at its end, in the output directory itself.
@@ -87,6 +88,17 @@ def suffix_of(name: bytes, media_type: str) -> str:
 def is_report(kind: JobType, name: bytes) -> bool:
     """Whether a file in the output directory is a report of such a job, or a draft of one."""
     return _DRAFT.sub(b"", name) in map(str.encode, REPORTS[kind])
+
+
+def is_of_item(choice: ProductionChoice, name: bytes) -> bool:
+    """Whether a file in one of the folders is called as those of the job's items are, or is a draft of one."""
+    stem, _, suffix = _DRAFT.sub(b"", name).partition(b".")
+    prefix = choice.prefix.encode()
+    number = stem.removeprefix(prefix)
+    return (
+        stem.startswith(prefix) and number.isdigit() and len(number) >= choice.digits
+        and suffix.isalnum() and len(suffix) <= _MOST_SUFFIX
+    )  # fmt: skip
 
 
 def is_draft(name: bytes) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+LOWEST, USUAL = 0.5, 0.8  # thresholds of near-duplicates: below the lowest nearly every text is a candidate
+
 
 class ReviewKind(enum.StrEnum):
     """A job has the latest finding of each kind."""

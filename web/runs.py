@@ -13,8 +13,11 @@ from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
 from controller.jobs.groups.create import clean_copies
+from controller.jobs.groups.find import refresh
 from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
 from controller.jobs.run import Crew, run_all_to_rest
+from controller.observe.trace_collection import collect_trace
 from core.clock import Clock
 from core.errors import EdbenchError
 from core.operations import NullRecorder
@@ -159,6 +162,17 @@ class EmbeddedRunner:
         with watched_filer(settings):
             run_all_to_rest(run.jobs.each, crew, self._clock, _unseen, self._noted(run))
         clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
+        self._collect(run.jobs, settings)
+
+    def _collect(self, jobs: Jobs, settings: Settings) -> None:
+        """The traces of jobs that kept their calls, once they are over and while the workers that have them are there. Raises
+        UsageError where one cannot be written."""
+        if not any(handle.job.options.trace for handle in jobs.each):
+            return
+        for handle in refresh(jobs).each:
+            if handle.job.options.trace and handle.job.state.over:
+                labels = job_result(handle, settings).labels
+                collect_trace(handle, settings, self._clock, labels=labels, ours=False)
 
     def _noted(self, run: _Run) -> _Note:
         return _Note(self._problems, run.jobs.id)

@@ -16,6 +16,7 @@ from cli.context import shared
 from cli.output import bytes_text
 from core.clock import Clock
 from core.errors import Interrupted
+from core.options.bounds import MOST_SCALE, MOST_SEED
 
 _PLAIN_SECONDS = 5.0
 
@@ -28,8 +29,12 @@ def generate(
     profile: Annotated[
         str, typer.Option(help="what the corpus is made of: a name of `edbench profile list`, or a TOML file")
     ] = "reference",
-    scale: Annotated[float, typer.Option(min=0.0, help="1.0 is the whole profile: 45 GB raw of reference")] = 0.01,
-    seed: Annotated[int, typer.Option(min=0, help="the same seed and scale give the same bytes everywhere")] = 1,
+    scale: Annotated[
+        float, typer.Option(min=0.0, max=MOST_SCALE, help="1.0 is the whole profile: 45 GB raw of reference")
+    ] = 0.01,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MOST_SEED, help="the same seed and scale give the same bytes everywhere")
+    ] = 1,
     processes: Annotated[
         int | None, typer.Option(min=1, max=256, help="processes that write  [default: one a processor]")
     ] = None,

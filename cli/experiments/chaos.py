@@ -11,6 +11,9 @@ from cli.context import shared, with_options, writable_file
 from cli.options import JsonFile, StorageRoot
 from controller.jobs.source import MANIFEST
 from core.errors import UsageError
+from core.options.bounds import MOST_SECONDS, MOST_SEED
+
+_MOST_RUNS = 1_000_000
 
 
 def chaos(
@@ -20,11 +23,11 @@ def chaos(
     ] = None,
     faults: Annotated[str, typer.Option(help="`all`, or families and names of faults, with commas")] = "all",
     kind: Annotated[str, typer.Option(help="`all`, or kinds of jobs, with commas")] = "all",
-    runs: Annotated[int, typer.Option(min=1, help="how many the campaign has")] = 100,
-    seed: Annotated[int, typer.Option(help="the same seed plans the same runs")] = 1,
-    only_run: Annotated[int | None, typer.Option(min=0, help="do this run alone, again")] = None,
+    runs: Annotated[int, typer.Option(min=1, max=_MOST_RUNS, help="how many the campaign has")] = 100,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="the same seed plans the same runs")] = 1,
+    only_run: Annotated[int | None, typer.Option(min=0, max=_MOST_RUNS, help="do this run alone, again")] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=1, help="begin no run after so many; the same command goes on")
+        float | None, typer.Option(min=1, max=MOST_SECONDS, help="begin no run after so many; the same command goes on")
     ] = None,
     stop: Annotated[bool, typer.Option("--stop", help="end at the first run that fails")] = False,
     kill_servers: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from cli.context import shared, writable_file
 from core.errors import UsageError
+from core.options.bounds import MOST_SECONDS
 
 Kind = Annotated[
     str,
@@ -20,7 +21,7 @@ Command = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="where they go: a new file, a line a moment")]
 Every = Annotated[float, typer.Option(min=0.1, max=3600, help="seconds from one question to the next")]
-Seconds = Annotated[float | None, typer.Option(min=0.1, help="how long  [default: until Ctrl-C]")]
+Seconds = Annotated[float | None, typer.Option(min=0.1, max=MOST_SECONDS, help="how long  [default: until Ctrl-C]")]
 Name = Annotated[str | None, typer.Option(help="how the timeline calls it  [default: KIND]")]
 
 

@@ -16,6 +16,7 @@ from controller.arrays.mapping import ArrayMap, read_map
 from core.errors import UsageError
 
 BAD_SHOWN = 10
+_MOST_OFFSET = 1e10  # of a clock that began in another century
 
 
 def import_counters(
@@ -32,7 +33,12 @@ def import_counters(
         Path | None, typer.Option("--map", metavar="MAP.toml", help="what the columns mean, or what to ask Prometheus")
     ] = None,
     offset: Annotated[
-        float, typer.Option(help="seconds to add to the array's times: the database's clock less its")
+        float,
+        typer.Option(
+            min=-_MOST_OFFSET,
+            max=_MOST_OFFSET,
+            help="seconds to add to the array's times: the database's clock less its",
+        ),
     ] = 0,
     name: Annotated[str | None, typer.Option(help="how the timeline calls it  [default: the map's]")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="remove what was imported under --name")] = False,

@@ -157,11 +157,15 @@ def delete(
     job: JobArgument,
     storage: StorageRoot = None,
 ) -> None:
-    """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
+    """Remove a job that does not run: its rows, and its files on the filer. The source is not touched.
+
+    What somebody else put into the output directory of an extraction, processing or export stays, and is told.
+    """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         jobs = installed.find(job)
         refuse_member(installed.databases, jobs)
-        delete_all(jobs, Storage(NullRecorder()), settings.storage)
+        for line in delete_all(jobs, Storage(NullRecorder()), settings.storage):
+            context.say(line)
         print(f"{jobs.id} deleted")

@@ -13,7 +13,7 @@ from cli.options import AsJson, JobArgument
 
 def jobs(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="at most so many")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="at most so many")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List the jobs, newest first."""

@@ -14,6 +14,7 @@ from cli.output import bytes_text, flush, print_json
 from cli.profiles import ALL
 from cli.show.table import table
 from core.errors import UsageError
+from core.options.bounds import MOST_SCALE
 
 
 def describe(
@@ -21,7 +22,9 @@ def describe(
     profile: Annotated[
         str, typer.Argument(metavar="NAME|FILE", help="a profile, or a corpus profile of your own in TOML")
     ],
-    scale: Annotated[float | None, typer.Option(min=0.0, help="of a corpus: 1.0 is the whole of it")] = None,
+    scale: Annotated[
+        float | None, typer.Option(min=0.0, max=MOST_SCALE, help="of a corpus: 1.0 is the whole of it")
+    ] = None,
     path: Annotated[
         list[Path] | None, typer.Option(help="of a workload: for so many paths is told how much it needs")
     ] = None,

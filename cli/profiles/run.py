@@ -16,6 +16,7 @@ from cli.options import declared_cache, numbers
 from cli.profiles import ALL
 from cli.taking import taking
 from core.errors import UsageError
+from core.options.bounds import MOST_SCALE
 from experiments.orders import ProfileOrder
 
 Name = Annotated[
@@ -39,7 +40,11 @@ Package = Annotated[
 ]
 Scale = Annotated[
     float | None,
-    typer.Option(min=0.00001, help="of all: of the corpus that is discovered  [default: 0.01, --small 0.0003]"),
+    typer.Option(
+        min=0.00001,
+        max=MOST_SCALE,
+        help="of all: of the corpus that is discovered  [default: 0.01, --small 0.0003]",
+    ),
 ]
 Workers = Annotated[
     str | None, typer.Option(metavar="N,N,…", help="of all: of the discovery  [default: 1,2,4, --small 1]")

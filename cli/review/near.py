@@ -10,15 +10,16 @@ from cli.context import shared, writable_file
 from cli.installation import installation
 from cli.options import JsonFile
 from cli.review.options import AsCsv, AsJsonl, CsvRaw, JobArguments, detail
-from review.kinds import Scope
+from review.kinds import LOWEST, USUAL, Scope
 
 
 def near(
     ctx: typer.Context,
     jobs: JobArguments,
     threshold: Annotated[
-        float, typer.Option(metavar="SHARE", help="how much of two texts has to be the same, 0.5 to 1")
-    ] = 0.8,
+        float,
+        typer.Option(min=LOWEST, max=1.0, metavar="SHARE", help="how much of two texts has to be the same, 0.5 to 1"),
+    ] = USUAL,
     scope: Annotated[Scope, typer.Option(help="within which items are compared")] = Scope.JOB,
     json_file: JsonFile = None,
     as_csv: AsCsv = False,

@@ -35,7 +35,7 @@ TimeZone = Annotated[str, typer.Option("--time-zone", metavar="NAME", help="of d
 def inspect(
     paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Files or directories.")],
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON line an item, with its text.")] = False,
-    processes: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; all cores if not given.")] = None,
     passwords: Passwords = None,
     ocr: Ocr = False,
     ocr_languages: OcrLanguages = None,

@@ -22,7 +22,7 @@ from controller.jobs.source import (
     prepare_source,
     refuse_own_output,
 )
-from controller.production.place import remove_output
+from controller.production.removal import remove_output, wrote
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
@@ -178,8 +178,9 @@ def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
     return os.path.join(os.fsencode(storage_root), job_location(job))
 
 
-def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
-    """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped.
+def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
+    """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped. Says in one line what
+    of its output directory stays, because the job did not write it; nothing where nothing stays.
 
     Until the end it is there as `deleting`, and no transaction is open while files go. Raises UsageError while the job
     may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
@@ -189,10 +190,11 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
         deletion.begin(conn, handle.id)  # from here on nobody resumes it
-    if handle.job.options.production.asked:
-        remove_output(storage, handle.job.options.production, handle.id)
+    choice = handle.job.options.production
+    left = remove_output(storage, choice, handle.id, wrote(handle)) if choice.asked else ""
     storage.remove_tree(job_directory(storage_root, handle.id))
     deletion.delete_rows(handle.database, handle.id)
+    return left
 
 
 def _refuse_taken(handle: JobHandle) -> None:

@@ -19,6 +19,7 @@ from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
+from core.options.bounds import DAY_SECONDS
 from core.options.dates import checked_zone
 from core.options.production import Priority
 from core.passwords import PasswordBank
@@ -131,20 +132,20 @@ class OperatorOrder(DiscoveryOrder):
 
     trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
     max_depth: Annotated[int, Field(ge=1, le=100, description="nesting that is still opened")] = _LIMITS.depth
-    parse_mb: Annotated[int, Field(ge=1, description="a message or document above so many MB is too_large")] = (
-        _LIMITS.parse_bytes // 1_000_000
-    )
-    item_seconds: Annotated[float, Field(ge=0.1, description="deadline of an item, beside what its size adds")] = (
-        _LIMITS.item_seconds
-    )
+    parse_mb: Annotated[
+        int, Field(ge=1, le=1_000_000, description="a message or document above so many MB is too_large")
+    ] = _LIMITS.parse_bytes // 1_000_000
+    item_seconds: Annotated[
+        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item, beside what its size adds")
+    ] = _LIMITS.item_seconds
     expansion_ratio: Annotated[
-        float, Field(ge=1, description="extracted over loose bytes, above which a file is a bomb")
+        float, Field(ge=1, le=1e9, description="extracted over loose bytes, above which a file is a bomb")
     ] = _LIMITS.expansion_ratio
     lease_seconds: Annotated[
-        float, Field(ge=0.5, description="a task is another slot's when its own was silent for so long")
+        float, Field(ge=0.5, le=DAY_SECONDS, description="a task is another slot's when its own was silent for so long")
     ] = _OPTIONS.lease_seconds
     dispatch_seconds: Annotated[
-        float, Field(ge=0.5, description="a message that nobody took for so long is sent again")
+        float, Field(ge=0.5, le=DAY_SECONDS, description="a message that nobody took for so long is sent again")
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:

@@ -1,4 +1,4 @@
-"""Whose an output directory is: an empty one is taken with a marker, and what a job wrote there is removed with it."""
+"""Whose an output directory is: an empty one is taken with a marker."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
-from core.options.production import MARKER, ProductionChoice
-from core.storage.layer import EntryKind, Storage
+from core.options.production import MARKER
+from core.storage.layer import Storage
 from core.storage.within import lies_in
-from production.layout import is_report
 
-_THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
-_MARKER = MARKER.encode()
+THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
+MARKER_NAME = MARKER.encode()
 
 
 def refuse_inside(out: Path, settings_storage: Path, sources: list[JobHandle]) -> None:
@@ -51,10 +50,10 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
     storage.keep_below(path, own=True)
     try:
         storage.mkdir(path)
-        found = {entry.name for entry in storage.scan(path)} - _THEIRS
+        found = {entry.name for entry in storage.scan(path)} - THEIRS
     except SourceFileError as error:
         raise UsageError(f"--out {out} cannot be used: {error.detail}", field="out") from error
-    if _MARKER in found:
+    if MARKER_NAME in found:
         raise UsageError(
             f"--out {out} holds what job {owner(storage, path) or '?'} wrote; delete that job, or give another directory",
             field="out",
@@ -71,7 +70,7 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
 def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
     """Not replacing: of two jobs that found the directory empty in the same moment one has it."""
     try:
-        with storage.create(os.path.join(os.fsencode(out), _MARKER)) as file:
+        with storage.create(os.path.join(os.fsencode(out), MARKER_NAME)) as file:
             file.write(json.dumps({"job": job.hex}).encode() + b"\n")
     except StorageFault as error:
         if error.errno == errno.EEXIST:
@@ -84,7 +83,7 @@ def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
 def owner(storage: Storage, path: bytes) -> str | None:
     """The job that the marker in a directory names; None where there is none."""
     try:
-        with storage.open(os.path.join(path, _MARKER)) as file:
+        with storage.open(os.path.join(path, MARKER_NAME)) as file:
             found = json.loads(file.readall())
         return uuid.UUID(found["job"]).hex
     except (SourceFileError, ValueError, KeyError, TypeError):
@@ -95,24 +94,7 @@ def give_up(storage: Storage, out: Path, job: uuid.UUID) -> None:
     """The opposite of `claim`, for a job that was not created."""
     path = os.fsencode(out)
     if owner(storage, path) == job.hex:
-        storage.remove(os.path.join(path, _MARKER), missing_ok=True)
-
-
-def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) -> None:
-    """Remove what the job wrote, its marker last: volumes and reports. What others put beside them stays, and so does the
-    directory of another job that took it since. Raises StorageFault."""
-    path = os.fsencode(choice.out)
-    storage.keep_below(path, own=True)
-    if owner(storage, path) != job.hex:
-        return
-    for name, kind in storage.scan(path):
-        # As we made them: storage that does not tell case apart may list them in another one.
-        volume, report = name.upper(), name.lower()
-        if kind is EntryKind.DIRECTORY and volume.startswith(b"VOL") and volume[3:].isdigit():
-            storage.remove_tree(os.path.join(path, volume))
-        elif kind is EntryKind.FILE and is_report(choice.type, report):
-            storage.remove(os.path.join(path, report), missing_ok=True)
-    storage.remove(os.path.join(path, _MARKER), missing_ok=True)
+        storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
 
 
 def shown(out: str) -> str:

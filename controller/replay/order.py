@@ -12,7 +12,7 @@ from core.records import ReplayChoice
 from traces.model import TraceHeader
 
 JOB, SCHEDULE, MOST = "job", "schedule", "max"
-_TIMES = re.compile(r"[x×]([0-9]+(?:\.[0-9]+)?)")
+_TIMES = re.compile(r"[x×]([0-9]{1,7}(?:\.[0-9]{1,6})?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ MOST_WORKERS = 256
 MAX_CORES = 64
 _MAX_HOSTS = 64
 _MAX_DATABASES = 64
-_MAX_TIMES = 1e6
-_LEAST_TIME = 0.1  # ten times as fast: what this machine then cannot keep up with it says itself
+MOST_TIMES = 1e6
+LEAST_TIME = 0.1  # ten times as fast: what this machine then cannot keep up with it says itself
 _MAX_US = 60e6
 
 
@@ -91,9 +91,9 @@ def read_site(tables: Tables, table: Mapping[str, Any]) -> SiteModel:
     tables.known(processor, ("factor",), "processor.")
     tables.known(worker, ("cores",), "worker.")
     return SiteModel(
-        data_scale=tables.number(table, "data_scale", "", 1.0, _MAX_TIMES, low=1.0),
-        time_scale=tables.number(table, "time_scale", "", 1.0, _MAX_TIMES, low=_LEAST_TIME),
-        processor_factor=tables.number(processor, "factor", "processor.", 1.0, _MAX_TIMES),
+        data_scale=tables.number(table, "data_scale", "", 1.0, MOST_TIMES, low=1.0),
+        time_scale=tables.number(table, "time_scale", "", 1.0, MOST_TIMES, low=LEAST_TIME),
+        processor_factor=tables.number(processor, "factor", "processor.", 1.0, MOST_TIMES),
         worker_cores=tables.whole(worker, "cores", "worker.", 2, MAX_CORES),
         hosts=tuple(_host(tables, one, at) for one, at in _each(tables, table, "host", _MAX_HOSTS)),
         databases=tuple(_database(tables, one, at) for one, at in _each(tables, table, "database", _MAX_DATABASES)),

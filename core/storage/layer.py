@@ -46,14 +46,8 @@ _PRIVATE_MODE = 0o600
 _DIRECTORY_MODE = 0o750
 
 _SCAN, _STAT, _OPEN, _CREATE, _RENAME, _REMOVE, _MKDIR = (
-    Op.SCAN,
-    Op.STAT,
-    Op.OPEN,
-    Op.CREATE,
-    Op.RENAME,
-    Op.REMOVE,
-    Op.MKDIR,
-)
+    Op.SCAN, Op.STAT, Op.OPEN, Op.CREATE, Op.RENAME, Op.REMOVE, Op.MKDIR
+)  # fmt: skip
 
 
 class Storage:
@@ -334,6 +328,10 @@ class Storage:
         except SourceFileError:
             return False
 
+    def remove_empty(self, path: bytes) -> None:
+        """rmdir(2), also of what is not there; raises StorageFault, with ENOTEMPTY where it holds something."""
+        self._remove(self._paths.rmdir, path, True)
+
     def remove_tree(self, path: bytes) -> None:
         """A directory with everything in it, or nothing if it is not there; links are removed, not followed.
 
@@ -354,7 +352,7 @@ class Storage:
                 else:
                     self._remove(self._paths.unlink, below, True)
             full = len(entries) == AT_ONCE
-        self._remove(self._paths.rmdir, path, True)
+        self.remove_empty(path)
 
     # Making safe
 

@@ -22,12 +22,12 @@ from core.services.broker import BrokerServer
 from core.services.broker_users import HOST
 from core.services.place import Home
 from core.services.ports import refuse_taken
+from experiments.hosts import MOST_HOSTS
 from experiments.hosts.messages import ALIVE, ANSWERS, ORDERS, Answer, Hello, Order
 from experiments.workload import HostLost
 from monitoring.broker import connect
 
 PORT = 6390
-MOST_HOSTS = 512
 _CLIENTS = 4 * MOST_HOSTS + 64
 ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
 _SLACK_SECONDS = 30.0  # of a broker on a machine whose processors are all busy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.errors import UsageError
-from experiments.hosts.meeting import MOST_HOSTS
+from experiments.hosts import MOST_HOSTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from experiments.result.schema import At, Knee, Run
 
 _GAIN = 1.05  # rate over the best so far that makes another doubling worth its time
 _UNITS = {"us": 1.0, "ms": 1_000.0, "s": 1_000_000.0}
-_BOUND = re.compile(r"([a-z]+)=([0-9]+(?:\.[0-9]+)?)(us|ms|s)")
+_BOUND = re.compile(r"([a-z]+)=([0-9]{1,9}(?:\.[0-9]{1,6})?)(us|ms|s)")
 
 
 def parse_bounds(text: str) -> dict[str, float]:

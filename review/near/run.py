@@ -22,7 +22,7 @@ from controller.search.items import streaming
 from core.document import Document
 from core.errors import UsageError
 from core.settings import Settings
-from review.kinds import ReviewKind, Scope
+from review.kinds import LOWEST, ReviewKind, Scope
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.near.bands import bands_for
 from review.near.collected import Collected, Numbers, collecting
@@ -31,7 +31,6 @@ from review.near.shingles import LEAST, shingles
 from review.texts import texts_of
 from sql.faces.review import REVIEW
 
-LOWEST, USUAL = 0.5, 0.8  # thresholds: below the lowest nearly every text is a candidate
 _ROWS_AT_ONCE = 10_000
 _CUSTODIANS = 1 << 32
 

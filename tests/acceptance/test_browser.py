@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,13 @@ import pytest
 from browsing import TIMEOUT_MS, Complaints, Watched, launched, serving, watch
 from installation import Bench, Hold
 from playwright.sync_api import Browser, Page, expect
+from replay_traces import reading_trace
 from report_results import point, result
 
 from experiments.report.page import write_report
 from experiments.report.palette import PAPER
 from experiments.result.codec import write_result
+from traces.write import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
@@ -32,7 +35,7 @@ PLACES = (
         "{job}/produce",
         "{job}/exceptions",
     ),
-    *("{job}/custody", "/measure", "/measure?kind=profile", "/results", f"/results/{FIRST}"),
+    *("{job}/custody", "/measure", "/measure?kind=profile", "/measure?kind=replay", "/results", f"/results/{FIRST}"),
 )
 
 expect.set_options(timeout=TIMEOUT_MS)
@@ -339,6 +342,32 @@ def test_a_measurement_is_started_refused_beside_a_job_and_shown(site: str, page
     expect(page.locator("#log")).to_contain_text("report.html")
     page.locator("#result a").click()
     expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
+
+
+def test_a_trace_is_replayed_and_a_prediction_told(site: str, bench: Bench, watched: Watched, page: Page) -> None:
+    """A trace is chosen by the job that kept it, and its replay stands among the results; a prediction on its own page."""
+    job, target = watched.path.rpartition("/")[2], bench.storage / "target"
+    write_trace(reading_trace(), bench.storage / "jobs" / uuid.UUID(job).hex / "trace.edbtrace")
+    target.mkdir()
+    page.goto(f"{site}/measure?kind=replay")
+    page.locator("#f-job").select_option(job)
+    page.locator("#f-paths").fill(str(target))
+    page.locator("#f-pace").fill("max")
+    page.get_by_role("button", name="Measure").click()
+    page.wait_for_url("**/measurements/*")
+    expect(page.locator("#state")).to_have_text("completed")
+    assert list(target.iterdir()) == []
+    page.locator("#result a").click()
+    expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
+    page.goto(f"{site}/measure?kind=predict")
+    for field, value in (("workers", "2"), ("databases", "1"), ("raw_gb", "0.1")):
+        page.locator(f"#f-{field}").fill(value)
+    page.locator("#f-filer").select_option("titan")
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_url("**/measurements/*")
+    expect(page.locator("#state")).to_have_text("completed")
+    expect(page.locator("#log")).to_contain_text("GB/hour discovered")
+    expect(page.locator("#result")).to_be_hidden()
 
 
 def test_two_results_stand_side_by_side(site: str, page: Page) -> None:

@@ -71,8 +71,13 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         assert {path: data for path, data in _tree(home / "texts").items() if "/TEXT/" in path} == texts
         _check_told(bench, job)
         _check_refused(bench, home)
-        bench.ask("delete", job)
-        assert list((home / "wild").iterdir()) == []
+        theirs = [home / "wild" / path for path in ("VOL123/mine.txt", "VOL001/NATIVES/0001/mine.docx", "notes.txt")]
+        for path in theirs:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("somebody else's")
+        told = bench.ask("delete", job).stderr
+        assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
+        assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
 
 
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:

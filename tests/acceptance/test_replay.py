@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,12 @@ from installation import Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
+from controller.replay.order import parse_pace
 from controller.replay.recorded import recorded
+from replay.local import run_local
+from replay.plan import plan_replay
+from replay.program import compile_replay
+from replay.tree import Target
 from traces.model import NodeKind
 from traces.read import open_trace
 from traces.write import write_trace
@@ -104,7 +110,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
 @pytest.mark.usefixtures("attached")
 def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     """Traces of the other types hold every call of theirs, and can be played as a discovery's: as fast as it goes, by their
-    start times, and with the time in between. Where they write is no part of a trace, and how well it compresses is."""
+    start times, and with the time in between, each of them. Where they write is no part of a trace, and how well it compresses is."""
     source = _source(bench)
     told, traces = bench.home / "told.json", {}
     with bench.standing():
@@ -122,6 +128,23 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
         (run,) = json.loads(told.read_text())["points"][0]["repeats"]
         assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
         assert list(target.iterdir()) == []
+    for (kind, trace), pace in product(traces.items(), ("job", "schedule", "max")):
+        assert _played(Path(trace["path"]), pace, target, bench.home / f"{kind} {pace}") == (trace["calls"], ()), (
+            kind,
+            pace,
+        )
+        assert list(target.iterdir()) == []
+
+
+def _played(path: Path, pace: str, target: Path, scratch: Path) -> tuple[int, tuple[object, ...]]:
+    """By clients of this process, without services: its calls, and what came out otherwise than it was recorded."""
+    asked = parse_pace(pace)
+    with open_trace(path) as trace:
+        clients = min(2, sum(1 for stream in trace.header.streams if stream.calls))
+        plan = plan_replay(trace.header, clients=clients, speed=asked.speed or None, closed=asked.closed)
+        program = compile_replay(trace, plan, scratch)
+    found = run_local(program, Target(paths=(target,), replay_id="test")).merged
+    return found.calls, found.differences
 
 
 def _check_trace(bench: Bench, path: Path, calls: dict[str, dict[str, Any]]) -> None:

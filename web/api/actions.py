@@ -20,7 +20,7 @@ from core.records import JobState
 from core.storage.layer import Storage
 from sql.jobs import summary
 from web.api.models.common import responses
-from web.api.models.jobs import Requeue, Requeued, StateNow
+from web.api.models.jobs import Deleted, Requeue, Requeued, StateNow
 from web.api.needs import Context, Found
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
@@ -95,8 +95,8 @@ def _go_on(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobStat
     return state
 
 
-@router.delete("/jobs/{job}", status_code=204, responses=responses(404, 409))
-def delete(context: Context, jobs: Found) -> None:
+@router.delete("/jobs/{job}", responses=responses(404, 409))
+def delete(context: Context, jobs: Found) -> Deleted:
     """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
     refuse_member(context.databases, jobs)
-    delete_all(jobs, Storage(NullRecorder()), context.settings.storage)
+    return Deleted(left=delete_all(jobs, Storage(NullRecorder()), context.settings.storage))

@@ -12,20 +12,23 @@ from fastapi.responses import PlainTextResponse
 
 from core.document import Document
 from core.errors import UsageError
-from core.filer.load import profile_names
+from core.filer.load import profile_names, site_names
 from core.records import JobState
 from experiments.profiles.catalogue import made, profiles, settings_of
 from experiments.profiles.profile import Targets as Places
 from experiments.profiles.refusal import refuse_filer, refuse_room
+from replay.room import check_paths
 from web.api.create import at_field
 from web.api.models.common import responses
-from web.api.models.measure import MeasurementList, ProfileList, ProfileRow, SettingRow
+from web.api.models.measure import MeasurementList, ProfileList, ProfileRow, SettingRow, TraceList
 from web.api.needs import Context, Rows
 from web.context import WebContext
 from web.corpora import allowed_target, chosen_source
 from web.errors import FieldErrors
-from web.measuring.kinds import KINDS, Kind, Targets, command
+from web.measuring.kinds import KINDS, Asked, Kind, Played, Targets, command
 from web.measuring.runs import Measurement, Measurements
+from web.measuring.traces import trace_of, traces
+from web.results import runs
 
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
 _LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
@@ -83,6 +86,12 @@ def list_profiles() -> ProfileList:
     return ProfileList(profiles=[_profile(name) for name in profiles()])
 
 
+@router.get("/traces", responses=responses())
+def list_traces(context: Context, rows: Rows) -> TraceList:
+    """Traces of the newest 100 jobs, which can be replayed from here."""
+    return TraceList(traces=traces(context, rows))
+
+
 def _profile(name: str) -> ProfileRow:
     kind = profiles()[name]
     usual, small = (settings_of(kind, [], small=small).model_dump(mode="json") for small in (False, True))
@@ -108,21 +117,62 @@ def start(context: WebContext, rows: Any, kind: Kind, wish: Any) -> Measurement:
     """Begin it once everything that can be refused here has been looked at. Raises FieldErrors, UsageError."""
     measurements = _measurements(context)
     measurements.refuse()
-    context.errands.refuse()
     filer = getattr(wish, "filer", None)
     if filer is not None and filer not in {"none", *profile_names()}:  # a file's path is for the command line only
         raise FieldErrors({"filer": f"it can be none, {', '.join(profile_names())}"})
     with at_field("body"):
         kind.check(wish)
-    source = chosen_source(context, wish.corpus, wish.source) if kind.of_corpus else None
-    paths = _profile_paths(context, wish) if isinstance(wish, Targets) else []
+    said = _said(context, kind, wish)
+    if kind.alone:
+        _refuse_moving(context, rows)
+    return measurements.start(kind.name, command(kind, wish, said))
+
+
+def _refuse_moving(context: WebContext, rows: Any) -> None:
+    context.errands.refuse()
     listed, _ = rows.rows(context.databases, state=None, limit=100, offset=0)
     moving = next((row for row in listed if row.state in _MOVING), None)
     if moving is not None:
         raise UsageError(
             f"job {moving.id} is {moving.state}: what runs beside a measurement is in its figures; pause it"
         )
-    return measurements.start(kind.name, command(kind, wish, source=source, paths=paths))
+
+
+def _said(context: WebContext, kind: Kind, wish: Any) -> list[str]:
+    """What the command is told in its own way: where. Raises FieldErrors."""
+    if isinstance(wish, Targets):
+        return wish.said(_profile_paths(context, wish))
+    if isinstance(wish, Played):
+        return wish.said(*_played(context, wish))
+    if isinstance(wish, Asked):
+        return _asked(context, wish)
+    return [f"--corpus={chosen_source(context, wish.corpus, wish.source)}"] if kind.of_corpus else []
+
+
+def _played(context: WebContext, wish: Played) -> tuple[Path, list[Path]]:
+    """The trace, and the directories that it is replayed in."""
+    trace = trace_of(context.settings.storage, wish.job)
+    if trace is None:
+        raise FieldErrors(
+            {
+                "job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace collect` make it"
+            }
+        )
+    paths = [allowed_target(context, path) for path in wish.paths]
+    with at_field("paths"):
+        check_paths(paths)
+    return trace, paths
+
+
+def _asked(context: WebContext, wish: Asked) -> list[str]:
+    if wish.site is not None and wish.site not in site_names():
+        raise FieldErrors({"site": f"it can be {', '.join(site_names())}"})
+    if wish.result is None:
+        return []
+    directory = runs(context.results_root).get(wish.result)
+    if directory is None:
+        raise FieldErrors({"result": "there is no such result; GET /api/v1/results lists them"})
+    return [f"--from={directory}"]
 
 
 def _profile_paths(context: WebContext, wish: Any) -> list[Path]:
@@ -148,6 +198,8 @@ def _starting(kind: Kind) -> Callable[..., Measurement]:
 
     begin.__annotations__["wish"] = kind.model
     begin.__doc__ = f"Measure {kind.does}, as `edbench {' '.join(kind.words)}`. One at a time, and beside no job."
+    if not kind.alone:
+        begin.__doc__ = f"Tell {kind.does}, as `edbench {' '.join(kind.words)}`. One at a time."
     return begin
 
 

@@ -6,17 +6,22 @@ The models are put together of what the commands take their options from (`exper
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+import uuid
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
 from controller.jobs.orders import DiscoveryOrder
+from controller.replay.order import parse_pace
 from core.document import TEXT, Document
 from core.errors import UsageError
+from core.filer.load import site_names
 from core.settings import numbers, parse_bytes
+from experiments.kinds.grid import checked
 from experiments.kinds.knee import parse_bounds
 from experiments.orders import (
     ALIKE,
@@ -28,9 +33,12 @@ from experiments.orders import (
     ScaleUpPoints,
     StudyOrder,
 )
+from experiments.replay_orders import PredictOrder, ReplayStudyOrder
+from experiments.workloads.replay.scaling import parse_scaling
+from replay.plan import MAX_PATHS
 from web.api.models.jobs import NewJob
 
-_OURS = frozenset(("corpus", "source", "profile", "paths", "setting"))  # said in the command's own way
+_OURS = frozenset(("corpus", "source", "profile", "paths", "setting", "job", "result"))  # said in the command's own way
 
 
 def _some(of: type[Document], names: Iterable[str]) -> type[Document]:
@@ -40,18 +48,49 @@ def _some(of: type[Document], names: Iterable[str]) -> type[Document]:
 
 
 _WHERE = _some(NewJob, ("corpus", "source"))
+_Path = Annotated[str, Field(max_length=4_000, pattern=TEXT)]
 
 
 class Targets(Document):
     """Where a storage profile runs, and its settings."""
 
     profile: Annotated[str, Field(max_length=100, pattern=TEXT)] = Field(description="Of GET /api/v1/profiles.")
-    paths: Annotated[list[Annotated[str, Field(max_length=4_000, pattern=TEXT)]], Field(max_length=16)] = Field(
+    paths: Annotated[list[_Path], Field(max_length=16)] = Field(
         default_factory=list,
         description="Absolute paths of empty directories, each a volume, below the storage root or EDBENCH_TARGETS.",
     )
     setting: Annotated[list[Annotated[str, Field(max_length=1_000, pattern=TEXT)]], Field(max_length=100)] = Field(
         default_factory=list, description="NAME=VALUE each, as `edbench profile describe` tells them."
+    )
+
+    def said(self, paths: Iterable[Path]) -> list[str]:
+        """Behind the options."""
+        return [*(f"--path={path}" for path in paths), *(f"--set={one}" for one in self.setting), "--", self.profile]
+
+
+class Played(Document):
+    """Which trace is replayed, and where."""
+
+    job: uuid.UUID = Field(description="The job that kept the trace, of GET /api/v1/traces.")
+    paths: Annotated[list[_Path], Field(min_length=1, max_length=MAX_PATHS)] = Field(
+        description="Absolute paths of empty directories, below the storage root or EDBENCH_TARGETS."
+    )
+    shared: bool = Field(False, description="clones of the trace read the same files, and not each its own")
+
+    def said(self, trace: Path, paths: Iterable[Path]) -> list[str]:
+        """Behind the options."""
+        return [*(f"--path={path}" for path in paths), "--", str(trace)]
+
+
+class Asked(Document):
+    """What a prediction is calibrated on, and the site that it is about."""
+
+    result: Annotated[str, Field(max_length=255, pattern=TEXT)] | None = Field(
+        None,
+        description="Name of a result of a scale-up, or of job-types, to calibrate on; else the reference calibration.",
+    )
+    site: Annotated[str, Field(max_length=40, pattern=TEXT)] | None = Field(
+        None, description=f"emulated site: {', '.join(site_names())}"
     )
 
 
@@ -64,6 +103,7 @@ class Kind:
     model: type[Document]
     words: tuple[str, ...]  # of the command
     check: Callable[[Any], object]  # raises UsageError with the field
+    alone: bool = True  # what runs beside it is in its figures
 
     @property
     def of_corpus(self) -> bool:
@@ -75,29 +115,46 @@ def _model(name: str, *parts: type[Document]) -> type[Document]:
     return create_model(name, __base__=parts, __doc__=f"As `edbench {name}`, in the words of the command's options.")
 
 
+def _held(field: str, check: Callable[[], object]) -> None:
+    """What is wrong is wrong at that field."""
+    try:
+        check()
+    except UsageError as error:
+        raise UsageError(str(error), field=field) from error
+
+
 def _sizes(wish: Any) -> None:
     for name in ("filer_cache", "null_memory"):
         text = getattr(wish, name, None)
         if text is not None:
-            try:
-                parse_bytes(text, f"--{name.replace('_', '-')}")
-            except UsageError as error:
-                raise UsageError(str(error), field=name) from error
+            _held(name, partial(parse_bytes, text, f"--{name.replace('_', '-')}"))
 
 
-def _numbers(field: str) -> Callable[[Any], None]:
+def _numbers(*fields: str) -> Callable[[Any], None]:
     def check(wish: Any) -> None:
-        numbers(getattr(wish, field), f"--{field}")
+        for field in fields:
+            _held(field, partial(_points, getattr(wish, field), f"--{field}"))
         _sizes(wish)
 
     return check
 
 
+def _points(text: str, option: str) -> None:
+    checked(numbers(text, option), option)
+
+
 def _bounds(wish: Any) -> None:
-    try:
-        parse_bounds(wish.max_p99)
-    except UsageError as error:
-        raise UsageError(str(error), field="max_p99") from error
+    _held("max_p99", partial(parse_bounds, wish.max_p99))
+    _sizes(wish)
+
+
+def _replayed(wish: Any) -> None:
+    _held("pace", partial(parse_pace, wish.pace))
+    _held("scaling", partial(parse_scaling, wish.scaling))
+    if wish.clients is not None:
+        numbers(wish.clients, "--clients", digits=9)
+    if wish.max_p99 is not None:
+        _held("max_p99", partial(parse_bounds, wish.max_p99))
     _sizes(wish)
 
 
@@ -147,21 +204,31 @@ KINDS = {
             words=("profile", "run"),
             check=_sizes,
         ),
+        Kind(
+            name="replay",
+            does="the calls of a job's trace, made again by client processes",
+            model=_model("Replay", ReplayStudyOrder, Played),
+            words=("replay",),
+            check=_replayed,
+        ),
+        Kind(
+            name="predict",
+            does="what more workers, more databases or another filer would do, by a simulation: it measures nothing",
+            model=_model("Predict", PredictOrder, Asked),
+            words=("predict",),
+            check=_numbers("workers", "databases"),
+            alone=False,
+        ),
     )
 }
 
 
-def command(kind: Kind, wish: Document, *, source: Path | None = None, paths: Iterable[Path] = ()) -> list[str]:
-    """The command's words: each option in one with its value, so that no value is taken for an option."""
+def command(kind: Kind, wish: Document, said: Sequence[str] = ()) -> list[str]:
+    """The command's words: each option in one with its value, so that no value is taken for an option, and then what is `said` in
+    its own way."""
     out = [*kind.words]
-    if source is not None:
-        out.append(f"--corpus={source}")
     for name, value in wish:
         if name not in _OURS and value is not None and value is not False:
             told = value.value if isinstance(value, enum.Enum) else value
             out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={told}"))
-    if isinstance(wish, Targets):
-        out += [f"--path={path}" for path in paths]
-        out += [f"--set={one}" for one in wish.setting]
-        out += ["--", wish.profile]
-    return out
+    return [*out, *said]

@@ -19,7 +19,7 @@ from core.records import FsyncPolicy, Layout
 from web.api.models.system import Choices
 
 _KINDS = ("text", "number", "choice", "lines", "check")  # in the order of the page
-_TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting"}
+_TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting", "job", "result"}
 _WORKERS = {"workers", "slots"}  # asked for where the server starts them
 _HINTS = {"slots": "", "passwords": "one a line; tried on encrypted items, shown nowhere afterwards"}
 _WORDS: Mapping[str, str] = {

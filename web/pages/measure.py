@@ -9,11 +9,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from web.api import measure as api
 from web.api import system
-from web.api.needs import Context
+from web.api.models.system import Choices
+from web.api.needs import Context, Rows
 from web.errors import NotFound
-from web.measuring.kinds import KINDS
+from web.measuring.kinds import KINDS, Kind
 from web.pages.form import inputs
 from web.pages.render import page
+from web.results import runs
 
 router = APIRouter()
 
@@ -22,6 +24,7 @@ router = APIRouter()
 def measure(
     request: Request,
     context: Context,
+    rows: Rows,
     kind: Annotated[str, Query(max_length=40)] = "scale-up",
     profile: Annotated[str, Query(max_length=100)] = "stream",
 ) -> Response:
@@ -38,11 +41,22 @@ def measure(
         listed=listed,
         kinds=list(KINDS.values()),
         kind=KINDS[kind],
-        form=inputs(KINDS[kind].model, system.choices(context)) if not listed.refused else [],
+        form=inputs(KINDS[kind].model, _offered(KINDS[kind], system.choices(context))) if not listed.refused else [],
         corpora=system.corpora(context),
         profiles=list(known.values()),
         profile=known[profile],
         targets=[str(context.settings.storage), *map(str, context.targets)],
+        traces=api.list_traces(context, rows).traces if kind == "replay" else [],
+        results=sorted(runs(context.results_root), reverse=True) if kind == "predict" else [],
+    )
+
+
+def _offered(kind: Kind, here: Choices) -> Choices:
+    """What is asked about without being run is not, unless somebody says so, what this server would run with."""
+    if kind.alone:
+        return here
+    return here.model_copy(
+        update={"filer": "", "filers": ["", *(one for one in here.filers if one != "none")], "slots": None}
     )
 
 

@@ -15,9 +15,8 @@ from core.records import JobState
 from review.dedupe.report import stream_duplicates
 from review.denist.report import stream_system_files
 from review.denist.run import SystemFiles
-from review.kinds import By, Scope
+from review.kinds import LOWEST, USUAL, By, Scope
 from review.near.report import stream_near
-from review.near.run import LOWEST, USUAL
 from review.threads.report import stream_threads
 from web.api import jobs as jobs_api
 from web.api import looking, named

@@ -130,17 +130,17 @@ def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
         remove_copies(storage, storage_root, jobs.id)
 
 
-def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
+def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
     """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row: a repeated call
-    goes on where the first one stopped. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
+    goes on where the first one stopped. What stays in output directories, because no job wrote it, a line for each. Raises
+    UsageError while a job may still change, StorageFault, DatabaseFault."""
     if jobs.group is None:
-        return delete_job(jobs.each[0], storage, storage_root)
+        return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
     for handle in refresh(jobs).each:
         if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
             raise UsageError(f"group {jobs.id} is {handle.job.state}; end it first with `edbench cancel {jobs.id}`")
-    for handle in jobs.each:
-        delete_job(handle, storage, storage_root)
+    left = [delete_job(handle, storage, storage_root) for handle in jobs.each]
     remove_copies(storage, storage_root, jobs.id)
     with jobs.home.transaction(durable=True) as conn:
         rows.delete_group(conn, jobs.id)
-    return None
+    return list(filter(None, left))

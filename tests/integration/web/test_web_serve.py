@@ -85,17 +85,23 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert ended["items"] == truth["items"]
     out = bench.storage / "productions" / "first"
     out.parent.mkdir()
-    wish = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "workers": 1, "slots": 2}
+    asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
+    wish = asked | {"workers": 1, "slots": 2}
     made = client.post("/productions", json=wish)
     assert made.headers["Location"].endswith(made.json()["id"])
     assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
     assert client.get(f"/jobs/{made.json()['id']}").json()["type"] == "export"
     assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
+    until(lambda: client.get("/traces").json()["traces"], "its trace is made")
+    (trace,) = client.get("/traces").json()["traces"]
+    assert (trace["job"], trace["type"], trace["bytes"] > 1_000) == (made.json()["id"], "export", True)
     assert client.post("/productions", json=wish).json()["errors"].keys() == {"out"}  # it is that job's
-    assert client.delete(f"/jobs/{made.json()['id']}").status_code == 204
-    assert list(out.iterdir()) == []
+    (out / "VOL123").mkdir()  # somebody else's
+    deleted = client.delete(f"/jobs/{made.json()['id']}")
+    assert (deleted.status_code, "keeps it: VOL123" in deleted.json()["left"][0]) == (200, True)
+    assert list(out.iterdir()) == [out / "VOL123"]
     assert bench.edbench("verify", "last").returncode == 0
-    assert client.delete(f"/jobs/{job[:8]}").status_code == 204
+    assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")

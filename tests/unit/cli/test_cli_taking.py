@@ -9,13 +9,12 @@ from typing import Annotated, Any, get_args
 
 import pytest
 import typer
+from every_command import every_command
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
-from cli.commands import COMMANDS
 from cli.main import USAGE, main
-from cli.on_demand import LazyCommand, load
 from cli.taking import taking
 from core.document import Order
 from core.errors import UsageError
@@ -33,6 +32,8 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("experiment", "job-types"): ("--corpus=corpus",),
     ("experiment", "r1"): (),
     ("profile", "run"): ("stream",),
+    ("replay",): ("trace", "--path=path"),
+    ("predict",): ("--json=EDBENCH_SLOTS/p.json",),  # it has no need of settings: its file is refused in their place
     ("serve",): (),
 }
 
@@ -41,7 +42,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
 def _made() -> dict[tuple[str, ...], list[tuple[str, FieldInfo]]]:
     """The commands that are made from orders, and the fields of each that are its options."""
     made = {}
-    for words, command in _commands(COMMANDS):
+    for words, command in every_command():
         own = inspect.signature(inspect.unwrap(command.callback), eval_str=True).parameters.values()
         fields = [
             (name, info)
@@ -57,15 +58,6 @@ def _made() -> dict[tuple[str, ...], list[tuple[str, FieldInfo]]]:
                 (name, info) for name, info in fields if name in there and info.description in (None, there[name])
             ]
     return made
-
-
-def _commands(entries: tuple[LazyCommand, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for entry in entries:
-        command, words = load(entry), (*above, entry.name)
-        yield from _commands(entry.parts, words)
-        parts = {part.name for part in entry.parts}
-        each = {name: one for name, one in getattr(command, "commands", {}).items() if name not in parts}
-        yield from (((*words, name), one) for name, one in each.items()) if entry.group else [(words, command)]
 
 
 def _beyond(info: FieldInfo) -> Iterator[str]:

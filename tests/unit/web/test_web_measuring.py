@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+import uuid
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,9 +15,11 @@ from pydantic import ValidationError
 from typer.main import get_command
 
 from cli.experiments.job_types import job_types
+from cli.experiments.predict import predict
 from cli.experiments.r1 import r1
 from cli.experiments.studies import knee, scale_out, scale_up
 from cli.profiles.run import run
+from cli.traces.replay import replay
 from core.document import bounds
 from core.errors import UsageError
 from core.settings import Settings
@@ -30,8 +33,11 @@ COMMANDS = {
     "job-types": job_types,
     "r1": r1,
     "profile": run,
+    "replay": replay,
+    "predict": predict,
 }
-OTHERWISE = {"corpus": "corpus", "source": None, "profile": "name", "paths": "path", "setting": "setting"}
+# Said in the command's own way, or not of an order.
+OTHERWISE = {"corpus", "source", "profile", "paths", "setting", "job", "shared", "result", "site"}
 OVER_S = 120.0
 
 
@@ -59,13 +65,21 @@ def test_every_field_is_an_option_of_the_command_with_its_help_default_and_bound
 def test_no_value_is_taken_for_an_option() -> None:
     """Each stands in one word with its option's name, and a profile's name behind the end of options."""
     order = KINDS["scale-up"].model(corpus="0:c", workers="--serve", cold=True)
-    words = command(KINDS["scale-up"], order, source=Path("/a corpus"))
-    assert words[:3] == ["experiment", "scale-up", "--corpus=/a corpus"]
+    words = command(KINDS["scale-up"], order, ["--corpus=/a corpus"])
+    assert (words[:2], words[-1]) == (["experiment", "scale-up"], "--corpus=/a corpus")
     assert {"--workers=--serve", "--cold"} <= set(words)
     assert not any(word.startswith(("--seed", "--shard", "--source", "--single-pass")) for word in words)
     order = KINDS["profile"].model(profile="--resume", setting=["a=--yes"])
-    words = command(KINDS["profile"], order, paths=[Path("/t")])
+    words = command(KINDS["profile"], order, order.said([Path("/t")]))
     assert words[-4:] == ["--path=/t", "--set=a=--yes", "--", "--resume"]
+    order = KINDS["replay"].model(job=uuid.uuid4(), paths=["/t"], pace="--force", shared=True)
+    words = command(KINDS["replay"], order, order.said(Path("--storage"), [Path("/t"), Path("/u")]))
+    assert {"--pace=--force", "--shared"} <= set(words)
+    assert words[-4:] == ["--path=/t", "--path=/u", "--", "--storage"]
+    order = KINDS["predict"].model(workers="1", result="--site", site="--json")
+    words = command(KINDS["predict"], order, ["--from=--site"])
+    assert words[-1] == "--from=--site"
+    assert {"--workers=1", "--site=--json"} <= set(words)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +89,21 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("scale-out", {"databases": ""}, "databases"),
         ("knee", {"max_p99": "read"}, "max_p99"),
         ("scale-up", {"filer_cache": "much"}, "filer_cache"),
+        ("scale-up", {"workers": "0"}, "workers"),
+        ("predict", {"databases": "1,two"}, "databases"),
+        ("replay", {"pace": "fast"}, "pace"),
+        ("replay", {"scaling": "mixed"}, "scaling"),
+        ("replay", {"clients": "many"}, "clients"),
+        ("replay", {"max_p99": "read"}, "max_p99"),
     ],
 )
 def test_what_a_command_would_refuse_is_refused_at_its_field(kind: str, given: dict[str, str], field: str) -> None:
+    where = {"job": uuid.uuid4(), "paths": ["/t"]} if kind == "replay" else {}
     with pytest.raises(UsageError) as refused:
-        KINDS[kind].check(KINDS[kind].model(**given))
+        KINDS[kind].check(KINDS[kind].model(**given, **where))
     assert refused.value.field == field
     with pytest.raises(ValidationError):
-        KINDS[kind].model(**given, storage="/etc")
+        KINDS[kind].model(**given, **where, storage="/etc")
 
 
 @pytest.fixture

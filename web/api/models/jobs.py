@@ -60,6 +60,14 @@ class JobId(Document):
     id: uuid.UUID
 
 
+class Deleted(Document):
+    """A job that is gone."""
+
+    left: list[str] = Field(
+        description="What stays in its output directory, because the job did not write it; a line for each directory."
+    )
+
+
 class StateNow(Document):
     """Where an action has brought a job; `pausing` and `cancelling` last until nothing runs."""
 

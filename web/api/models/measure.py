@@ -6,6 +6,7 @@ from pydantic import Field
 
 from core.document import Document
 from web.measuring.runs import Measurement
+from web.measuring.traces import TraceRow
 
 
 class MeasurementList(Document):
@@ -41,3 +42,9 @@ class ProfileList(Document):
     """Those that there are."""
 
     profiles: list[ProfileRow]
+
+
+class TraceList(Document):
+    """What can be replayed."""
+
+    traces: list[TraceRow]

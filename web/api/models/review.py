@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from core.document import Document
-from review.kinds import By, Scope
-from review.near.run import LOWEST, USUAL
+from review.kinds import LOWEST, USUAL, By, Scope
 from web.errands import Errand
 
 Others = Annotated[

@@ -22,10 +22,10 @@ async function act(button, done, say) {
   if (button.dataset.confirm && !(await confirmed(button.dataset.confirm, button.textContent))) return;
   button.disabled = true;
   try {
-    await call(button.dataset.method ?? "POST", button.dataset.path);
-    say("");
-    if (button.dataset.then) location.assign(button.dataset.then);
-    else await done();
+    const { left = [] } = await call(button.dataset.method ?? "POST", button.dataset.path);
+    say(left.join("; ")); // of what is deleted, what stays
+    if (!button.dataset.then) await done();
+    else if (!left.length) location.assign(button.dataset.then);
   } catch (error) {
     say(error.message);
     button.disabled = false;

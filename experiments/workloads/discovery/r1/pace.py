@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from core.errors import UsageError
+from core.filer.site import LEAST_TIME, MOST_TIMES
 
 AUTO = "auto"
 MOST_SCALE = 100.0
@@ -50,6 +51,8 @@ def _number(asked: str) -> float:
         found = float(asked)
     except ValueError:
         found = math.nan
-    if not math.isfinite(found):
-        raise UsageError(f"--time-scale is {asked[:40]!r}; it must be {AUTO}, or a number such as 0.5 or 2")
+    if not LEAST_TIME <= found <= MOST_TIMES:
+        raise UsageError(
+            f"--time-scale is {asked[:40]!r}; it must be {AUTO}, or a number such as 0.5 or 2, from {LEAST_TIME:g} to {MOST_TIMES:g}"
+        )
     return found
