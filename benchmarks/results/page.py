@@ -32,6 +32,7 @@ def page(storages: Sequence[Told]) -> str:
         "nfs": nfs_counts(),
         "packages": other_tables.packages(storages),
         "took": sentences.took(storages),
+        "span": sentences.span(storages),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, part in parts.items():

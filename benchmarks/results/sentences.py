@@ -70,3 +70,14 @@ def took(storages: Sequence[Told]) -> str:
     """Minutes that the steps of each storage took."""
     each = ((one.title, sum(step["took_s"] for step in one.record["steps"]) / 60) for one in storages)
     return ", ".join(f"{title} {minutes:.0f}" for title, minutes in each)
+
+
+def span(storages: Sequence[Told]) -> str:
+    """Whether it was one command, as far as times tell."""
+    all_of_them = [step for one in storages for step in one.record["steps"]]
+    if not all_of_them:
+        return ""
+    minutes = (
+        max(step["began"] + step["took_s"] for step in all_of_them) - min(step["began"] for step in all_of_them)
+    ) / 60
+    return f"From the beginning of the first to the end of the last {minutes:,.0f} minutes passed."
