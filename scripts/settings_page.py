@@ -64,7 +64,7 @@ def _value(info: FieldInfo) -> str:
     limits = bounds(info)
     words = [_KINDS[of]]
     if "ge" in limits:
-        words.append(f"{limits['ge']} to {limits['le']}" if "le" in limits else f"{limits['ge']} or more")
+        words.append(f"{limits['ge']:,} to {limits['le']:,}" if "le" in limits else f"{limits['ge']:,} or more")
     if "max_length" in limits:
         words.append(f"at most {limits['max_length']:,} characters")
     return ", ".join(words)
