@@ -67,7 +67,7 @@ test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, 
 test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
-test-filers: setup ## every command and profile on tmpfs, ext4, xfs, btrfs, exFAT, NTFS, MooseFS, GlusterFS (and S3), servers killed and disks full meanwhile; needs root, else skips and says so
+test-filers: setup ## every command and profile on tmpfs, ext4, xfs, btrfs, MooseFS, GlusterFS (and S3), some on exFAT and NTFS, servers killed and disks full meanwhile; needs root, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/filers/real_filers*.py $(PYTEST_ARGS)
 
 # One job on each of MooseFS and GlusterFS, one brick killed, two full or read-only disks: as much as CI has time for.

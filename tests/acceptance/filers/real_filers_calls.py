@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from real_mounts import Real
+from real_mounts import EVERY, Real, real
 
 from core.storage.sync import syncfs
 from experiments.profiles.direct import Direct, direct_on
@@ -131,6 +131,13 @@ _NOT = {
     "ntfs": {"O_TMPFILE", "names that differ in case", "capitals", "bytes that are no UTF-8", "255 letters of two bytes", "nanoseconds",
              *_WHILE_OPEN},
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
+    """Those that do not tell case apart among them."""
+    with real(request.param) as there:
+        yield there
 
 
 @pytest.fixture
