@@ -77,7 +77,11 @@ def span(storages: Sequence[Told]) -> str:
     all_of_them = [step for one in storages for step in one.record["steps"]]
     if not all_of_them:
         return ""
-    minutes = (
-        max(step["began"] + step["took_s"] for step in all_of_them) - min(step["began"] for step in all_of_them)
-    ) / 60
-    return f"From the beginning of the first to the end of the last {minutes:,.0f} minutes passed."
+    begun, ended = (
+        min(step["began"] for step in all_of_them),
+        max(step["began"] + step["took_s"] for step in all_of_them),
+    )
+    return (
+        f"Together these are {sum(step['took_s'] for step in all_of_them) / 60:,.0f}; from the beginning of the first to the end of the last\n"
+        f"{(ended - begun) / 60:,.0f} minutes passed, with servers that came and went, and whatever lay before a step that was made again (`--resume`)."
+    )
