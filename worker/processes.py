@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs beside
 _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which come and go all the time
-_NEW_OBJECTS = 10_000
+NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -55,7 +55,7 @@ def freeze() -> None:
     and it looks for cycles among new objects fifteen times less often than by itself, where parsers leave few."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_NEW_OBJECTS)
+    gc.set_threshold(NEW_OBJECTS)
 
 
 def limit_slot(memory_mb: int) -> None:

@@ -30,14 +30,12 @@ from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
 from worker.plugins import load_plugins
-from worker.processes import limit_slot
+from worker.processes import NEW_OBJECTS, limit_slot
 
 _END: tuple[bytes, None] = (b"", None)
 _MANY = 200  # loose files from which on every reader is loaded before processes are forked
 _SEVERAL = 4  # of one kind, by their names, from which on their reader is: each process is likely to have some
 _MANY_MESSAGES = 32
-# Python's own: what a damaged document leaves may be large and few objects, whatever the command that forks has set.
-_COLLECTED = (700, 10, 10)
 _AHEAD = 16  # batches under way for each process; the lines of those that are read wait in files, to come in order
 
 
@@ -93,7 +91,7 @@ def _inside(listing: Listing, relative: bytes) -> Iterator[tuple[bytes, EntryKin
 def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int]) -> None:
     use_passwords(passwords)
     load_plugins(plugins)
-    gc.set_threshold(*_COLLECTED)
+    gc.set_threshold(NEW_OBJECTS)  # whatever the command that forks has set
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the deadline of an item ends the process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_slot(memory_mb)

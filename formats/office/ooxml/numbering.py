@@ -166,15 +166,16 @@ def _parts(package: Package, role: str) -> list[str]:
 
 
 def _child(element: Element | None, name: str) -> Element | None:
-    if element is None:
-        return None
-    return next((child for child in element if local(child) == name), None)
+    return None if element is None else next(element.iterchildren("{*}" + name), None)
 
 
 def _attribute(element: Element | None, name: str) -> str:
-    """An attribute by its local name; "" where there is none."""
+    """An attribute by its local name; "" where there is none. As a rule it is in its element's own namespace."""
     if element is None:
         return ""
+    space, bracket, _ = str(element.tag).rpartition("}")
+    if (own := element.get(space + bracket + name)) is not None:
+        return own
     return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
 
 

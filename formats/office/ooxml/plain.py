@@ -23,22 +23,25 @@ _PLAIN_ENCODINGS = (b"utf-8", b"us-ascii")
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")  # which XML has not (XML 1.0, 2.2)
 _NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
 # References to the characters that XML has names for, and by number to those below U+0080 that it has.
-_ENTITY = "amp;|lt;|gt;|quot;|apos;|#(?:9|10|13|3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-7]|x(?:[9aAdD]|[2-7][0-9a-fA-F]));"
+_DECIMAL = "0{0,3}(?:9|10|13|3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-7])"  # PHP writes `&#039;`
+_ENTITY = f"amp;|lt;|gt;|quot;|apos;|#(?:{_DECIMAL}|x(?:[9aAdD]|[2-7][0-9a-fA-F]));"
 _NO_ENTITY = re.compile(f"&(?!{_ENTITY})")
 _ROWS_IN, _STRINGS_IN = re.compile(rb"<sheetData>"), re.compile(rb"<sst(?: [^>]*)?>")
-_BLANK = "[ \t\n]*"
-_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*="[^"<]*")'  # none of XML's own, and no prefix
-_T_OF = '<t(?: xml:space="preserve")?(?:/>|>%s</t>)'
-_TEXT, _SOME_TEXT = _T_OF % "([^<]*)", _T_OF % "[^<]*"
-_ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s)*(/?)>{_BLANK}"
-_ROWS = (re.compile(_ROW % ""), re.compile(_ROW % '| x14ac:dyDescent="[^"<]*"'))
+# Nothing below is looked at twice (`*+`, and `|)` for what may be missing): it takes half the time, and what does not fit is not told.
+_BLANK = "[ \t\n]*+"
+_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+")'  # none of XML's own, and no prefix
+_PRESERVE = '(?: xml:space="preserve"|)'
+_T_OF = f"<t{_PRESERVE}(?:/>|>%s</t>)"
+_TEXT, _SOME_TEXT = _T_OF % "([^<]*+)", _T_OF % "[^<]*+"
+_ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s)*+(/?)>{_BLANK}"
+_ROWS = (re.compile(_ROW % ""), re.compile(_ROW % '| x14ac:dyDescent="[^"<]*+"'))
 _CELL = re.compile(
-    '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}")?((?: [a-z]{1,2}="[^"<]*")*)'
-    f"(?:/>|>(?:<f{_ATTRIBUTE}*(?:/>|>[^<]*</f>))?"
-    f'(?:<v(?: xml:space="preserve")?>([^<]*)</v>|<v/>|<is>{_TEXT}</is>)?</c>){_BLANK})'
+    '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}"|)((?: [a-z]{1,2}="[^"<]*+")*+)'
+    f"(?:/>|>(?:<f{_ATTRIBUTE}*+(?:/>|>[^<]*+</f>)|)"
+    f"(?:<v{_PRESERVE}>([^<]*+)</v>|<v/>|<is>{_TEXT}</is>|)</c>){_BLANK})"
 )
-_RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]+{_ATTRIBUTE}*/>)*</rPr>)?{_SOME_TEXT}</r>)+"
-_STRING = re.compile(f"<si(?:/>|>(?:{_TEXT}|({_RUNS}))?(?:<phoneticPr{_ATTRIBUTE}*/>)?</si>){_BLANK}")
+_RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]++{_ATTRIBUTE}*+/>)*+</rPr>|){_SOME_TEXT}</r>)++"
+_STRING = re.compile(f"<si(?:/>|>(?:{_TEXT}|({_RUNS})|)(?:<phoneticPr{_ATTRIBUTE}*+/>|)</si>){_BLANK}")
 _OF_RUN = re.compile(_TEXT)
 _LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')
 

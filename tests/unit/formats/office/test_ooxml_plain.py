@@ -72,6 +72,9 @@ def told_in(sheet: str) -> int:
         EXCEL.replace("40000", "4\x0b0"),
         EXCEL.replace("40000", "&unknown;"),
         EXCEL.replace("40000", "&#0;"),
+        EXCEL.replace("40000", "&#0x41;"),
+        EXCEL.replace("40000", "&#000;") + OFFICE_ROW,
+        EXCEL.replace("40000", "&#039;&#0065;&#00233;"),
         EXCEL.replace("40000", "]]>"),
         EXCEL.replace("x14ac", "nobodys"),
         EXCEL.replace("<v>0</v>", "<v>99999999999</v>"),
@@ -109,6 +112,7 @@ def test_what_programs_write_needs_no_tree() -> None:
     assert (
         told_in(sheet_of((EXCEL + OFFICE_ROW + OTHERS).replace("</row>", "</row>\r\n").replace(" a ", "\r\na\r"))) == 3
     )
+    assert told_in(sheet_of(EXCEL + OFFICE_ROW.replace("1&lt;2", "&#039;a&#039;&amp;1"))) == 2  # of PHP
     assert told_in(sheet_of(EXCEL).replace("UTF-8", "windows-1251")) == 0
     assert told_in(sheet_of(EXCEL).replace(' xmlns:x14ac="y"', "")) == 0
 
