@@ -32,7 +32,7 @@ def test_a_program_loads_in_peace_and_ends_where_its_work_does(tmp_path: Path) -
         "import atexit; atexit.register(print, 'taken apart'); from core.program.whole import begin; begin('program')"
     )
     ended = _python(code, tmp_path)
-    assert (ended.returncode, ended.stdout) == (3, "collects after 20000\ntidied up\n")
+    assert (ended.returncode, ended.stdout) == (3, "collects after 100000\ntidied up\n")
 
 
 def test_a_program_that_fails_says_where(tmp_path: Path) -> None:
