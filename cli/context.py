@@ -60,7 +60,8 @@ def _console(file: TextIO) -> Console:
     """A console that fits the terminal; what is piped has room enough."""
     from rich.console import Console
 
-    return Console(file=file, width=None if file.isatty() else PIPE_WIDTH, highlight=False)
+    # No emoji: a name that has `:cat:` in it is shown as it is.
+    return Console(file=file, width=None if file.isatty() else PIPE_WIDTH, highlight=False, emoji=False)
 
 
 def shared(ctx: typer.Context) -> CommandContext:

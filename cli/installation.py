@@ -67,7 +67,7 @@ def installation(
     names = [f"db{number}" for number in range(1, databases + 1)]
     room = max(slots, SLOTS_BESIDE)
     with embedded_services(
-        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=lambda: import_module(work)
+        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=lambda: _bring(work)
     ) as attached:
         from controller.databases import open_databases, open_to_read
 
@@ -78,3 +78,9 @@ def installation(
         finally:
             for database in opened:
                 database.dispose()
+
+
+def _bring(work: str) -> None:
+    """What goes on when the services are there, and what finds the job that it is about."""
+    import_module(work)
+    import_module("controller.jobs.groups.find")

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from core.errors import ExceptionCode
+from core.kinds import Kind as Kind
+from core.kinds import TextState as TextState
 from core.limits import Limits as Limits
 from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
@@ -81,30 +83,6 @@ class TaskState(enum.StrEnum):
     DISPATCHED = "dispatched"  # a message was sent; pending again after its deadline
     RUNNING = "running"  # claimed by a slot under a lease
     DONE = "done"
-
-
-class Kind(enum.StrEnum):
-    """How an item came to be (glossary)."""
-
-    LOOSE_FILE = "loose_file"
-    MESSAGE = "message"  # inside a mail store
-    ATTACHMENT = "attachment"  # child of a message
-    EMBEDDED_OBJECT = "embedded_object"  # child that a document carries
-    ARCHIVE_MEMBER = "archive_member"  # inside an archive
-
-
-class TextState(enum.StrEnum):
-    """What became of an item's text."""
-
-    OK = "ok"
-    GUESSED = "guessed"  # in a charset that was detected, and may well be another
-    PARTIAL = "partial"  # known to be incomplete; an exception says why
-    EMPTY = "empty"
-    NO_TEXT_LAYER = "no_text_layer"
-    ENCRYPTED = "encrypted"
-    UNSUPPORTED = "unsupported"
-    FAILED = "failed"
-    TRUNCATED_BY_LIMIT = "truncated_by_limit"
 
 
 class ExceptionLevel(enum.StrEnum):

@@ -6,6 +6,7 @@ from functools import partial
 
 from rich.text import Text
 
+import worker.indexes.tantivy_engine  # noqa: F401 — of nearly every job; here it comes while the services start
 from cli.context import CommandContext
 from cli.installation import Installation
 from cli.output import print_json

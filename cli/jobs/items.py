@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.context import shared
 from cli.installation import installation
 from cli.options import JobArgument
-from controller.browse.item_filter import ANY_EXCEPTION, ItemFilter, in_language, parse_conditions
 from core.errors import ExceptionCode, UsageError
-from core.records import Kind, TextState
+from core.kinds import ANY_EXCEPTION, Kind, TextState
+
+if TYPE_CHECKING:
+    from controller.browse.item_filter import Condition
 
 
 class YesNo(enum.StrEnum):
@@ -54,21 +56,23 @@ def items(
         raise UsageError("--jsonl, --csv and --csv-raw exclude each other; give one")
     if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
         raise UsageError(f"--exception can be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
-    wanted = ItemFilter(
-        custodian=custodian,
-        type=media_type,
-        exception=exception,
-        kind=kind,
-        text_state=text,
-        conditions=(*parse_conditions(where), *in_language(language)),
-        duplicate=None if duplicates is None else duplicates is YesNo.YES,
-        near=None if near is None else near is YesNo.YES,
-        system=None if system is None else system is YesNo.YES,
-    )
+    conditions = _conditions(where, language)
     context = shared(ctx)
     with installation(context.settings(), broker=False, work="cli.jobs.printed") as installed:
         from cli.jobs.printed import print_items
+        from controller.browse.item_filter import ItemFilter
 
+        wanted = ItemFilter(
+            custodian=custodian,
+            type=media_type,
+            exception=exception,
+            kind=kind,
+            text_state=text,
+            conditions=conditions,
+            duplicate=None if duplicates is None else duplicates is YesNo.YES,
+            near=None if near is None else near is YesNo.YES,
+            system=None if system is None else system is YesNo.YES,
+        )
         handles = installed.find_discovered(job).each
         asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
         if any(asked.values()):
@@ -76,3 +80,12 @@ def items(
 
             check_findings(handles, installed.databases, **asked)
         print_items(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)
+
+
+def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
+    """Before services are started, for they may be wrong; where there are none nothing is loaded for them."""
+    if not where and language is None:
+        return ()
+    from controller.browse.item_filter import in_language, parse_conditions
+
+    return (*parse_conditions(where), *in_language(language))

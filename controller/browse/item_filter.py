@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from core.kinds import Kind, TextState
 from core.options.dates import asked_in_utc
-from core.records import Kind, TextState
 from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 
-ANY_EXCEPTION = "any"
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")
 MOST_CONDITIONS = 20
 EXAMPLE = 'date>=2001-06 and author~smith and page_count>10 and title="Terms and conditions"'

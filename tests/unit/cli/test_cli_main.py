@@ -121,7 +121,9 @@ def test_a_search_brings_its_engine_and_no_more() -> None:
     assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
 
 
-@pytest.mark.parametrize("code", ["import cli.main, cli.jobs.listing, cli.jobs.search", "import core.services.keeper"])
+@pytest.mark.parametrize(
+    "code", ["import cli.main, cli.jobs.listing, cli.jobs.search, cli.jobs.items", "import core.services.keeper"]
+)
 def test_little_comes_before_the_services_are_started(code: str) -> None:
     """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
     loaded = _modules(f"import sys; {code}")

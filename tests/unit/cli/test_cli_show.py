@@ -9,6 +9,7 @@ import pytest
 from job_figures import TRACE, figures
 from rich.console import Console
 
+from cli.context import CommandContext
 from cli.jobs.found import highlighted
 from cli.output import bytes_text, write_json
 from cli.show.result import show_result
@@ -35,6 +36,12 @@ def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     ):
         assert piece in text
     assert "DOES NOT" not in text
+
+
+def test_a_name_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it would be to who writes messages."""
+    CommandContext({}).out.print(table(("name",), [(":cat: [bold].txt",)]))
+    assert ":cat: [bold].txt" in capsys.readouterr().out
 
 
 def test_a_label_says_what_to_do_about_it() -> None:
