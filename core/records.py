@@ -166,8 +166,7 @@ class JobOptions:
         return options
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemException:
+class ItemException(msgspec.Struct, frozen=True, kw_only=True):
     """One recorded failure of one item."""
 
     item: uuid.UUID
@@ -177,8 +176,7 @@ class ItemException:
     missing: int | None = None  # node-level: announced children that have no row, where known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One item of a job; one row of table `item`."""
 
     id: uuid.UUID
@@ -200,8 +198,7 @@ class Item:
     mtime_ns: int | None = None  # loose files
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerCount:
+class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
     """What one container announced and what came of it; counts of several ranges add up.
 
     expected = announced where the format announces, else emitted + failed; a container cut short has one
@@ -215,27 +212,24 @@ class ContainerCount:
     remainder_unknown: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemText:
+class ItemText(msgspec.Struct, frozen=True, kw_only=True):
     """What text extraction gave for one item; one row of table `item_text`."""
 
     item: uuid.UUID
     state: TextState
     characters: int
     pages: int
-    metadata: dict[str, Any] = field(default_factory=dict)  # subject, from, to, date, title, author, …
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # subject, from, to, date, title, author, …
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexOwner:
+class IndexOwner(msgspec.Struct, frozen=True, kw_only=True):
     """Which shard holds the only valid index document of an item; it carries the claim token of its writer."""
 
     item: uuid.UUID
     shard: uuid.UUID
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTask:
+class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task to be put into the ledger."""
 
     phase: Phase
@@ -265,8 +259,7 @@ class ClaimedTask:
         return self.token.hex
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskResult:
+class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
     at all."""
 
@@ -282,7 +275,9 @@ class TaskResult:
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
     portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
-    spent: dict[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, of those that share a total
+    spent: dict[uuid.UUID, float] = msgspec.field(
+        default_factory=dict
+    )  # seconds by loose file, of those that share a total
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task
     index_bytes: int = 0  # written to publish index files
@@ -294,8 +289,7 @@ class TaskResult:
         return self.replay_client is not None or (self.shard is not None and self.shard.first)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
+class Shard(msgspec.Struct, frozen=True, kw_only=True):
     """One index shard: owned by one process incarnation, never reopened by another."""
 
     id: uuid.UUID
@@ -322,8 +316,7 @@ class Job:
     reason: str | None  # why it is suspended
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Custodian:
+class Custodian(msgspec.Struct, frozen=True, kw_only=True):
     """The person whose data it is: a first-level directory of the source."""
 
     number: int  # within its job

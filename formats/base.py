@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol, runtime_checkable
+
+import msgspec
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
@@ -44,8 +45,7 @@ class Source(Protocol):
         """All bytes; raises DocumentError(too_large) when there are more than `limit`."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySource:
+class MemorySource(msgspec.Struct, frozen=True):
     """A source that is in memory."""
 
     name: bytes
@@ -69,8 +69,7 @@ class MemorySource:
         return self.data
 
 
-@dataclass(slots=True, kw_only=True)
-class Child:
+class Child(msgspec.Struct, kw_only=True):
     """One child of a container or document. Exactly one of `data` and `stream` is given; neither where `error` says why.
 
     A `stream` is read to its end by the caller before the next child is asked for; reading it may raise
@@ -91,32 +90,29 @@ class Child:
     shown: str | None = None  # the name as text, where the format says in which charset its bytes are
     occurrence: int = 0  # which one of the siblings with its name it is (core.names.Siblings); 0: the caller counts
     media_type: str | None = None  # what the parent declares (a MIME part's Content-Type); identify has the last word
-    notes: dict[str, Any] = field(default_factory=dict)  # goes with its metadata: how it was opened
+    notes: dict[str, Any] = msgspec.field(default_factory=dict)  # goes with its metadata: how it was opened
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A range of a big container that one task works on: mbox byte offsets or zip directory indexes."""
 
     start: int
     stop: int
     announced: int | None = None  # children that the format announces in it; all ranges of a container or none tell
-    known: dict[str, Any] = field(default_factory=dict)  # JSON: what the handler learned when it cut the ranges
+    known: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON: what the handler learned when it cut the ranges
 
 
-@dataclass(slots=True, kw_only=True)
-class Text:
+class Text(msgspec.Struct, kw_only=True):
     """Text and metadata of one item."""
 
     text: str = ""
     state: TextState | None = None  # None: ok if there is text, else empty
     pages: int | None = None  # where the format knows; else text characters / 3,000 rounded up, at least 1
-    metadata: dict[str, Any] = field(default_factory=dict)  # JSON-able; keys: subject from to cc bcc date …
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON-able; keys: subject from to cc bcc date …
     error: DocumentError | None = None  # text was cut short; what there is stays
 
 
-@dataclass(slots=True, kw_only=True)
-class MessageHashes:
+class MessageHashes(msgspec.Struct, kw_only=True):
     """Hashes over a message's fields (glossary: hash, Message-ID hash)."""
 
     content_hash: bytes  # sha256 over normalised fields

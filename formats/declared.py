@@ -7,13 +7,12 @@ holds what is declared against what the handlers do with real files. Afterwards 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from formats.keys import KEYS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """One format as people know it. Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
 
     title: str  # "Excel workbooks, 97 to 2003"

@@ -8,16 +8,16 @@ the handler gave stands beside (worker.items.dates). Text is on one line (format
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 TEXT, DATE, NUMBER, LIST, YES = "text", "date", "number", "list of text", "true or false"
 _PEOPLE = 100_000  # characters of recipients: a message may go to thousands, and a reviewer asks for one of them
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d|\[[^\[\]]+\])?)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """One key: what its value is (one of the words above), what it means, and how long a text may be."""
 
     kind: str

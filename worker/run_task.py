@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
@@ -121,7 +122,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
         work = _prepare(context, db, claimed)
         result = BODIES[claimed.phase](work)
         if work.portions.any:
-            result = dataclasses.replace(result, portions=work.portions.written)
+            result = msgspec.structs.replace(result, portions=work.portions.written)
         work.before_writing(result)
         context.tracer.flush()  # before the job can be over
         _finish(context, db, claimed, result, work.job.options.lease_seconds)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
@@ -49,7 +50,7 @@ def take_text(
     if out.notes:
         row = _annotated(row, out.notes.get(item.id))
     dated = with_dates_in_utc(row.metadata, time_zone)
-    return text, row if dated is row.metadata else dataclasses.replace(row, metadata=dated)
+    return text, row if dated is row.metadata else replace(row, metadata=dated)
 
 
 def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
@@ -87,7 +88,7 @@ def _state_of(error: DocumentError | None) -> TextState:
 
 
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
-    return dataclasses.replace(row, metadata={**notes, **row.metadata}) if notes else row
+    return replace(row, metadata={**notes, **row.metadata}) if notes else row
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from core.clock import Clock
 from core.errors import DocumentError, ExceptionCode
@@ -132,7 +133,7 @@ class Reading:
         if self.letters:
             about["ocr_confidence"] = round(self.confidence / self.letters)
         metadata = before.metadata | about
-        return dataclasses.replace(before, state=self._state(before), characters=len(self.text), metadata=metadata)
+        return replace(before, state=self._state(before), characters=len(self.text), metadata=metadata)
 
     def _state(self, before: ItemText) -> TextState:
         if self.cut or self.full:

@@ -10,8 +10,9 @@ import itertools
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
+
+import msgspec
 
 from core.errors import DocumentError, ExceptionCode
 from formats.archives.names import MOST, charset_of, is_utf8
@@ -31,8 +32,7 @@ _MOST_DISKS = 4096
 SPLIT = "one part of a split zip archive; join the parts first"
 
 
-@dataclass(frozen=True, slots=True)
-class ZipEntry:
+class ZipEntry(msgspec.Struct, frozen=True):
     """One entry of the central directory."""
 
     index: int
@@ -54,8 +54,7 @@ class ZipEntry:
         return bool(self.flags & 0x41) or self.method == 99
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(msgspec.Struct, frozen=True):
     """Where the central directory lies."""
 
     position: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import BinaryIO
 
 from isal import isal_zlib
+from msgspec.structs import replace
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits

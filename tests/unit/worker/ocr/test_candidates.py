@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.records import Item, ItemText, OcrChoice, Phase, TextState
 from worker.items.loose import loose_row
@@ -19,7 +19,7 @@ CHOICE = OcrChoice(languages="eng", pages=5)
 
 def _item(media_type: str, **changes: Any) -> Item:
     row = loose_row(uuid.uuid4(), 0, uuid.uuid4().bytes, media_type=media_type, size=100, sha256=bytes(32))
-    return dataclasses.replace(row, **changes)
+    return replace(row, **changes)
 
 
 def _row(state: TextState = TextState.NO_TEXT_LAYER, pages: int = 1, **metadata: Any) -> ItemText:
