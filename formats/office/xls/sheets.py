@@ -22,7 +22,7 @@ _OBJECT, _BOX, _BUTTON = 0x5D, 6, 7
 _ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
-_CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
+_CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
 _WORD = struct.Struct("<I")
 _PLAIN = {_LABELSST: 10, _RK: 10, _NUMBER: 14}  # lengths of the records of one cell each that most cells are
 _LOOK = 8  # where such a record has the cell's format, and behind that its value
@@ -68,10 +68,10 @@ class Sheets:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
-        plain, plain_cell = _PLAIN.get, self._plain_cell
+        plain, known, told, shared = _PLAIN.get, self._known, self._told, self._shared
         while at + 4 <= size:
             if at <= last_cell:
-                kind, length, row, style = read_head(stream, at)
+                kind, length, row, style, value = read_head(stream, at)
                 read = readers.get(kind)
                 if read is None:
                     if kind not in others:
@@ -84,7 +84,13 @@ class Sheets:
                         if row != self._row_number or self._row_size > _LONGEST_ROW:
                             yield from self._flush()
                             self._row_number = row
-                        cell = plain_cell(kind, at, end) if simple else read(self, [stream[at + 4 : end]], style)
+                        if not simple:
+                            cell = read(self, [stream[at + 4 : end]], style)
+                        elif kind == _LABELSST:
+                            cell = shared[value] if value < len(shared) else ""
+                        else:  # what follows such a record in another piece is none of it
+                            looked = stream[at + _LOOK : end]
+                            cell = known.get(looked) or told(looked)
                         if cell:
                             self._row.append(cell)
                             self._row_size += len(cell)
@@ -228,14 +234,6 @@ class Sheets:
     def _double(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:14]
         return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
-
-    def _plain_cell(self, kind: int, at: int, end: int) -> str:
-        """A cell of `_PLAIN`. What follows such a record in another piece is none of it."""
-        if kind == _LABELSST:
-            index = _WORD.unpack_from(self._stream, end - _WORD.size)[0]
-            return self._shared[index] if index < len(self._shared) else ""
-        looked = self._stream[at + _LOOK : end]
-        return self._known.get(looked) or self._told(looked)
 
     def _told(self, looked: bytes) -> str:
         """What a number shows, by its cell's format (two bytes) and its value: a double, or four bytes of one."""
