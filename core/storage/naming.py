@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,3 +33,10 @@ def naming_of(empty: Path) -> Naming:
         return Naming(written=_WRITTEN, listed=listed, case_matters=not (empty / _OTHER_CASE).exists())
     finally:
         path.unlink()
+
+
+def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
+    """Of files that were listed those that are none of the known ones. Storage that does not tell upper and lower case apart may
+    list a file in another case than it was made: it stands for a known one that is not listed itself."""
+    missing = {path.lower() for path in known - listed}
+    return {path for path in listed - known if path.lower() not in missing}
