@@ -71,6 +71,8 @@ def _read(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
         raise UsageError(f"{path.parent} is no result package: it has no {MANIFEST}") from error
+    except NotADirectoryError as error:
+        raise UsageError(f"{path.parent} is a file; a result package is a directory: unpack it first") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     out = {}

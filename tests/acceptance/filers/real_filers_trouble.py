@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from installation import Bench
+from installation import Bench, until
 from real_mounts import SHARED, Real, installed, mount_line, real, suspended
 
 _SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
@@ -43,9 +43,10 @@ def there(shared: Real, bench: Bench, small: Path) -> Iterator[Bench]:
         yield made
 
 
-def _inside(name: str, *command: str) -> None:
-    """In the network of its servers."""
-    subprocess.run(["nsenter", f"--net=/run/netns/edb-{name}", *command], check=True, capture_output=True)
+def _inside(name: str, *command: str) -> str:
+    """In the network of its servers; what it prints."""
+    line = ["nsenter", f"--net=/run/netns/edb-{name}", *command]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
 def _resumed(bench: Bench) -> None:
@@ -140,6 +141,8 @@ def _program(server: str) -> str:
 def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -> None:
     """Nobody notices."""
     _inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
+    source = [str(path) for path in there.corpus.rglob("*") if path.is_file()]
+    until(lambda: "with 1 copy" not in _inside("moosefs", "mfscheckfile", *source), "the source has two copies", 300)
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)

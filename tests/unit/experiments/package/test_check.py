@@ -272,6 +272,9 @@ def test_what_is_no_package_is_said_to_be_none(tmp_path: Path) -> None:
     """Results of before packages among them."""
     with pytest.raises(UsageError, match="is no result package: it has no MANIFEST"):
         check(tmp_path)
+    (tmp_path / "packed.tar.xz").write_bytes(b"")
+    with pytest.raises(UsageError, match="is a file; a result package is a directory: unpack it first"):
+        check(tmp_path / "packed.tar.xz")
 
 
 @pytest.fixture(scope="module")
