@@ -266,7 +266,8 @@ class NewTask:
 
 
 FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
-FINALISE_REST = ""  # … and whatever is to be done once
+FINALISE_REST = ""  # … and whatever is to be done once …
+FINALISE_TABLES = "tables"  # … and, of jobs that produce, what is told of the whole as tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
