@@ -23,6 +23,7 @@ from dataset_gen.material.blocks import Blocks
 from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
 from dataset_gen.material.system_files import system_list
 from dataset_gen.mix import Profile
+from dataset_gen.place import check_place
 from dataset_gen.planning.files import Planner
 from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.profile import load_profile
@@ -55,7 +56,7 @@ def generate_corpus(
     done = _check_directory(directory, wanted)
     if done is None:
         planner = Planner(profile, seed, scale)
-        _check_space(directory, planner.raw, work)
+        check_place(directory, planner.raw, work / DATA)
         (work / "parts").mkdir(parents=True, exist_ok=True)
         with _alone(work):
             done = _check_directory(directory, wanted) or _make(directory, planner, wanted, processes, progress)
@@ -149,20 +150,6 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
     if any(entry.name != _WORK for entry in directory.iterdir()):
         raise UsageError(f"{directory} is not empty and holds no corpus; name a new or an empty directory")
     return None
-
-
-def _check_space(directory: Path, raw: int, work: Path) -> None:
-    there = directory
-    while not there.exists():
-        there = there.parent
-    have = shutil.disk_usage(there).free
-    have += sum(f.stat().st_size for f in (work / DATA).rglob("*") if f.is_file()) if work.exists() else 0
-    need = int(raw * 1.05) + 20_000_000
-    if have < need:
-        raise UsageError(
-            f"{there} has {have / 1e9:.2f} GB free, the corpus needs about {need / 1e9:.2f} GB; "
-            "make room or take a smaller --scale"
-        )
 
 
 @contextmanager

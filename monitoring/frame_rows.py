@@ -20,7 +20,7 @@ _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it 
 _CALLS = (
     *("job", "incarnation", "second", "phase", "op", "calls", "bytes", "errors", "total_ns", "max_ns", "histogram"),
 )
-_OBSERVED = ("second", "kind", "source", "values")
+_OBSERVED = ("second", "kind", "source", "values", "taken")
 _WORKERS = ("incarnation", "sequence", "through")
 
 
@@ -61,9 +61,19 @@ def add_calls(conn: Connection, job_seconds: Sequence[JobSecond]) -> None:
 
 def add_observations(conn: Connection, frames: Iterable[Frame]) -> None:
     """Store what was observed beside the calls, while a job of this database runs."""
-    rows = {(f.second, o.kind, o.source): (f.second, o.kind, o.source, o.text) for f in frames for o in f.observations}
+    rows = {
+        (f.second, o.kind, o.source): (f.second, o.kind, o.source, o.text, _taken(f))
+        for f in frames
+        for o in f.observations
+    }
     if rows:
         OBSERVING.add_observations(conn, slack=_SLACK_SECONDS, **columns(_OBSERVED, list(rows.values())))
+
+
+def _taken(frame: Frame) -> float:
+    """When in its second; its end where the clock was set back meanwhile."""
+    taken = frame.through - frame.second
+    return round(taken, 3) if 0 <= taken < 1 else 1.0
 
 
 def note_workers(conn: Connection, frames: Iterable[Frame]) -> None:

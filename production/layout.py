@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from core.options.production import FileKind, JobType, ProductionChoice
@@ -68,13 +67,6 @@ def folder(kind: FileKind, place: Place) -> str:
 def volume(number: int) -> str:
     """The name of a volume."""
     return f"VOL{number:03d}"
-
-
-def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
-    """Of files that were listed those that are none of the known ones. Storage that does not tell upper and lower case apart may
-    list a file in another case than it was made: it stands for a known one that is not listed itself."""
-    missing = {path.lower() for path in known - listed}
-    return {path for path in listed - known if path.lower() not in missing}
 
 
 def suffix_of(name: bytes, media_type: str) -> str:

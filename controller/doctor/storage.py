@@ -13,6 +13,7 @@ from pathlib import Path
 from controller.doctor.finding import Finding, bad, ok, warn
 from controller.doctor.mounts import judge_mount, mount_of
 from core.clock import Clock
+from core.storage.naming import naming_of
 from core.storage.sync import syncfs
 from core.storage.whole import parts_of
 
@@ -108,16 +109,15 @@ def names(probe: Path) -> Finding:
     where = probe / "names"
     try:
         where.mkdir()
-        (where / "Name").touch()
-        (listed,) = os.listdir(where)
+        naming = naming_of(where)
     except OSError as error:
         return bad(f"storage: a file cannot be made: {error.strerror}", "look at the mount")
-    if listed != "Name":
+    if naming.listed != naming.written:
         return bad(
-            f"storage: a file that was made as Name is listed as {listed}",
+            f"storage: a file that was made as {naming.written} is listed as {naming.listed}",
             "mount it so that it keeps names: those of items would not be the evidence's",
         )
-    if (where / "nAME").exists():
+    if not naming.case_matters:
         return warn(
             "storage: upper and lower case are one: of two names that differ in nothing else it holds one",
             "copy no evidence there that has both (a copy by edbench is refused then)",

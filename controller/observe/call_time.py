@@ -90,7 +90,7 @@ def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
 def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime | None:
     """The same of what was read: calls by step of so many seconds, and readings of workers."""
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
-    counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
+    counters["busy"] = [counter(readings, number("busy_s"), by_second=True) for readings in workers.values()]
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
     inside = {second: sum(call_sum.total_ns for call_sum in by_op.values()) / 1e9 for second, by_op in steps.items()}
     call_s = sum(inside.values())

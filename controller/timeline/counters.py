@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 class Counter:
     """Readings of one counter in order of time."""
 
-    def __init__(self, readings: Iterable[tuple[int, float]], *, taken: float = 1.0) -> None:
+    def __init__(self, readings: Iterable[tuple[float, float]], *, taken: float = 1.0) -> None:
         """`readings`: (second, value), rising in second; `taken`: when in its second a reading counts as taken."""
         self._taken = taken
         self._at: list[float] = []
@@ -44,7 +44,7 @@ class Counter:
 
     def after_nothing(self, second: int) -> Counter:
         """The same counter with a reading of 0 before the others."""
-        known = ((int(at - self._taken), value) for at, value in zip(self._at, self._value, strict=True))
+        known = ((at - self._taken, value) for at, value in zip(self._at, self._value, strict=True))
         return Counter([(second, 0.0), *known], taken=self._taken)
 
     def grown(self, low: float, high: float) -> tuple[float, float]:

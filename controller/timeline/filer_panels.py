@@ -48,7 +48,7 @@ def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[
     ours = [readings for readings in mounts.values() if readings[-1][1].get("storage", True)]
     if not ours:
         return None
-    wire = added([counter(readings, number("read_bytes")).rates(axis.edges) for readings in ours])
+    wire = added([counter(readings, number("read_bytes"), by_second=True).rates(axis.edges) for readings in ours])
     series = Series("share", "wire-read ÷ call-read", ratio(wire, read))
     return Panel("wire_read_share", "Wire-read ÷ call-read", "", "line", [series])
 

@@ -40,10 +40,17 @@ class TimelineData:
         return dict(sorted(self.sources.get(kind, {}).items()))
 
 
-def counter(readings: Readings, value: Callable[[Values], float | None]) -> Counter:
-    """One value of readings; those that do not have it are left out."""
-    points = ((second, value(values)) for second, values in readings)
+def counter(readings: Readings, value: Callable[[Values], float | None], *, by_second: bool = False) -> Counter:
+    """One value of readings; those that do not have it are left out. Each counts where in its second it was taken, so that
+    no rate is more than there can be; `by_second`: at its end, as the calls that were collected with it do."""
+    points = ((second if by_second else _moment(second, values), value(values)) for second, values in readings)
     return Counter((second, known) for second, known in points if known is not None)
+
+
+def _moment(second: int, values: Values) -> float:
+    """A counter takes a reading as of the end of the second; the database's own, and older ones, do not say when in it."""
+    taken: float = values.get("taken", 1.0)
+    return second - 1 + taken
 
 
 def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:

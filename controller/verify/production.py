@@ -15,7 +15,8 @@ from core.names import display_name
 from core.options.production import JobType
 from core.records import JobState
 from core.storage.layer import EntryKind, Storage
-from production.layout import KINDS, Place, folder, strays
+from core.storage.naming import strays
+from production.layout import KINDS, Place, folder
 from sql.faces.production import PRODUCTION, FileRow
 
 _AT_ONCE = 1_000

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from core.errors import RunFailed, UsageError
+from core.storage.naming import strays
 
 MANIFEST = "MANIFEST.sha256"
 SIGNATURE = f"{MANIFEST}.sig"
@@ -36,7 +37,8 @@ def files_of(directory: Path) -> list[str]:
     for parent, folders, names in os.walk(directory):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
         files += [Path(parent, name).relative_to(directory).as_posix() for name in [*names, *links]]
-    return sorted(set(files) - {MANIFEST, SIGNATURE})
+    own = {name for name in (MANIFEST, SIGNATURE) if (directory / name).exists()}
+    return sorted(strays(set(files), own) - own)
 
 
 def broken(directory: Path) -> list[str]:
@@ -61,7 +63,7 @@ def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
 
 
 def _unlisted(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
-    return (f"{name}: not in the manifest" for name in files_of(directory) if name not in listed)
+    return (f"{name}: not in the manifest" for name in sorted(strays(set(files_of(directory)), listed.keys())))
 
 
 def _read(path: Path) -> dict[str, str]:

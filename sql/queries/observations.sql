@@ -2,10 +2,11 @@
 
 -- name: add_observations
 -- Rows of frames, of no job: kept while a job of this database runs, or ran within the last seconds, by the row's own
--- second, so that idle workers write nothing; those stored already are left out.
+-- second, so that idle workers write nothing; those stored already are left out. When in its second a row was taken (0 to 1)
+-- stands among its values: two looks may lie 0.5 or 1.5 s apart and have seconds that follow each other.
 WITH seen AS (
-    SELECT f.* FROM unnest(%(second)s::bigint[], %(kind)s::text[], %(source)s::text[], %(values)s::text[])
-        AS f (second, kind, source, "values")
+    SELECT f.* FROM unnest(%(second)s::bigint[], %(kind)s::text[], %(source)s::text[], %(values)s::text[], %(taken)s::float8[])
+        AS f (second, kind, source, "values", taken)
 ), wanted AS MATERIALIZED (
     SELECT s.second FROM (SELECT DISTINCT second FROM seen) AS s
     WHERE EXISTS (
@@ -16,7 +17,7 @@ WITH seen AS (
     )
 )
 INSERT INTO observation (second, kind, source, "values")
-SELECT second, kind, source, "values"::jsonb FROM seen JOIN wanted USING (second)
+SELECT second, kind, source, "values"::jsonb || jsonb_build_object('taken', taken) FROM seen JOIN wanted USING (second)
 ON CONFLICT DO NOTHING;
 
 -- name: jobs_to_observe

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from real_mounts import LOCAL, SHARED, Real, real
+from real_mounts import EVERY, Real, real
 
 
-@pytest.fixture(scope="module", params=[*LOCAL, *SHARED])
+@pytest.fixture(scope="module", params=EVERY)
 def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
     """What cannot be had is skipped with the reason."""
     with real(request.param) as there:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench
-from real_mounts import LOCAL, SHARED, Real, installed, real, suspended
+from real_mounts import EVERY, Real, installed, real, suspended
 
 _SAID = {
     # Its client tries for two minutes to find room, and nothing ends it meanwhile.
@@ -15,7 +15,7 @@ _SAID = {
 }
 
 
-@pytest.fixture(scope="module", params=[*LOCAL, *SHARED])
+@pytest.fixture(scope="module", params=EVERY)
 def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
     """With disks that a test can fill."""
     with real(request.param, small=True) as there:

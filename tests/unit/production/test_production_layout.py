@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.options.production import FileKind
 from production.families import Batches, Numbered, Taken, numbered
-from production.layout import Layout, Place, folder, strays, suffix_of
+from production.layout import Layout, Place, folder, suffix_of
 
 _FAMILIES = st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=6), max_size=30)
 
@@ -99,11 +99,3 @@ def test_suffixes(name: bytes, media_type: str, suffix: str) -> None:
 def test_paths() -> None:
     """As documented."""
     assert folder(FileKind.TEXT, Place(2, 13)) == "VOL002/TEXT/0013"
-
-
-def test_storage_that_lists_names_in_another_case_has_no_strays() -> None:
-    """What a job made is not taken for what nobody knows; what is there beside it is, in whatever case."""
-    known = {"VOL001/TEXT/0001/EDB1.txt", "VOL001/TEXT/0001/EDB2.txt"}
-    assert strays({path.lower() for path in known}, known) == set()
-    beside = {"VOL001/TEXT/0001/edb1.txt", "VOL001/TEXT/0001/EDB2.txt.ab12.tmp"}
-    assert strays(known | beside, known) == beside

@@ -19,7 +19,8 @@ from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import FINALISE_LIST, FINALISE_REST, TaskResult
 from core.storage.layer import EntryKind
-from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft, strays
+from core.storage.naming import strays
+from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
 from sql.faces.production import PRODUCTION
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
 from worker.phases.producing.output import Growing, Output

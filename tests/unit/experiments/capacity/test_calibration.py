@@ -87,12 +87,12 @@ def test_the_filer_comes_back_from_its_numbers(measured: Result, source: str) ->
 
 
 def test_demands_of_calls() -> None:
-    """By the profile's own numbers, of filer ops: titan's renames are 100 of metadata, its reads 1.13 for every 4 kB begun."""
+    """By the profile's own numbers, of filer ops: titan's renames are 100 of metadata, its reads 0.8 for every 4 kB begun."""
     filer = load_filer("titan")
     assert filer is not None
     found = filer_load.demands(filer, {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)})
-    assert found[METADATA] == pytest.approx(10 * 100 * 494.0e-6)
-    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 1.13 * 210.0e-6)
+    assert found[METADATA] == pytest.approx(10 * 100 * 529.0e-6)
+    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.8 * 200.0e-6)
     assert found[LINK] == pytest.approx(1.0)
     assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
 

@@ -244,6 +244,13 @@ def test_a_manifest_that_says_less_or_more_is_found(
     assert any(said in line for line in broken(copied))
 
 
+@pytest.mark.parametrize("name", ["manifest.sha256", "manifest.SHA256.sig", FILE.upper()])
+def test_what_is_called_like_a_known_file_but_for_its_case_is_none_of_them(copied: Path, name: str) -> None:
+    """Some storage lists names in another case than they were made; where the known file is listed itself, that is not it."""
+    (copied / name).write_text("hidden")
+    assert broken(copied) == [f"{name}: not in the manifest"]
+
+
 @pytest.mark.parametrize("line", ["nonsense\n", f"{'0' * 64}  ../outside\n", f"{'0' * 64}  /etc/passwd\n"])
 def test_no_manifest_leads_out_of_the_package(copied: Path, line: str) -> None:
     with (copied / MANIFEST).open("a") as file:
