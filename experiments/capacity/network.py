@@ -67,8 +67,8 @@ class Phase:
         default_factory=dict
     )  # asked of stations too, but the unit does not wait for it
     counts: Mapping[str, float] = field(default_factory=dict)  # anything to be counted a unit: calls, rows, bytes
-    weights: tuple[float, ...] = ()  # sizes of units by the mean one, in the order of dispatch; () : all equal; fewer than
-    # units: each is that of as many neighbours
+    # Sizes of units by the mean one, in the order of dispatch; fewer than units: each for as many neighbours; () : all equal.
+    weights: tuple[float, ...] = ()
     rounds: int = 1  # a unit goes through its stations so many times, with its demands spread over them
     barrier_s: float = 0.0  # after the last unit, until the next phase begins
     most_slots: int | None = None  # so many slots at most can work on it at once (None: all)

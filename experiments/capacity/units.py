@@ -11,7 +11,7 @@ from experiments.capacity.calibration import PhaseLoad
 from sql.recut import TASKS_A_SLOT
 
 _BATCH = JobOptions()
-MOST_DRAWN = 20_000  # sizes of a phase's tasks; where there are more, each is of several neighbours in the order of dispatch
+MOST_DRAWN = 20_000  # sizes of a phase's tasks; of more tasks each is for several neighbours
 _MOST_SHARE = 0.95  # of a phase's time with the heaviest files
 _FILLED = 1.3  # batches over full ones: a custodian's last batch is what is left
 _LEAST = {PhaseName.EXPAND.value: 16, PhaseName.INDEX.value: 16, PhaseName.FINALISE.value: 2}  # as sql.recut has it
