@@ -79,18 +79,23 @@ def suffix_of(name: bytes, media_type: str) -> str:
 
 def is_report(kind: JobType, name: bytes) -> bool:
     """Whether a file in the output directory is a report of such a job, or a draft of one."""
-    return _DRAFT.sub(b"", name) in map(str.encode, REPORTS[kind])
+    return draft_of(name) in map(str.encode, REPORTS[kind])
 
 
 def is_of_item(choice: ProductionChoice, name: bytes) -> bool:
     """Whether a file in one of the folders is called as those of the job's items are, or is a draft of one."""
-    stem, _, suffix = _DRAFT.sub(b"", name).partition(b".")
+    stem, _, suffix = draft_of(name).partition(b".")
     prefix = choice.prefix.encode()
     number = stem.removeprefix(prefix)
     return (
         stem.startswith(prefix) and number.isdigit() and len(number) >= choice.digits
         and suffix.isalnum() and len(suffix) <= _MOST_SUFFIX
     )  # fmt: skip
+
+
+def draft_of(name: bytes) -> bytes:
+    """The name that a draft is to have; that of another file is its own."""
+    return _DRAFT.sub(b"", name)
 
 
 def is_draft(name: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from core.options.production import Priority
-from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, NewTask, Phase
+from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
 from sql.recut import join, recut
@@ -158,9 +158,10 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         if phase is Phase.STAMP:
             QUERIES["number_production_pages"].run(conn, job=job, first=options.production.first)
         if phase is Phase.FINALISE:
-            # What was produced is told of in order, which one task does.
-            whole = {} if options.production.asked else {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
-            bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=whole)])
+            # What was produced is told of in order, so that a report is one task's.
+            shares = [FINALISE_TABLES] if options.production.asked else [*"0123456789abcdef"]
+            payload = {FINALISE_LIST: [*shares, FINALISE_REST]}
+            bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=payload)])
         if phase is Phase.INDEX and options.index_tasks is not None:
             join(conn, job, phase, options.index_tasks)
         else:

@@ -155,7 +155,7 @@ def _phase(calibration: Calibration, load: PhaseLoad, question: Question, asked:
     path = sum(asked.filer.values()) + sum(asked.rest.values())
     streams = _streams(calibration, question, load)
     slots = question.workers * question.slots
-    sizes = unit_sizes(
+    units, sizes = unit_sizes(
         load,
         slots if streams is None else min(slots, streams),
         dice,
@@ -165,8 +165,7 @@ def _phase(calibration: Calibration, load: PhaseLoad, question: Question, asked:
         times=times / (question.databases if question.shard else 1),
     )
     if question.shard:  # `sharded` deals them out again
-        sizes = sizes * question.databases
-    units = len(sizes)
+        units, sizes = units * question.databases, sizes * question.databases
     demands = {name: seconds * times / units for name, seconds in asked.filer.items()}
     for name, seconds in asked.a_task.items():
         demands[name] = demands.get(name, 0.0) + seconds

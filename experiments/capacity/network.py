@@ -67,7 +67,8 @@ class Phase:
         default_factory=dict
     )  # asked of stations too, but the unit does not wait for it
     counts: Mapping[str, float] = field(default_factory=dict)  # anything to be counted a unit: calls, rows, bytes
-    weights: tuple[float, ...] = ()  # size of each unit by the mean one, in the order of dispatch; () : all equal
+    # Sizes of units by the mean one, in the order of dispatch; fewer than units: each for as many neighbours; () : all equal.
+    weights: tuple[float, ...] = ()
     rounds: int = 1  # a unit goes through its stations so many times, with its demands spread over them
     barrier_s: float = 0.0  # after the last unit, until the next phase begins
     most_slots: int | None = None  # so many slots at most can work on it at once (None: all)
@@ -79,7 +80,7 @@ class Phase:
             )
         if self.most_slots is not None and self.most_slots < 1:
             raise UsageError(f"phase {self.name} lets {self.most_slots} slots work; it must be one or more")
-        if self.weights and len(self.weights) != self.units:
+        if len(self.weights) > self.units:
             raise UsageError(f"phase {self.name} has {self.units} units and {len(self.weights)} weights")
         for weight in self.weights:
             _not_negative(f"phase {self.name}: weight", weight)
@@ -180,7 +181,8 @@ def sharded(phases: tuple[Phase, ...], databases: int) -> tuple[Job, ...]:
         if not phase.weights:
             return replace(phase, units=max(1, phase.units // databases + (n < phase.units % databases)))
         dealt = phase.weights[n::databases] or (0.0,)
-        return replace(phase, units=len(dealt), weights=dealt)
+        units = max(1, round(phase.units * len(dealt) / len(phase.weights)))
+        return replace(phase, units=units, weights=dealt)
 
     return tuple(
         Job(name=f"shard {n + 1}", phases=tuple(part(p, n) for p in phases), database=n) for n in range(databases)

@@ -48,9 +48,9 @@ def batched(network: Network, most_units: int = MOST_UNITS) -> Network:
 
 
 def _merged(weights: tuple[float, ...], units: int) -> tuple[float, ...]:
-    """Neighbours together, so that there are so many; each by the mean of the new ones."""
-    if not weights:
-        return ()
+    """Neighbours together, so that there are so many; each by the mean of the new ones. Fewer stay as they are."""
+    if len(weights) <= units:
+        return weights
     ends = [len(weights) * n // units for n in range(units + 1)]
     return tuple(sum(weights[a:b]) * units / len(weights) for a, b in pairwise(ends))
 
@@ -178,7 +178,8 @@ class _Run:
 
     def _work(self, progress: _Progress, unit: int, worker: int) -> _Process:
         """One unit, from its slot's taking it to its end."""
-        weight = progress.now.weights[unit] if progress.now.weights else 1.0
+        weights = progress.now.weights
+        weight = weights[unit * len(weights) // progress.now.units] if weights else 1.0
         for _ in range(progress.now.rounds):
             for name, mean_s in progress.beside:
                 self._places.at(name, worker).book(self._env.now, mean_s * weight)

@@ -11,6 +11,7 @@ from experiments.capacity.calibration import PhaseLoad
 from sql.recut import TASKS_A_SLOT
 
 _BATCH = JobOptions()
+MOST_DRAWN = 20_000  # sizes of a phase's tasks; of more tasks each is for several neighbours
 _MOST_SHARE = 0.95  # of a phase's time with the heaviest files
 _FILLED = 1.3  # batches over full ones: a custodian's last batch is what is left
 _LEAST = {PhaseName.EXPAND.value: 16, PhaseName.INDEX.value: 16, PhaseName.FINALISE.value: 2}  # as sql.recut has it
@@ -18,16 +19,18 @@ _LEAST = {PhaseName.EXPAND.value: 16, PhaseName.INDEX.value: 16, PhaseName.FINAL
 
 def unit_sizes(
     phase: PhaseLoad, slots: int, dice: random.Random, *, items: int, discovered: int, bytes_share: float, times: float
-) -> tuple[float, ...]:
-    """Relative sizes in the order of dispatch, mean 1. `bytes_share`: of the phase's time that goes with bytes rather
-    than with items; `times`: how often the measured data set is to be done.
+) -> tuple[int, tuple[float, ...]]:
+    """How many, and relative sizes in the order of dispatch, mean 1; fewer sizes than tasks are of as many neighbours each.
+    `bytes_share`: of the phase's time that goes with bytes rather than with items; `times`: how often the measured data set
+    is to be done.
 
     Where tasks are cut again, their entries are dealt out in turn, but a loose file stays whole.
     """
-    sizes = _more(phase.sizes, _tasks(phase, items * times, discovered * times, times), dice)
+    tasks = _tasks(phase, items * times, discovered * times, times)
     wanted = TASKS_A_SLOT * slots
-    if len(sizes) >= wanted or not phase.entries:
-        return sizes
+    if tasks >= wanted or not phase.entries:
+        return tasks, _more(phase.sizes, min(tasks, MOST_DRAWN), dice)
+    sizes = _more(phase.sizes, tasks, dice)
     parts: list[tuple[float, int]] = []  # size of a part, and of how many tasks it is one
     entries_each = phase.entries * times / len(sizes)
     for size in sizes:
@@ -35,7 +38,7 @@ def unit_sizes(
         number = max(1, min(math.ceil(wanted * size / len(sizes)), most))
         parts += [(size / number, number)] * number
     if len(parts) == len(sizes):
-        return sizes
+        return tasks, sizes
     shares = _heaviest(phase, items, discovered, bytes_share, times, dice)
     weights = [size * (1.0 - sum(shares)) for size, _ in parts]
     total = sum(size for size, _ in parts)
@@ -43,7 +46,7 @@ def unit_sizes(
         weights[dice.choices(range(len(parts)), weights=[size for size, _ in parts])[0]] += share * total
     mean = sum(weights) / len(weights)
     order = sorted(range(len(parts)), key=lambda n: (-parts[n][0], n))  # the ledger knows a part's share of its task
-    return tuple(weights[n] / mean for n in order)
+    return len(order), tuple(weights[n] / mean for n in order)
 
 
 def _tasks(phase: PhaseLoad, items: float, discovered: float, times: float) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions, NewTask, Phase, TaskResult
 from sql import states, workers
 from sql.recut import TASKS_A_SLOT
@@ -66,6 +67,16 @@ def test_finalise_is_shared_out(hands: Any) -> None:
     shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
     assert len(shares) > 4
     assert sorted(s for share in shares for s in share) == sorted([*"0123456789abcdef", ""])
+
+
+def test_the_end_of_a_production_is_two_tasks(hands: Any) -> None:
+    """Promise: what is told at the end of a job that produces is dealt over two slots, and no more: each reads all rows."""
+    _worker(hands, 4)
+    job = hands.create(0, options=JobOptions(production=ProductionChoice(type=JobType.EXTRACTION, out="/out")))
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.FINALISE
+    shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
+    assert sorted(shares) == [[""], ["tables"]]
 
 
 def test_small_tasks_are_put_together(hands: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
 from core.operations import NullRecorder
 from core.options.production import MARKER, JobType, ProductionChoice
-from core.records import JobOptions, Phase
+from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, NewTask, Phase
 from core.storage.layer import Storage
-from sql import states
+from sql import bulk, states
 from sql.jobs import get_job
 from worker.phases.producing import finish
 from worker.phases.producing.records import Record, records
@@ -84,3 +85,36 @@ def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extracti
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
     assert b"A00000002.txt" in (extraction / "metadata.csv").read_bytes()
+
+
+def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes and goes while the other's reports are drafts leaves them alone, and each report is written by one of them."""
+    task_bench.rows(
+        "UPDATE task SET payload = CAST(%(p)s AS jsonb) WHERE job = %(j)s AND phase = 'finalise' RETURNING 1",
+        j=task_bench.job,
+        p=json.dumps({FINALISE_LIST: [FINALISE_TABLES]}),
+    )
+    with task_bench.database.transaction(durable=True) as conn:
+        rest = NewTask(phase=Phase.FINALISE, weight=0, payload={FINALISE_LIST: [FINALISE_REST]})
+        bulk.insert_tasks(conn, task_bench.job, [rest])
+    tables, other = task_bench.dispatch()
+    between: list[dict[str, bytes]] = []
+
+    def beside(work: TaskWork) -> Iterator[list[Record]]:
+        yield from records(work)
+        monkeypatch.setattr(finish, "records", records)
+        task_bench.handle(other, task_bench.slot("w2"))
+        between.append(_tree(extraction))
+
+    monkeypatch.setattr(finish, "records", beside)
+    task_bench.handle(tables)
+    assert "metadata.jsonl" in between[0]
+    assert "metadata.csv" not in between[0]
+    assert str(task_bench.advance()) == "completed"
+    tree = _tree(extraction)
+    assert {name for name in tree if "/" not in name} == {"metadata.jsonl", "metadata.csv", "hashes.csv"}
+    assert tree["metadata.csv"].count(b"\n") == 3
+    rows = task_bench.rows(
+        "SELECT path FROM production_file WHERE job = %(j)s AND kind = 'report' ORDER BY page", j=task_bench.job
+    )
+    assert [path for (path,) in rows] == ["metadata.jsonl", "metadata.csv", "hashes.csv"]

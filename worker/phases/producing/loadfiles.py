@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 from core.errors import StorageFault
 from core.options.production import DAT_ENCODING, FileKind
+from core.records import FINALISE_REST
 from production.layout import volume
 from production.loadfiles import concordance, edrm, opticon
 from production.loadfiles.fields import TITLES, cells
@@ -47,6 +48,7 @@ class Xml(Report):
     """EDRM XML. What is attached to what stands behind the documents."""
 
     path = "loadfile.xml"
+    share = FINALISE_REST
 
     def __init__(self, work: TaskWork) -> None:
         super().__init__(work)
@@ -85,6 +87,7 @@ class Opt(Report):
     """Opticon: the pages of items that have any."""
 
     path = "loadfile.opt"
+    share = FINALISE_REST
 
     def some(self, records: Sequence[Record]) -> bytes:
         return b"".join(map(self._pages, records))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from core.csv_cells import BEGINS_FORMULA, defused
+from core.records import FINALISE_REST, FINALISE_TABLES
 from worker.phases.producing.records import Record
 from worker.phases.task import TaskWork
 
@@ -24,6 +25,7 @@ class Report:
     """One file about all items of a job, told some at a time in the order of their numbers."""
 
     path: ClassVar[str]  # in the output directory
+    share: ClassVar[str] = FINALISE_TABLES  # whose task of phase finalise writes it
 
     def __init__(self, work: TaskWork) -> None:
         self.work = work
@@ -48,6 +50,7 @@ class MetadataLines(Report):
     """An object a line, with all metadata that was found."""
 
     path = "metadata.jsonl"
+    share = FINALISE_REST
 
     def some(self, records: Sequence[Record]) -> bytes:
         lines = (record.fields | {"metadata": record.row.metadata or {}} for record in records)

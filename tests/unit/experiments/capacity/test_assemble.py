@@ -14,10 +14,11 @@ from experiments.capacity.agreement import agreement
 from experiments.capacity.assemble import PROCESSORS, Question, assemble
 from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.filer_load import LINK
-from experiments.capacity.network import DATABASE, TASKS
+from experiments.capacity.network import DATABASE, TASKS, Phase
 from experiments.capacity.predict import Predictor, network_of, runs
 from experiments.capacity.reference import read_reference
-from experiments.capacity.units import unit_sizes
+from experiments.capacity.simulation import batched
+from experiments.capacity.units import MOST_DRAWN, unit_sizes
 
 CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_given=False)
 
@@ -25,11 +26,13 @@ CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_gi
 def _moved(question: Question) -> float:
     """Seconds that all jobs ask of the link."""
     network = assemble(CALIBRATION, question, random.Random(1))
-    return sum(
-        phase.demands.get(LINK, 0.0) * sum(phase.weights or (1.0,) * phase.units)
-        for job in network.jobs
-        for phase in job.phases
-    )
+    return sum(_link(phase) for job in network.jobs for phase in job.phases)
+
+
+def _link(phase: Phase) -> float:
+    """Seconds that all units of a phase ask of it."""
+    weights = phase.weights or (1.0,)
+    return phase.demands.get(LINK, 0.0) * sum(weights) / len(weights) * phase.units
 
 
 @given(
@@ -49,7 +52,7 @@ def test_the_same_bytes_go_over_the_link(workers: int, slots: int, databases: in
 @given(slots=st.integers(1, 400), seed=st.integers(0, 1000), times=st.sampled_from([0.5, 1.0, 7.0]))
 def test_units_are_cut_for_the_slots(slots: int, seed: int, times: float) -> None:
     for phase in CALIBRATION.phases:
-        sizes = unit_sizes(
+        units, sizes = unit_sizes(
             phase,
             slots,
             random.Random(seed),
@@ -58,6 +61,7 @@ def test_units_are_cut_for_the_slots(slots: int, seed: int, times: float) -> Non
             bytes_share=0.2,
             times=times,
         )
+        assert units == len(sizes)
         assert sum(sizes) == pytest.approx(len(sizes))
         assert min(sizes) >= 0.0
         if slots == 1 and times == 1.0 and phase.name != "finalise":
@@ -76,11 +80,28 @@ def test_more_slots_have_more_tasks_but_a_loose_file_stays_whole() -> None:
             discovered=CALIBRATION.discovered_bytes,
             bytes_share=0.2,
             times=1.0,
-        )
+        )[1]
 
     assert len(cut(1)) < len(cut(8)) <= len(cut(16))
     heaviest = max(0.8 * items / CALIBRATION.items for items, _ in expand.heaviest)
     assert max(cut(16)) / len(cut(16)) >= heaviest
+
+
+@pytest.mark.parametrize("shard", [False, True])
+def test_a_data_set_of_any_size_takes_as_much_to_assemble(shard: bool) -> None:
+    """Promise: 42 million tasks are told by a bounded number of sizes, with the bytes of all of them, also where they are put
+    together for the simulation."""
+    one, times = _moved(Question(workers=1, databases=1, slots=1)), 2_000_000.0
+    question = Question(workers=30, databases=2, slots=2, shard=shard, times=times)
+    assert _moved(question) == pytest.approx(one * times * (1 if shard else 2), rel=1e-3)
+    network = assemble(CALIBRATION, question, random.Random(0))
+    phases = [phase for job in network.jobs for phase in job.phases]
+    assert max(phase.units for phase in phases) > 1_000_000
+    assert max(len(phase.weights) for phase in phases) <= 2 * MOST_DRAWN
+    put_together = batched(network, 1_500)
+    assert sum(_link(phase) for job in put_together.jobs for phase in job.phases) == pytest.approx(
+        sum(map(_link, phases)), rel=1e-6
+    )
 
 
 def test_own_hosts_have_own_processors() -> None:

@@ -43,7 +43,7 @@ def _network(**changes: Any) -> Network:
         (lambda: Station(name="filer", speed=float("nan")), "speed is nan"),
         (lambda: Phase(name="walk", units=0, demands={}), "phase walk has 0 units"),
         (lambda: Phase(name="walk", units=1, demands={"filer": -1.0}), "demand at filer is -1"),
-        (lambda: Phase(name="walk", units=2, demands={}, weights=(1.0,)), "2 units and 1 weights"),
+        (lambda: Phase(name="walk", units=1, demands={}, weights=(1.0, 1.0)), "1 units and 2 weights"),
         (lambda: Phase(name="walk", units=1, demands={}, most_slots=0), "lets 0 slots work"),
         (lambda: _network(workers=0), "0 workers with 4 slots"),
         (lambda: _network(window=0), "a window of 0 lets nothing through"),
@@ -76,6 +76,8 @@ def test_simultaneous_jobs_double_the_work_and_shards_divide_it() -> None:
     heavy = Phase(name="walk", units=5, demands={}, weights=(3.0, 2.0, 1.5, 1.0, 0.5))
     assert [job.phases[0].weights for job in sharded((heavy,), 2)] == [(3.0, 1.5, 0.5), (2.0, 1.0)]
     assert [job.database for job in sharded((heavy,), 2)] == [0, 1]
+    many = Phase(name="walk", units=500, demands={}, weights=heavy.weights)  # each of a hundred
+    assert [job.phases[0].units for job in sharded((many,), 2)] == [300, 200]
 
 
 @pytest.mark.parametrize(
