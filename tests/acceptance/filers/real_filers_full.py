@@ -9,9 +9,14 @@ import pytest
 from installation import Bench
 from real_mounts import EVERY, Real, installed, real, suspended
 
+_FULL = "No space left on device; free space"
 _SAID = {
+    "glusterfs": (
+        _FULL,
+        "Stale file handle; check that the filer is mounted and reachable, and that no part of it is full",
+    ),
     # Its client tries for two minutes to find room, and nothing ends it meanwhile.
-    "moosefs": ("No space left on device; free space", "cannot be killed (uninterruptible sleep"),
+    "moosefs": (_FULL, "cannot be killed (uninterruptible sleep"),
 }
 
 
@@ -37,7 +42,7 @@ def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
     held.until_reached(process)
     with storage.full():
         held.let_go()
-        suspended(there.end(process, 1), *_SAID.get(storage.name, ("No space left on device; free space",)))
+        suspended(there.end(process, 1), *_SAID.get(storage.name, (_FULL,)))
     with there.attached():
         there.edbench("resume", "last", "--workers", "1")
         there.verify()
