@@ -22,8 +22,9 @@ ROWS_AT_ONCE = 10_000
 _RESTING = (JobState.PAUSED, JobState.SUSPENDED)
 
 
-def begin(conn: Connection, job: uuid.UUID) -> None:
-    """Mark the job as being deleted (make it durable). Raises UsageError while it may still change."""
+def begin(conn: Connection, job: uuid.UUID) -> bool:
+    """Mark the job as being deleted (make it durable); False where it was that before. Raises UsageError while it may still
+    change."""
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     if row is None:
         raise UsageError(f"there is no job {job}; see `edbench jobs`")
@@ -31,6 +32,7 @@ def begin(conn: Connection, job: uuid.UUID) -> None:
     if not (state.over or state in _RESTING):
         raise UsageError(f"job {job} is {state}; cancel it first: `edbench cancel {job}`")
     QUERIES["set_state"].run(conn, job=job, state=JobState.DELETING.value)
+    return state is not JobState.DELETING
 
 
 def delete_rows(database: Database, job: uuid.UUID) -> None:

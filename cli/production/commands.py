@@ -99,7 +99,8 @@ def process(
 ) -> None:
     """Make pages of a discovery's items in DIR, a file a page with its Bates number below it, and an Opticon file.
 
-    PDFs, pictures, mail and plain text are drawn; everything else, and what cannot be read, is a slip sheet.
+    PDFs, pictures, mail and plain text are drawn, office documents where LibreOffice is installed; everything else, and what
+    cannot be read, is a slip sheet.
     """
     extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
     _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, json_file, storage, extras)

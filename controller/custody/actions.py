@@ -43,6 +43,12 @@ def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
     )
 
 
+def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
+    """The hash of its last action, in hex: whoever kept its list can hold that against it. None where it has none."""
+    rows = CUSTODY.list_actions(conn, job=job)
+    return bytes(rows[-1].chain).hex() if rows and rows[-1].chain is not None else None
+
+
 def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
     """Who did what, oldest first."""
     out: list[Action] = []

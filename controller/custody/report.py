@@ -15,8 +15,9 @@ _AT_ONCE = 2_000
 
 
 def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every item: its hashes when it was read, the parser of its type, the task that took its text and the version of
-    that task's worker. None where nothing is known. No transaction is open between two portions."""
+    """Every item: its hashes when it was read, the parser that this installation has for its type (which one read it is not
+    kept), the task that took its text and the version of that task's worker. None where nothing is known. No transaction is
+    open between two portions."""
     for handle in handles:
         after = uuid.UUID(int=0)
         while True:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, note
+from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note
 from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from controller.jobs.passwords import store_bank
@@ -189,12 +189,25 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     _refuse_taken(handle)
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
-        deletion.begin(conn, handle.id)  # from here on nobody resumes it
+        _begin_deletion(conn, handle)  # from here on nobody resumes it
     choice = handle.job.options.production
     left = remove_output(storage, choice, handle.id, wrote(handle)) if choice.asked else ""
     storage.remove_tree(job_directory(storage_root, handle.id))
     deletion.delete_rows(handle.database, handle.id)
     return left
+
+
+def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
+    """Once, whatever goes wrong behind it: its own actions go with it, so that this one is written down with the jobs whose
+    items it took, and with those that took its items. All are locked in one order, whichever of them is deleted."""
+    kin = PRODUCTION.production_kin(conn, job=handle.id)
+    for job in sorted((handle.id, *kin)):
+        FIGURES.lock_job(conn, job=job)
+    if not deletion.begin(conn, handle.id):
+        return
+    told = {"as_job": handle.id, "name": handle.job.name, "chain": last_chain(conn, handle.id)}
+    for job in kin:
+        note(conn, job, f"{handle.job.options.type} deleted", **told)
 
 
 def _refuse_taken(handle: JobHandle) -> None:

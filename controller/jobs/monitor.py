@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from controller.databases import JobHandle
-from controller.jobs.jobs import settle_job
+from controller.jobs.jobs import pause_job, settle_job
 from controller.jobs.progress import Pace, Snapshot
 from core.clock import Clock
 from core.errors import DatabaseFault, UsageError
@@ -116,8 +116,8 @@ def pause_all(handles: Sequence[JobHandle], clock: Clock, seconds: float = PAUSE
 
 def ask_to_pause(handle: JobHandle) -> JobState:
     """Ask the job to pause if it can be asked; its state afterwards. Raises DatabaseFault."""
-    with handle.database.transaction(durable=True) as conn:
-        try:
-            return ledger_jobs.request_pause(conn, handle.id)
-        except UsageError:
+    try:
+        return pause_job(handle)
+    except UsageError:
+        with handle.database.transaction() as conn:
             return ledger_jobs.get_job(conn, handle.id).state  # over, cancelling or suspended

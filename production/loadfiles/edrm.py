@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from production.loadfiles.fields import FIELDS
 
 _MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
-_DATES = frozenset({"modified"})  # that are ISO 8601; others are as the item has them
+_DATES = frozenset({"modified"})  # a day and a time in UTC, always; `date` may be a day alone, or one of no calendar
 _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -187,6 +187,13 @@ SELECT id FROM job
 WHERE options -> 'production' -> 'sources' ? %(job)s AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
 ORDER BY id;
 
+-- name: production_kin
+-- Jobs whose items this one took, and jobs that took its items, but for those that are being deleted.
+SELECT k.id FROM job j JOIN job k ON k.options -> 'production' -> 'sources' ? replace(j.id::text, '-', '')
+    OR j.options -> 'production' -> 'sources' ? replace(k.id::text, '-', '')
+WHERE j.id = %(job)s AND k.id <> j.id AND k.state <> 'deleting'
+ORDER BY k.id;
+
 -- name: production_pages
 -- Pages of the items of a processing job beside those that the discovery counted, by type; items with an exception, which may
 -- be slip sheets, are left out.

@@ -37,7 +37,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
     """An export and an extraction whose slots are killed in each phase, and that are paused and resumed in between, leave
-    what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
+    what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote. That one was
+    deleted is written down with whose items it took, that these have gone with who took them."""
     home = bench.home
     holds = {phase: bench.holdable(phase) for phase in ("extract", "export", "finalise-end")}
     with bench.standing():
@@ -75,9 +76,23 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         for path in theirs:
             path.parent.mkdir(exist_ok=True)
             path.write_text("somebody else's")
+        chain = _last_action(bench, job)["chain"]
         told = bench.ask("delete", job).stderr
         assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
+        noted = _last_action(bench, "last")
+        assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == ("export deleted", job, chain)
+        found = bench.result()["job_id"]
+        takers = [one["job_id"] for one in json.loads(bench.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
+        bench.ask("delete", found)
+        for taker in takers:
+            noted = _last_action(bench, taker)
+            assert (noted["action"], noted["details"]["as_job"]) == ("discovery deleted", found)
+
+
+def _last_action(bench: Bench, job: str) -> dict[str, Any]:
+    lines = bench.ask("custody", job, "--actions").stdout.splitlines()
+    return dict(json.loads(lines[-1]))
 
 
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:

@@ -13,6 +13,8 @@ from shelf import Shelf
 
 from controller.custody.actions import actions_of
 from controller.custody.report import items_of
+from controller.databases import alone
+from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
 from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
@@ -192,7 +194,8 @@ def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
 
 
 def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
-    """A word that was changed, a time, an action taken out or put in, a hash taken away: it and what follows are broken."""
+    """A word that was changed, a time, an action taken out or put in, a hash taken away: it and what follows are broken. What
+    is done afterwards is not."""
     handles = [copy.handle]
     for name in ("one", "two", "three"):
         with acting(f"{name}@host"):
@@ -218,6 +221,11 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
             conn.rollback()
         found = [n for n, r in enumerate(rows) if r.begun and (r.chain is None or bytes(r.chain) != bytes(r.told))]
         assert found == broken, attack
+    with acting("ann@host"):
+        requeue_exceptions(alone(copy.handle), storage_root=copy.settings.storage)
+    last = actions_of(handles)[-1]
+    assert (last.who, last.action, last.details, last.broken) == ("ann@host", "requeue", {"code": None}, False)
+    assert last.at > before[-1].at
 
 
 def test_every_item_is_told_as_it_was_read(copy: Any) -> None:

@@ -57,7 +57,7 @@ def test_a_deletion_goes_on_where_it_was_interrupted(hands: Any, monkeypatch: py
     monkeypatch.setattr(deletion, "ROWS_AT_ONCE", 2)
     keep, job = hands.create(2), _finished_job(hands)
     with hands.database.transaction() as conn:
-        deletion.begin(conn, job)
+        assert deletion.begin(conn, job), "it begins once"
     failing = Failing("db1", hands.database.url)
     for calls in itertools.count(1):
         failing.left = calls
@@ -69,7 +69,7 @@ def test_a_deletion_goes_on_where_it_was_interrupted(hands: Any, monkeypatch: py
                 assert jobs.get_job(conn, job).state.value == "deleting"
                 with pytest.raises(UsageError, match="is deleting"):
                     states.request_resume(conn, job)
-                deletion.begin(conn, job)
+                assert not deletion.begin(conn, job)
     failing.dispose()
     for table in metadata.tables.values():
         if "job" in table.c:

@@ -14,6 +14,8 @@ import httpx
 import pytest
 from installation import COMMAND_SECONDS, Bench, until
 
+from controller.operator import operator
+
 pytestmark = pytest.mark.services
 
 TOKEN = "a token for the tests of serve"
@@ -79,6 +81,9 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert client.post("/jobs/last/resume").json() == {"id": job, "state": "running"}
     seen = dict(_events(client, job))
     assert seen["end"] == {"state": "completed_with_exceptions"}
+    acted = [(one["action"], one["who"]) for one in client.get(f"/jobs/{job}/actions").json()["actions"]]
+    caller = "page at 127.0.0.1"
+    assert acted == [("created", caller), ("pause", operator()), ("resume", caller)]  # Ctrl-C is a pause, too
     ended = client.get(f"/jobs/{job}").json()
     assert ended["name"] == "from the page"
     truth = json.loads((bench.corpus / "dataset.json").read_text())

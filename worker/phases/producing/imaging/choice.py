@@ -14,7 +14,7 @@ Format = Literal["tiff", "jpeg", "pdf"]
 
 @dataclass(frozen=True, slots=True)
 class ImagingChoice:
-    """`format`: TIFF is black and white (CCITT group 4), JPEG in colour, PDF a picture of either kind by its page."""
+    """`format`: TIFF is black and white (CCITT group 4), PDF the same in a PDF a page, JPEG in colour."""
 
     format: Format = "tiff"
     dpi: int = 300
