@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from installation import COMMAND_SECONDS, Bench, until
+from PIL import Image
 
 from controller.operator import operator
 
@@ -90,8 +91,10 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert ended["items"] == truth["items"]
     out = bench.storage / "productions" / "first"
     out.parent.mkdir()
+    crew = {"workers": 1, "slots": 2}
+    _pages_from_the_api(client, out.parent / "pages", crew)
     asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
-    wish = asked | {"workers": 1, "slots": 2}
+    wish = asked | crew
     made = client.post("/productions", json=wish)
     assert made.headers["Location"].endswith(made.json()["id"])
     assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
@@ -110,6 +113,21 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert client.get("/jobs").json()["total"] == 0
     _stop(bench, process, signal.SIGTERM)
     until(lambda: not bench.leftovers(), "everything is gone")
+
+
+def _pages_from_the_api(client: httpx.Client, out: Path, crew: dict[str, int]) -> None:
+    """A processing job of the messages alone; as many colour pictures as its Opticon file says."""
+    asked = {"type": "processing", "sources": ["last"], "out": str(out), "image_format": "jpeg", "dpi": 72}
+    made = client.post("/productions", json=asked | crew | {"query": "type:message", "no_families": True})
+    assert made.status_code == 201, made.text
+    job = made.json()["id"]
+    assert dict(_events(client, job))["end"]["state"].startswith("completed")
+    pages = sorted(out.glob("VOL001/IMAGES/*/*.jpg"))
+    told = (out / "loadfile.opt").read_text().splitlines()
+    assert [path.stem for path in pages] == [line.partition(",")[0] for line in told]
+    with Image.open(pages[0]) as page:
+        assert (page.format, page.mode, page.width < 700) == ("JPEG", "RGB", True)
+    assert client.delete(f"/jobs/{job}").json() == {"left": []}
 
 
 def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
