@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -14,11 +12,10 @@ from fastapi.responses import StreamingResponse
 from controller.browse.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
 from core.csv_cells import defused
 from core.errors import ExceptionCode
+from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import Filter, responses
 from web.api.models.items import ExceptionCounts
 from web.api.needs import Found
-
-_ROWS_AT_ONCE = 500
 
 router = APIRouter(tags=["exceptions"])
 
@@ -41,7 +38,7 @@ def counts(jobs: Found, by: By = By.CODE, code: ExceptionCode | None = None) -> 
 @router.get(
     "/jobs/{job}/exceptions.csv",
     response_class=StreamingResponse,
-    responses=responses(404, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+    responses=responses(404, 422) | CSV,
 )
 def as_csv(
     jobs: Found, code: ExceptionCode | None = None, type: Filter = None, custodian: Filter = None, raw: bool = False
@@ -50,24 +47,10 @@ def as_csv(
     spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     wanted = {"code": code.value if code else None, "type": type, "custodian": custodian}
     rows = stream_exceptions(jobs.each, wanted)
-    name = f"exceptions-{jobs.id}.csv"
-    return StreamingResponse(
-        _lines(rows, str if raw else defused),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return csv_answer(f"exceptions-{jobs.id}", EXCEPTION_FIELDS, (_cells(row, raw) for row in rows))
 
 
-def _lines(rows: Iterator[dict[str, Any]], cell: Callable[[str], str]) -> Iterator[str]:
-    """CSV in pieces of some hundred rows."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(EXCEPTION_FIELDS)
-    for number, row in enumerate(rows, 1):
-        row["container_path"] = " / ".join(row["container_path"] or ())
-        writer.writerow("" if row[key] is None else cell(str(row[key])) for key in EXCEPTION_FIELDS)
-        if number % _ROWS_AT_ONCE == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
+def _cells(row: Mapping[str, Any], raw: bool) -> list[str]:
+    told = {**row, "container_path": " / ".join(row["container_path"] or ())}
+    cells = ["" if told[key] is None else str(told[key]) for key in EXCEPTION_FIELDS]
+    return cells if raw else list(map(defused, cells))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import tempfile
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack
-from typing import IO, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
@@ -23,12 +19,9 @@ from review.near.run import NearDuplicates
 from review.rows import csv_cells
 from review.threads import report as threads_report
 from review.threads.run import ThreadsFound
+from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import responses
 from web.api.needs import Context, Found
-
-_ROWS_AT_ONCE = 500
-_IN_MEMORY, _PIECE = 1 << 20, 1 << 16
-_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 router = APIRouter(tags=["review"])
 
@@ -39,7 +32,7 @@ def duplicates(context: Context, jobs: Found) -> Duplicates:
     return dedupe_report.last_dedupe(jobs.each, context.databases)
 
 
-@router.get("/jobs/{job}/duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+@router.get("/jobs/{job}/duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
     """Every member of a group of equals, its original first. A cell that a spreadsheet would run as a formula has an
     apostrophe in front; with `raw` it stays as it is."""
@@ -54,7 +47,7 @@ def near_duplicates(context: Context, jobs: Found) -> NearDuplicates:
 
 
 @router.get(
-    "/jobs/{job}/near-duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV
+    "/jobs/{job}/near-duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV
 )
 def near_duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
     """Every member of a group of near-duplicates, its principal first; `raw` as for the duplicates."""
@@ -75,7 +68,7 @@ def system_files(context: Context, jobs: Found) -> SystemFiles:
     return denist_report.last_denist(jobs.each, context.databases)
 
 
-@router.get("/jobs/{job}/system-files.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+@router.get("/jobs/{job}/system-files.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def system_files_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
     """Every item that is flagged as a system file, in path order; `raw` as for the duplicates."""
     names = [one.name for one in denist_report.last_denist(jobs.each, context.databases).lists]
@@ -89,43 +82,12 @@ def threads(context: Context, jobs: Found) -> ThreadsFound:
     return threads_report.last_threads(jobs.each, context.databases)
 
 
-@router.get("/jobs/{job}/threads.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+@router.get("/jobs/{job}/threads.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def threads_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
     """Every message, by thread; `raw` as for the duplicates."""
     threads_report.last_threads(jobs.each, context.databases)
     return _csv(f"threads-{jobs.id}", threads_report.stream_threads(jobs.each), threads_report.FIELDS, raw)
 
 
-def _csv(name: str, rows: Generator[dict[str, Any], None, None], fields: Sequence[str], raw: bool) -> StreamingResponse:
-    """Written whole to a temporary file before the first byte is sent: a reader who is slow holds a file and no connection
-    of the database, of which there are few."""
-    with ExitStack() as stack:
-        spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
-        spool.writelines(piece.encode("utf-8", "replace") for piece in _lines(rows, fields, raw))
-        spool.seek(0)
-        stack.pop_all()  # whoever sends it closes it
-    return StreamingResponse(
-        _pieces(spool),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
-    )
-
-
-def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
-    with spool:
-        while piece := spool.read(_PIECE):
-            yield piece
-
-
-def _lines(rows: Iterator[dict[str, Any]], fields: Sequence[str], raw: bool) -> Iterator[str]:
-    """CSV in pieces of some hundred rows."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(fields)
-    for number, row in enumerate(rows, 1):
-        writer.writerow(csv_cells(row, fields, raw=raw))
-        if number % _ROWS_AT_ONCE == 0:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
+def _csv(name: str, rows: Iterable[dict[str, Any]], fields: Sequence[str], raw: bool) -> StreamingResponse:
+    return csv_answer(name, fields, (csv_cells(row, fields, raw=raw) for row in rows))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import uuid
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pyarrow.parquet
 import pytest
+
+from cli.main import OK, main
 
 pytestmark = pytest.mark.services
 
@@ -171,6 +175,30 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
     some = list(csv.DictReader(io.StringIO(site.client.get(f"{site.job}/exceptions.csv", params={"code": code}).text)))
     assert some == [row for row in rows if row["code"] == code]
     assert _get(site, f"{site.job}/items/{rows[0]['item']}")["failures"][0]["detail"] == rows[0]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, ["--csv"]),
+        ({"raw": True, "kind": "attachment"}, ["--csv-raw", "--kind", "attachment"]),
+        ({"exception": "any", "where": "page_count>0"}, ["--csv", "--exception", "any", "--where", "page_count>0"]),
+    ],
+)
+def test_items_as_csv_are_those_of_the_command(
+    site: Any, capsys: pytest.CaptureFixture[str], asked: dict[str, Any], words: list[str]
+) -> None:
+    """Column by column, whatever they are narrowed by; the list on the page leads to them."""
+    job = str(site.copy.handle.id)
+    answer = site.client.get(f"{site.job}/items.csv", params=asked)
+    assert main(["items", job, *words], site.copy.settings.environment()) == OK
+    rows = list(csv.reader(io.StringIO(answer.text, newline="")))
+    assert rows == list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
+    assert len(rows) > 1
+    asked.pop("raw", None)
+    query = f"?{urlencode(asked)}" if asked else ""
+    page = html.unescape(site.client.get(f"/jobs/{job}/items{query}").text)
+    assert f'href="{site.job}/items.csv{query}" download' in page
 
 
 def test_the_timeline_of_a_finished_job_and_its_end_as_an_event(site: Any) -> None:

@@ -168,7 +168,7 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
     """Refused with what to do before anybody looked; then as told, in the CSV, the list, the viewer and on the page."""
-    for path in ("near-duplicates", "near-duplicates.csv", "items?near=true"):
+    for path in ("near-duplicates", "near-duplicates.csv", "items?near=true", "items.csv?near=true"):
         refused = site.client.get(f"{site.job}/{path}")
         assert (refused.status_code, "`edbench near " in refused.json()["error"]) == (409, True), path
     assert "edbench near" in _page(site, f"{base}/items?near=no", 422)
