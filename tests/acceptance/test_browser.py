@@ -24,6 +24,7 @@ from traces.write import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
+STEPS = (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8").partition("through the page")[2]
 PLACES = (
     *(
         "/",
@@ -270,17 +271,68 @@ def test_a_search_shows_snippets_and_its_facets_narrow_it(site: str, watched: Wa
     expect(page.locator("pre.text")).to_be_visible()
 
 
-def test_from_a_search_by_tags_without_duplicates_to_a_production(
+def _said(words: str) -> str:
+    """What the worked example says that the page says."""
+    assert f"*{words}*" in STEPS or f"`{words}`" in STEPS, words
+    return words
+
+
+def test_the_worked_example_through_the_page(
     bench: Bench, site: str, watched: Watched, page: Page, complaints: Complaints
 ) -> None:
-    """Everything with the mouse: dedupe, search, read, tag, export, verify, and who did it."""
+    """Everything with the mouse, in the words of docs/worked-example.md: duplicates, threads, terms, tags, pages with numbers,
+    the production with them, its verification, and who did it."""
     complaints.expected = ("422",)  # of the directory that is refused
-    page.goto(f"{site}{watched.path}/review")
-    page.get_by_role("button", name="Find duplicates").click()
+    page.goto(site + watched.path)
+    page.get_by_role("link", name=_said("Review")).click()
+    page.get_by_role("button", name=_said("Find duplicates")).click()
     expect(page.locator("#dedupe")).to_contain_text("are duplicates")
-    page.goto(f"{site}{watched.path}/search?q=body%3Athe")
+    page.get_by_role("button", name=_said("Find threads")).click()
+    expect(page.locator("#threads")).to_contain_text("in the largest")
+    page.get_by_role("link", name=_said("Search"), exact=True).click()
+    page.get_by_role("link", name=_said("Hit report of a list of terms")).click()
+    page.get_by_label(_said("Terms, one a line")).fill('budget\ncontract OR agreement\n"third quarter"\n')
+    page.get_by_role("button", name=_said("Report")).click()
+    page.locator("#report").get_by_role("link", name="contract OR agreement", exact=True).click()
+    for tag, query in (("privileged", "attorney OR counsel"), ("responsive", "budget AND (contract OR agreement)")):
+        page.get_by_label(_said("Search text and fields")).fill(_said(query))
+        page.get_by_role("button", name=_said("Search"), exact=True).click()
+        page.get_by_label(_said("Tag all that match")).fill(_said(tag))
+        page.get_by_label(_said("with families"), exact=True).check()
+        page.get_by_role("button", name=_said("Tag"), exact=True).click()
+        expect(page.get_by_role("link", name=tag)).to_be_visible()
+    _read_in_turn(page)
+    page.get_by_role("link", name="responsive").click()
+    expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
+    page.get_by_role("link", name=_said("Produce")).click()
+    page.get_by_role("link", name=_said("Processing")).click()
+    page.get_by_label(_said("Query"), exact=True).fill(_said("tag:responsive NOT tag:privileged"))
+    page.get_by_label(_said("Prefix"), exact=True).fill(_said("ABC"))
+    page.get_by_label(_said("Originals alone")).check()
+    page.get_by_label(_said("Dots an inch"), exact=True).fill("150")
+    page.get_by_label(_said("Output directory")).fill("/etc/production")
+    page.get_by_role("button", name=_said("Create and run")).click()
+    expect(page.locator("#error-out")).to_contain_text("does not lie below")
+    processed = _produced(page, bench.storage / "productions/pages")
+    page.goto(f"{site}{watched.path}/produce")
+    page.get_by_role("link", name=_said("Export"), exact=True).click()
+    page.get_by_label(_said("Images"), exact=True).fill(processed)
+    made = bench.storage / "productions/first"
+    _produced(page, made)
+    page.get_by_role("link", name=_said("Custody")).click()
+    page.get_by_role("button", name=_said("Verify")).click()
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
+    assert list(made.glob("VOL001/IMAGES/*/ABC*.tif"))
+    assert ": 0 faults" in bench.ask("production", "check", str(made)).stdout
+    page.goto(f"{site}{watched.path}/custody")
+    for done in ("dedupe", "threads", "tagged", "processing created", "export created"):
+        expect(page.locator("#actions")).to_contain_text(done)
+
+
+def _read_in_turn(page: Page) -> None:
+    """From a hit, whose words are marked, to the next one by a key, and back to the search."""
     page.locator(".hits a").first.click()
-    expect(page.locator("pre.text mark").first).to_have_text(re.compile("the", re.IGNORECASE))
+    expect(page.locator("pre.text mark").first).to_have_text(re.compile("budget|contract|agreement", re.IGNORECASE))
     expect(page.locator("mark.here")).to_be_visible()  # keys are heard from here on
     first = page.url
     page.keyboard.press("n")
@@ -288,26 +340,15 @@ def test_from_a_search_by_tags_without_duplicates_to_a_production(
     page.get_by_role("link", name="previous").click()
     page.wait_for_url(first)
     page.get_by_role("link", name="back to search").click()
-    page.get_by_label("Tag all that match").fill("responsive")
-    page.get_by_role("button", name="Tag", exact=True).click()
-    page.get_by_role("link", name="responsive").click()
-    expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
-    page.get_by_role("link", name="Produce").click()
-    page.get_by_label("Output directory").fill("/etc/production")
-    page.get_by_label("Tag", exact=True).fill("responsive")
-    page.get_by_label("Originals alone").check()
-    page.get_by_role("button", name="Create and run").click()
-    expect(page.locator("#error-out")).to_contain_text("does not lie below")
-    page.get_by_label("Output directory").fill(str(bench.storage / "productions/first"))
+
+
+def _produced(page: Page, out: Path) -> str:
+    """What the form asks for, written to this directory; the job's id."""
+    page.get_by_label("Output directory").fill(str(out))
     page.get_by_role("button", name="Create and run").click()
     page.wait_for_url(lambda url: "/jobs/" in url and "/produce" not in url)
     expect(page.locator("#state")).to_have_text(re.compile("^completed"))
-    page.get_by_role("link", name="Custody").click()
-    page.get_by_role("button", name="Verify").click()
-    expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
-    page.goto(f"{site}{watched.path}/custody")
-    for done in ("dedupe", "tagged", "export created"):
-        expect(page.locator("#actions")).to_contain_text(done)
+    return page.url.rpartition("/")[2]
 
 
 def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page) -> None:
@@ -323,16 +364,23 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page)
     expect(page.locator(".snippet mark").first).to_be_visible()
 
 
-def test_a_measurement_is_started_refused_beside_a_job_and_shown(site: str, page: Page, complaints: Complaints) -> None:
-    """A small profile: what is wrong stands at its field, its log moves, its result is among the results."""
+def test_a_measurement_is_started_refused_beside_a_job_and_shown(
+    bench: Bench, site: str, page: Page, complaints: Complaints
+) -> None:
+    """An experiment over three small files: what is wrong with a measurement stands at its field, its log moves, its result
+    is among the results."""
     complaints.expected = ("422", "409")
     page.goto(f"{site}/measure?kind=profile&profile=insert-drift")
     page.get_by_label("Paths").fill("/etc")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
-    page.get_by_label("Profile", exact=True).select_option("self-check")
-    page.get_by_role("button", name="Show").click()
-    page.get_by_label("Small: settings of seconds").check()
+    (bench.storage / "few/ann").mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "c.eml"):
+        (bench.storage / "few/ann" / name).write_text(f"Subject: {name}\n\nsome words of it\n")
+    page.get_by_role("link", name="job-types").click()
+    page.get_by_label("or a directory").fill(str(bench.storage / "few"))
+    page.get_by_label("Repeats").fill("1")
+    page.get_by_label("Workers").fill("1")
     page.get_by_role("button", name="Measure").click()
     page.wait_for_url("**/measurements/*")
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]

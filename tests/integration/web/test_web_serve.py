@@ -109,6 +109,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert (deleted.status_code, "keeps it: VOL123" in deleted.json()["left"][0]) == (200, True)
     assert list(out.iterdir()) == [out / "VOL123"]
     assert bench.edbench("verify", "last").returncode == 0
+    _measured_from_the_api(client)
     assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}
     assert client.get("/jobs").json()["total"] == 0
     _stop(bench, process, signal.SIGTERM)
@@ -128,6 +129,17 @@ def _pages_from_the_api(client: httpx.Client, out: Path, crew: dict[str, int]) -
     with Image.open(pages[0]) as page:
         assert (page.format, page.mode, page.width < 700) == ("JPEG", "RGB", True)
     assert client.delete(f"/jobs/{job}").json() == {"left": []}
+
+
+def _measured_from_the_api(client: httpx.Client) -> None:
+    """A small profile, as a child of the server; its result is among the results."""
+    begun = client.post("/measurements/profile", json={"profile": "self-check", "small": True})
+    assert begun.status_code == 201, begun.text
+    place = begun.headers["Location"].removeprefix("/api/v1")
+    until(lambda: client.get(place).json()["ended"], "it is over")
+    measured = client.get(place).json()
+    assert measured["state"] == "completed", client.get(f"{place}/log").text
+    assert client.get("/results/" + measured["result"]).status_code == 200
 
 
 def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
