@@ -14,30 +14,22 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from cli.context import shared
 from cli.output import bytes_text
+from cli.taking import taking
 from core.clock import Clock
 from core.errors import Interrupted
-from core.options.bounds import MOST_SCALE, MOST_SEED
+from dataset_gen.orders import CorpusOrder
 
 _PLAIN_SECONDS = 5.0
 
 Report = Callable[[int, int], None]
 
 
+@taking()
 def generate(
     ctx: typer.Context,
+    *,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="where the corpus goes; new or empty")],
-    profile: Annotated[
-        str, typer.Option(help="what the corpus is made of: a name of `edbench profile list`, or a TOML file")
-    ] = "reference",
-    scale: Annotated[
-        float, typer.Option(min=0.0, max=MOST_SCALE, help="1.0 is the whole profile: 45 GB raw of reference")
-    ] = 0.01,
-    seed: Annotated[
-        int, typer.Option(min=0, max=MOST_SEED, help="the same seed and scale give the same bytes everywhere")
-    ] = 1,
-    processes: Annotated[
-        int | None, typer.Option(min=1, max=256, help="processes that write  [default: one a processor]")
-    ] = None,
+    order: CorpusOrder,
 ) -> None:
     """Write a corpus, its manifest and dataset.json.
 
@@ -51,7 +43,8 @@ def generate(
     started = context.clock.monotonic_ns()
     try:
         with reporter(context.err, context.clock, "generating") as report:
-            made = generate_corpus(directory, profile, scale, seed, processes or usable_processors(), report)
+            writers = order.processes or usable_processors()
+            made = generate_corpus(directory, order.profile, order.scale, order.seed, writers, report)
     except KeyboardInterrupt as error:
         raise Interrupted(f"what is done stays in {directory}; the same command goes on from there") from error
     seconds = (context.clock.monotonic_ns() - started) / 1e9

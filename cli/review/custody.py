@@ -19,8 +19,7 @@ def custody(
     job: JobArgument,
     actions: Annotated[bool, typer.Option("--actions", help="what operators did alone, without the items")] = False,
 ) -> None:
-    """Print a job's chain of custody as JSON lines: what operators did, then every item with its hashes, task, and
-    the parser of its type here.
+    """Print a job's chain of custody as JSON lines: what operators did, then every item with its hashes, parser and task.
 
     Each action carries a hash over itself and the one before. One that was changed or taken out since is marked `broken`,
     and the exit status is 1. Note the last one's `chain`: whoever has it can tell later whether the end was cut off.

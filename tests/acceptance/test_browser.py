@@ -24,7 +24,9 @@ from traces.write import write_trace
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
-STEPS = (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8").partition("through the page")[2]
+STEPS = (
+    (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8").partition("through the page")[2]
+)
 PLACES = (
     *(
         "/",
@@ -305,7 +307,7 @@ def test_the_worked_example_through_the_page(
     page.get_by_role("link", name="responsive").click()
     expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
     page.get_by_role("link", name=_said("Produce")).click()
-    page.get_by_role("link", name=_said("Processing")).click()
+    page.get_by_role("link", name=_said("Processing"), exact=True).click()
     page.get_by_label(_said("Query"), exact=True).fill(_said("tag:responsive NOT tag:privileged"))
     page.get_by_label(_said("Prefix"), exact=True).fill(_said("ABC"))
     page.get_by_label(_said("Originals alone")).check()
@@ -390,6 +392,23 @@ def test_a_measurement_is_started_refused_beside_a_job_and_shown(
     expect(page.locator("#log")).to_contain_text("report.html")
     page.locator("#result a").click()
     expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
+
+
+def test_a_corpus_is_made_and_may_be_chosen(site: str, bench: Bench, page: Page, complaints: Complaints) -> None:
+    """A name that leads elsewhere is refused at its field."""
+    complaints.expected = ("422",)
+    page.goto(f"{site}/measure?kind={_said('generate')}")
+    page.get_by_label(_said("Name"), exact=True).fill("../made")
+    page.get_by_label(_said("Scale"), exact=True).fill("0.00001")
+    page.get_by_role("button", name=_said("Generate")).click()
+    expect(page.locator("#error-name")).not_to_be_empty()
+    page.get_by_label("Name", exact=True).fill("made-here")
+    page.get_by_role("button", name="Generate").click()
+    page.wait_for_url("**/measurements/*")
+    expect(page.locator("#state")).to_have_text("completed")
+    page.goto(site)
+    expect(page.locator("#f-corpus option", has_text="made-here")).to_have_count(1)
+    shutil.rmtree(bench.storage / "corpora/made-here")
 
 
 def test_a_trace_is_replayed_and_a_prediction_told(site: str, bench: Bench, watched: Watched, page: Page) -> None:

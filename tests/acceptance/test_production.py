@@ -81,7 +81,11 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
         noted = _last_action(bench, "last")
-        assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == ("export deleted", job, chain)
+        assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == (
+            "export deleted",
+            job,
+            chain,
+        )
         found = bench.result()["job_id"]
         takers = [one["job_id"] for one in json.loads(bench.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
         bench.ask("delete", found)

@@ -95,9 +95,7 @@ def items(
     return ItemPage.model_validate({"items": rows[:limit], "next": more})
 
 
-@router.get(
-    "/jobs/{job}/items.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV
-)
+@router.get("/jobs/{job}/items.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def items_csv(context: Context, jobs: Found, wanted: Wish, raw: bool = False) -> StreamingResponse:
     """Every item that passes every filter that is given, in path order, with the columns of `edbench items --csv`. A cell that
     a spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""

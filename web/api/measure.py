@@ -25,7 +25,7 @@ from web.api.needs import Context, Rows
 from web.context import WebContext
 from web.corpora import allowed_target, chosen_source
 from web.errors import FieldErrors
-from web.measuring.kinds import KINDS, Asked, Kind, Played, Targets, command
+from web.measuring.kinds import KINDS, Asked, Kind, NewCorpus, Played, Targets, command
 from web.measuring.runs import Measurement, Measurements
 from web.measuring.traces import trace_of, traces
 from web.results import runs
@@ -142,6 +142,8 @@ def _said(context: WebContext, kind: Kind, wish: Any) -> list[str]:
     """What the command is told in its own way: where. Raises FieldErrors."""
     if isinstance(wish, Targets):
         return wish.said(_profile_paths(context, wish))
+    if isinstance(wish, NewCorpus):
+        return wish.said(context.settings.storage)
     if isinstance(wish, Played):
         return wish.said(*_played(context, wish))
     if isinstance(wish, Asked):

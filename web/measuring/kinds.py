@@ -21,6 +21,8 @@ from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import site_names
 from core.settings import numbers, parse_bytes
+from dataset_gen.orders import CorpusOrder
+from dataset_gen.profile import profile_names
 from experiments.kinds.grid import checked
 from experiments.kinds.knee import parse_bounds
 from experiments.orders import (
@@ -38,7 +40,9 @@ from experiments.workloads.replay.scaling import parse_scaling
 from replay.plan import MAX_PATHS
 from web.api.models.jobs import NewJob
 
-_OURS = frozenset(("corpus", "source", "profile", "paths", "setting", "job", "result"))  # said in the command's own way
+_OURS = frozenset(
+    ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")
+)  # said in the command's own way
 
 
 def _some(of: type[Document], names: Iterable[str]) -> type[Document]:
@@ -66,6 +70,18 @@ class Targets(Document):
     def said(self, paths: Iterable[Path]) -> list[str]:
         """Behind the options."""
         return [*(f"--path={path}" for path in paths), *(f"--set={one}" for one in self.setting), "--", self.profile]
+
+
+class NewCorpus(CorpusOrder):
+    """As `edbench generate`, into a folder of the storage root's `corpora`."""
+
+    name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
+        description="of its folder: letters, digits, dots, _ and -"
+    )
+
+    def said(self, storage: Path) -> list[str]:
+        """Behind the options."""
+        return [f"--profile={self.profile}", "--", str(storage / "corpora" / self.name)]
 
 
 class Played(Document):
@@ -104,6 +120,8 @@ class Kind:
     words: tuple[str, ...]  # of the command
     check: Callable[[Any], object]  # raises UsageError with the field
     alone: bool = True  # what runs beside it is in its figures
+    press: str = "Measure"  # on its button
+    leaves: str = ""  # where it has no result
 
     @property
     def of_corpus(self) -> bool:
@@ -156,6 +174,11 @@ def _replayed(wish: Any) -> None:
     if wish.max_p99 is not None:
         _held("max_p99", partial(parse_bounds, wish.max_p99))
     _sizes(wish)
+
+
+def _profile(wish: Any) -> None:
+    if wish.profile not in profile_names():  # a file's path is for the command line only
+        raise UsageError(f"it can be {', '.join(profile_names())}", field="profile")
 
 
 _ALIKE = _some(DiscoveryOrder, ALIKE)
@@ -218,6 +241,17 @@ KINDS = {
             words=("predict",),
             check=_numbers("workers", "databases"),
             alone=False,
+            press="Predict",
+            leaves="What it says stands on its page.",
+        ),
+        Kind(
+            name="generate",
+            does="a corpus, with a manifest of everything in it: evidence to try jobs on",
+            model=NewCorpus,
+            words=("generate",),
+            check=_profile,
+            press="Generate",
+            leaves="It is among the corpora of the forms afterwards.",
         ),
     )
 }

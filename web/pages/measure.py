@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from dataset_gen.profile import profile_names
 from web.api import measure as api
 from web.api import system
 from web.api.models.system import Choices
@@ -44,6 +45,7 @@ def measure(
         form=inputs(KINDS[kind].model, _offered(KINDS[kind], system.choices(context))) if not listed.refused else [],
         corpora=system.corpora(context),
         profiles=list(known.values()),
+        corpus_profiles=profile_names(),
         profile=known[profile],
         targets=[str(context.settings.storage), *map(str, context.targets)],
         traces=api.list_traces(context, rows).traces if kind == "replay" else [],

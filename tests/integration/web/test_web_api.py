@@ -182,7 +182,7 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
     [
         ({}, ["--csv"]),
         ({"raw": True, "kind": "attachment"}, ["--csv-raw", "--kind", "attachment"]),
-        ({"exception": "any", "where": "page_count>0"}, ["--csv", "--exception", "any", "--where", "page_count>0"]),
+        ({"text": "ok", "where": "date>1990"}, ["--csv", "--text", "ok", "--where", "date>1990"]),
     ],
 )
 def test_items_as_csv_are_those_of_the_command(

@@ -22,6 +22,7 @@ from core.errors import UsageError
 # A command reads its settings first: one that gets that far has taken its options, and starts nothing.
 STOP = {"EDBENCH_SLOTS": "stop"}
 NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("generate",): ("c", "--profile=EDBENCH_SLOTS"),  # as `predict` below
     ("discover",): ("source",),
     ("extract",): ("last", "--out=out"),
     ("process",): ("last", "--out=out"),

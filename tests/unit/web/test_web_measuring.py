@@ -14,6 +14,7 @@ import typer
 from pydantic import ValidationError
 from typer.main import get_command
 
+from cli.corpus.generate import generate
 from cli.experiments.job_types import job_types
 from cli.experiments.predict import predict
 from cli.experiments.r1 import r1
@@ -35,9 +36,10 @@ COMMANDS = {
     "profile": run,
     "replay": replay,
     "predict": predict,
+    "generate": generate,
 }
 # Said in the command's own way, or not of an order.
-OTHERWISE = {"corpus", "source", "profile", "paths", "setting", "job", "shared", "result", "site"}
+OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared", "result", "site"}
 OVER_S = 120.0
 
 
@@ -80,6 +82,11 @@ def test_no_value_is_taken_for_an_option() -> None:
     words = command(KINDS["predict"], order, ["--from=--site"])
     assert words[-1] == "--from=--site"
     assert {"--workers=1", "--site=--json"} <= set(words)
+    corpus = KINDS["generate"].model(name="c", profile="--seed")
+    words = command(KINDS["generate"], corpus, corpus.said(Path("/s")))
+    assert words[-3:] == ["--profile=--seed", "--", "/s/corpora/c"]
+    with pytest.raises(ValidationError):
+        KINDS["generate"].model(name="../c")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +98,7 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("scale-up", {"filer_cache": "much"}, "filer_cache"),
         ("scale-up", {"workers": "0"}, "workers"),
         ("predict", {"databases": "1,two"}, "databases"),
+        ("generate", {"profile": "/etc/passwd"}, "profile"),
         ("replay", {"pace": "fast"}, "pace"),
         ("replay", {"scaling": "mixed"}, "scaling"),
         ("replay", {"clients": "many"}, "clients"),
@@ -98,7 +106,7 @@ def test_no_value_is_taken_for_an_option() -> None:
     ],
 )
 def test_what_a_command_would_refuse_is_refused_at_its_field(kind: str, given: dict[str, str], field: str) -> None:
-    where = {"job": uuid.uuid4(), "paths": ["/t"]} if kind == "replay" else {}
+    where: dict[str, Any] = {"replay": {"job": uuid.uuid4(), "paths": ["/t"]}, "generate": {"name": "c"}}.get(kind, {})
     with pytest.raises(UsageError) as refused:
         KINDS[kind].check(KINDS[kind].model(**given, **where))
     assert refused.value.field == field
