@@ -6,6 +6,7 @@ is still missing (see `level`). The same counts give the same files, so a plan f
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 
@@ -40,7 +41,7 @@ class Planner:
     def __init__(self, profile: Profile, seed: int, scale: float) -> None:
         raw = profile.raw_bytes * scale
         if raw < SMALLEST_RAW:
-            least = SMALLEST_RAW / profile.raw_bytes
+            least = math.ceil(SMALLEST_RAW / profile.raw_bytes * 1e5) / 1e5  # what is told has to do
             raise UsageError(f"scale {scale:g} gives {raw / 1e6:.1f} MB; take at least {least:.5f}")
         self.profile, self.seed, self.scale = profile, seed, scale
         self.raw = int(raw)
