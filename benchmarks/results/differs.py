@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_MADE_MORE = (
-    "{tool} made about two seconds' files, ours more, and this storage made the first of them more slowly: series/insert-rate.csv of the package"
+_MADE_MORE = "{tool} made about two seconds' files, ours more, and this storage made the first of them more slowly: series/insert-rate.csv of the package"
+_SHORT = (
+    "hundredths to tenths of a second, which fio tells in whole milliseconds, for each thread from its own start on"
 )
-_SHORT = "hundredths to tenths of a second, which fio tells in whole milliseconds, for each thread from its own start on"
 _SLOWER: Mapping[tuple[str, str], str] = {
     ("fio", "files_per_s"): "fio asks for every name before it begins to measure; ours is Python, and counts each call",
     ("bonnie++", "files_per_s"): "bonnie++ has all its files in one directory under longer names; ours is Python, and counts each call",

@@ -155,7 +155,9 @@ def _search(one: Told) -> str:
     if best is None:
         return f"no load keeps {BOUND_MS} ms"
     mean = best.figures["mean_us"].median / 1000
-    said = f"{number(best.figures['iops'].median)} with {best.at.outstanding} on each of 4, which took {number(mean)} ms"
+    said = (
+        f"{number(best.figures['iops'].median)} with {best.at.outstanding} on each of 4, which took {number(mean)} ms"
+    )
     most = max(point.at.outstanding for point in points if point.at.case == 6)
     return marked(best, said) + ("" if best.at.outstanding < most else ", and no more were tried")
 

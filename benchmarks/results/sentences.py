@@ -71,7 +71,9 @@ def _discoveries(storages: Sequence[Told]) -> list[Any]:
 
 def _points(storages: Sequence[Told]) -> list[Sequence[Any]]:
     """The runs of each point of a discovery."""
-    packages = (one.results[name] for one in storages for name in (steps.CALIBRATION, steps.MOST) if name in one.results)
+    packages = (
+        one.results[name] for one in storages for name in (steps.CALIBRATION, steps.MOST) if name in one.results
+    )
     return [point.repeats for result in packages for point in result.points]
 
 
