@@ -1,15 +1,20 @@
-"""What the API says of a group of jobs: everything it says of a job, the wire included."""
+"""What API and page say of a group of jobs: everything they say of a job, the wire included."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from typing import Any
 
 import pytest
 
+from controller.databases import JobHandle
+from controller.jobs.groups.find import find
 from core.records import GroupKind
 from sql.groups import GroupMember, create_group
+from sql.session import Database
+from web.context import WebContext
 
 pytestmark = pytest.mark.services
 
@@ -50,3 +55,20 @@ def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -
     page = site.client.get(group.removeprefix("/api/v1"))
     assert f'data-job="{group.rpartition("/")[2]}"' in page.text
     assert 'id="members"' in page.text
+
+
+def test_what_lies_in_several_databases_is_not_offered_as_one_production(
+    site: Any, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form could only fail: its page says why, and leads to the form of each job, which is there."""
+    handle = site.copy.handle
+    other = JobHandle(Database("elsewhere", site.copy.settings.databases[0].url), handle.job)
+    both = dataclasses.replace(find([handle.database], group.rpartition("/")[2]), each=(handle, other))
+    with monkeypatch.context() as patched:
+        patched.setattr(WebContext, "find", lambda context, reference: both)
+        page = site.client.get(f"{group.removeprefix('/api/v1')}/produce?type=processing").text
+    assert "is of 2 databases" in page
+    assert f'href="/jobs/{handle.id}/produce?type=processing">elsewhere<' in page
+    assert 'id="produce"' not in page
+    assert 'id="parts"' not in site.client.get(f"/jobs/{handle.id}/produce").text
+    other.database.dispose()
