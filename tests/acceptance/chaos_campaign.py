@@ -17,7 +17,7 @@ _FAULTS = (
     "source-shrunk,source-removed,poison-segfault,clock-back,fork-refused"
 )
 _KINDS = "two-pass,single-pass,requeued,cancelled"
-_OTHERS = ("two-databases", "sharded", "paused", "passwords", "deleted", "replay", "processing", "export")
+_OTHERS = ("two-databases", "sharded", "paused", "passwords", "deleted", "replay", "processing", "export", "extraction")
 _RUNS = 25
 
 
