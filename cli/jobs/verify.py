@@ -101,7 +101,9 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
     context.out.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
     flush()
     if done.differences:
-        raise RunFailed(f"job {done.job_id} differs from what it wrote, or in its load files, in {done.differences:,} places")
+        raise RunFailed(
+            f"job {done.job_id} differs from what it wrote, or in its load files, in {done.differences:,} places"
+        )
 
 
 def _pages(done: ProductionVerification) -> Iterator[str]:

@@ -14,7 +14,9 @@ from core.errors import RunFailed
 
 def check(
     ctx: typer.Context,
-    production: Annotated[Path, typer.Argument(metavar="DIR", help="what `edbench export`, `process` or `extract` wrote")],
+    production: Annotated[
+        Path, typer.Argument(metavar="DIR", help="what `edbench export`, `process` or `extract` wrote")
+    ],
 ) -> None:
     """Read every file of a production again and compare it, and all its load files, with each other.
 

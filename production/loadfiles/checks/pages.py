@@ -27,9 +27,7 @@ def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str)
         yield f"{begin}: has {len(images):,} pages, and its page count is {said or 'not told'}"
 
 
-def told_wrong(
-    root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str
-) -> Iterator[str]:
+def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
     """What Opticon says otherwise of a document than `hashes.csv`: of pages the first that differs, since those behind one
     that is missing or doubled differ all."""
     first = document[0]

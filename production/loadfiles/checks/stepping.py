@@ -14,9 +14,7 @@ T = TypeVar("T")
 class Stepping(Generic[T]):
     """Records of one load file, which rise by their numbers, asked for by those of another. Two of them are held."""
 
-    def __init__(
-        self, name: str, other: str, records: Iterator[tuple[str, T]], fault: Callable[[str], None]
-    ) -> None:
+    def __init__(self, name: str, other: str, records: Iterator[tuple[str, T]], fault: Callable[[str], None]) -> None:
         self.name, self._other, self._fault = name, other, fault
         self._records = records
         self._ahead: deque[tuple[str, T]] = deque()

@@ -22,7 +22,9 @@ _LOST = re.compile(
     "\\\\u(?:d[89a-f][0-9a-f]{2}|fff[d-f])|\\[U\\+00(?:00|0B|0C|14|1C|1D|1E)\\]"
     "|[^\t\n\r\x20-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff]"
 )
-_MARKS = re.compile("[þ®\x85\u2028\u2029]")  # that a DAT spells out, because readers take them for a delimiter or a line's end
+_MARKS = re.compile(
+    "[þ®\x85\u2028\u2029]"
+)  # that a DAT spells out, because readers take them for a delimiter or a line's end
 
 
 def differing(

@@ -40,10 +40,14 @@ class Item:
     files: list[Made]
 
 
-def item(number: int, family: tuple[int, int], *, text: bytes = b"", pages: int = 0, data: bytes = b"", **more: Any) -> Item:
+def item(
+    number: int, family: tuple[int, int], *, text: bytes = b"", pages: int = 0, data: bytes = b"", **more: Any
+) -> Item:
     """An attachment of its family's first, or that. Of items with pages there is no native and no text."""
     begin = f"A{number}"
-    files = [Made("image", f"VOL001/IMAGES/0001/A{number + n}.tif", b"page %d" % (number + n), n + 1) for n in range(pages)]
+    files = [
+        Made("image", f"VOL001/IMAGES/0001/A{number + n}.tif", b"page %d" % (number + n), n + 1) for n in range(pages)
+    ]
     if not pages:
         files.append(Made("native", f"VOL001/NATIVES/0001/{begin}.eml", data))
     if text:

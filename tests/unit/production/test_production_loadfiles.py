@@ -21,6 +21,7 @@ from production.loadfiles.taking import take
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
+
 @pytest.fixture
 def production(tmp_path: Path) -> Path:
     """Three items of one family, as an export writes them."""
