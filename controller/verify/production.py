@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from controller.databases import JobHandle
 from core.document import Document
@@ -20,7 +19,7 @@ from core.records import JobState
 from core.storage.layer import EntryKind, Storage
 from core.storage.naming import strays
 from production.layout import KINDS, Place, folder
-from production.loadfiles.check import check
+from production.loadfiles.check import Checked, check
 from sql.faces.production import PRODUCTION, FileRow
 
 _AT_ONCE = 1_000
@@ -108,6 +107,7 @@ def verify_production(
             progress(f"{files:,} files read")
     _extra(handle, storage, out, found)
     progress("comparing the load files")
+    compared, told = _load_files(Path(choice.out), examples)
     return ProductionVerification(
         job_id=handle.id,
         type=choice.type,
@@ -118,11 +118,13 @@ def verify_production(
         **found.counts,
         examples=found.examples,
         pages=_pages(handle) if choice.type is JobType.PROCESSING else [],
-        **_load_files(Path(choice.out), examples),
+        load_files=compared.load_files,
+        load_file_faults=compared.faults,
+        load_file_examples=told,
     )
 
 
-def _load_files(out: Path, most: int) -> dict[str, Any]:
+def _load_files(out: Path, most: int) -> tuple[Checked, list[str]]:
     """What they say of each other. The files themselves have been read, and held against rows that `hashes.csv` was made of."""
     told: list[str] = []
 
@@ -131,10 +133,9 @@ def _load_files(out: Path, most: int) -> dict[str, Any]:
             told.append(line)
 
     try:
-        done = check(out, tell, contents=False)
+        return check(out, tell, contents=False), told
     except UsageError as error:  # one is none
-        return {"load_files": [], "load_file_faults": 1, "load_file_examples": [str(error)]}
-    return {"load_files": done.load_files, "load_file_faults": done.faults, "load_file_examples": told}
+        return Checked(faults=1), [str(error)]
 
 
 def _pages(handle: JobHandle) -> list[PageCount]:

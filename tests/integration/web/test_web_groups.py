@@ -27,7 +27,7 @@ FROM generate_series((SELECT floor(extract(epoch FROM first_claim_at))::bigint -
 
 @pytest.fixture
 def group(site: Any) -> str:
-    """The finished job as a group of one, its storage root on NFS; the API's path of it."""
+    """The finished job as a group of one; the API's path of it."""
     identity, handle = uuid.uuid4(), site.copy.handle
     with handle.database.transaction() as conn:
         create_group(
@@ -40,12 +40,13 @@ def group(site: Any) -> str:
             members=[GroupMember(database=handle.database.name, job=handle.id)],
         )
     site.copy.run("UPDATE job SET group_id = %(group)s", group=identity)
-    site.copy.run(_OVER_NFS, fixed=json.dumps({"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}))
     return f"/api/v1/jobs/{identity}"
 
 
 def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -> None:
-    """The page draws the panels, and takes the table from the group's result once the run is over."""
+    """With the storage root on NFS. The page draws the panels, and takes the table from the group's result once the run is over."""
+    on_nfs = {"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}
+    site.copy.run(_OVER_NFS, fixed=json.dumps(on_nfs))
     panels = {panel["id"] for panel in site.client.get(f"{group}/timeline").json()["panels"]}
     assert {"wire_1", "wire_1_ms", "wire_read_share", "space_1"} <= panels
     result = site.client.get(f"{group}/result").json()
