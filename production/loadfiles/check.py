@@ -161,10 +161,14 @@ class _Check:
         for name in (NATIVE, TEXT):
             said, title = row.get(name, ""), self._title(name)
             path, listed = said.replace("\\", "/"), [file.path for file in files if file.kind == name]
-            if said and inside(self.root, said) is None:
-                yield f"{begin}: {title} {said!r} leads out of the production"
-            elif said and path not in listed:
-                yield f"{begin}: {title} {said} is not in {_LISTED} as that of {begin}"
+            if said and path not in listed:
+                inner = inside(self.root, said) is not None
+                why = (
+                    f"{said} is not in {_LISTED} as that of {begin}"
+                    if inner
+                    else f"{said!r} leads out of the production"
+                )
+                yield f"{begin}: {title} {why}"
             yield from (f"{begin}: {title} does not name {one}, which {_LISTED} has" for one in listed if one != path)
         yield from (f"{begin}: {_LISTED} calls {file.path} {file.kind!r}" for file in files if file.kind not in KINDS)
         native = next((file for file in files if file.kind == NATIVE), None)

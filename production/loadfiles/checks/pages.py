@@ -44,9 +44,9 @@ def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], op
 
 
 def _page(root: Path, page: Page, image: Filed, begin: str, place: int) -> str | None:
-    if inside(root, page.path) is None:
-        return f"names {page.path!r}, which leads out of the production"
     if (path := page.path.replace("\\", "/").removeprefix("./")) != image.path:
+        if inside(root, page.path) is None:
+            return f"names {page.path!r}, which leads out of the production"
         return f"names {path}, which is not page {place} of {begin}: that is {image.path}"
     if span(begin, page.id) != place or page.id != Path(path).stem:
         return f"calls page {place} of {begin} so, whose file is {image.path}"
