@@ -94,9 +94,11 @@ class _Check:
         self._ranges = Ranges(self.fault)
         self._hashes = self._step(root / _LISTED, self._filed)
         beside, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
-        self._table = self._beside(beside, lambda path: ((row.get("begin") or "", row) for row in read(path)))
-        self._xml = self._beside(first.with_suffix(".xml"), self._documents)
-        self._opt = self._beside(_only(root, "opt"), read_opt)
+        self._table = self._beside(
+            beside, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
+        )
+        self._xml = self._beside(first.with_suffix(".xml"), self._documents, wanted=self._dat)
+        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # pages want it
 
     def fault(self, line: str) -> None:
         """One more."""
@@ -108,8 +110,12 @@ class _Check:
         self._rest.append(made.rest)
         return made
 
-    def _beside(self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]]) -> Stepping[T] | None:
+    def _beside(
+        self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
+    ) -> Stepping[T] | None:
         if not path.is_file():
+            if wanted:
+                self.fault(f"{path.name}: missing")
             return None
         self.done.load_files.append(path.name)
         return self._step(path, read)

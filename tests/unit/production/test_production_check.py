@@ -206,6 +206,15 @@ def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
             assert 0 < done.faults < 20, (name, new, faults)
 
 
+@pytest.mark.parametrize("name", ["loadfile.csv", "loadfile.xml", "metadata.jsonl"])
+def test_a_load_file_that_is_not_there_is_told(tmp_path: Path, name: str) -> None:
+    """The others are compared all the same."""
+    (write_processed if name.startswith("metadata") else write_export)(tmp_path, _items())
+    (tmp_path / name).unlink()
+    done, faults = _checked(tmp_path)
+    assert (faults, done.records) == ([f"{name}: missing"], 4)
+
+
 def test_without_contents_no_file_is_read(tmp_path: Path) -> None:
     """Whoever has read them has them compared with nothing but load files."""
     write_export(tmp_path, _items())
