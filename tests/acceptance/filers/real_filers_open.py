@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from real_mounts import EVERY, Real, installed, real
 
 from core.errors import ExceptionCode, SourceFileError
 from core.operations import NullRecorder
-from core.storage.layer import ReadFile, Storage
+from core.storage.layer import Storage
 
 _OLD, _NEW = b"old " * (1 << 20), b"new " * (1 << 20)  # more than a client reads ahead
 _KEEPS = ("exfat", "ntfs", "nfs")  # what is removed while it is open stands beside until it is closed
@@ -58,10 +58,9 @@ def test_a_file_that_another_client_takes_away_while_it_is_read(storage: Real, d
             else:
                 (theirs / "b").write_bytes(_NEW)
                 (theirs / "b").rename(theirs / "a")
-            assert _read_on(file) in (_OLD[-4:], ExceptionCode.VANISHED)
+            assert _told(lambda: file.pread(4, len(_OLD) - 4)) in (_OLD[-4:], ExceptionCode.VANISHED)
         if how == "replaced":
-            with layer.open(os.fsencode(directory / "a")) as file:
-                assert file.readall() == _NEW
+            until(lambda: _new_one_read(layer, directory / "a"), "the new one is read")
 
 
 def test_a_file_that_another_client_replaces_is_looked_at_again(storage: Real, directory: Path) -> None:
@@ -83,10 +82,22 @@ def _layer(storage: Real) -> Storage:
     return made
 
 
-def _read_on(file: ReadFile) -> bytes | ExceptionCode:
-    """The last of its bytes, or what is said instead."""
+def _new_one_read(layer: Storage, path: Path) -> bool:
+    """Until then the old one, or none: never some of each."""
+    read = _told(lambda: _whole(layer, path))
+    assert read in (_OLD, _NEW, ExceptionCode.VANISHED)
+    return read == _NEW
+
+
+def _whole(layer: Storage, path: Path) -> bytes:
+    with layer.open(os.fsencode(path)) as file:
+        return file.readall()
+
+
+def _told(read: Callable[[], bytes]) -> bytes | ExceptionCode:
+    """The bytes, or what is said instead."""
     try:
-        return file.pread(4, len(_OLD) - 4)
+        return read()
     except SourceFileError as gone:
         return gone.code
 
@@ -95,7 +106,10 @@ def test_delete_while_somebody_reads_a_file_of_the_job(storage: Real, there: Ben
     """Gone at once, or refused, again and again, with what to do; once it is closed all of it goes."""
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2"))
-        held = max((path for path in (there.storage / "jobs").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+        held = max(
+            (path for path in (there.storage / "jobs").rglob("*") if path.is_file()),
+            key=lambda path: path.stat().st_size,
+        )
         with held.open("rb"):
             for _ in range(2 if storage.name in _KEEPS else 0):
                 said = there.edbench("delete", "last", check=1).stderr

@@ -132,7 +132,7 @@ def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -
         there.verify()
 
 
-@pytest.mark.parametrize("servers", [("server1", "server2"), ("master",)], ids=["chunk servers", "master"])
+@pytest.mark.parametrize("servers", [("server1", "server2")], ids=["chunk servers"])
 def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tuple[str, ...]) -> None:
     """Every call waits, and no signal ends it: suspended with what it waits for, no item is to blame."""
     held = there.hold("index", after=1)
@@ -141,4 +141,16 @@ def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tu
     with _killed(moosefs, *servers):
         held.let_go()
         suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
+    _resumed(there)
+
+
+def test_a_master_that_is_away_for_long(moosefs: Real, there: Bench) -> None:
+    """The same; the command, which looks at the storage for its summary, says so once the master is back."""
+    held = there.hold("index", after=1)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _killed(moosefs, "master"):
+        held.let_go()
+        until(lambda: there.query("SELECT 1 FROM job WHERE state = 'suspended'"), "it is suspended", 300)
+    suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep")
     _resumed(there)

@@ -433,6 +433,25 @@ def test_a_stale_file_is_its_own_trouble_where_its_name_leads_elsewhere(
             assert getattr(caught.value, "code", None) in (None, ExceptionCode.VANISHED)
 
 
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOENT, False), (errno.ESTALE, False), (errno.EIO, True)])
+def test_a_file_that_others_took_away_is_closed_without_a_word(
+    storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch, number: int, told: bool
+) -> None:
+    """GlusterFS says so at close: of one that was only read nothing is lost by it; any other error is a fault still."""
+    storage.write_file(root + b"/f", [b"x"])
+    file, close = storage.open(root + b"/f"), os.close
+
+    def failing(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched, pytest.raises(StorageFault) if told else contextlib.nullcontext():
+        patched.setattr(os, "close", failing)
+        file.close()
+    assert file.closed
+    assert recorder.records[-1].error == number
+
+
 def test_open_files_run_out(root: bytes) -> None:
     """Too many open files is this machine's trouble: a fault, never an exception of the item."""
     storage = Storage(NullRecorder())
