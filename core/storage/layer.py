@@ -15,11 +15,12 @@ import stat as stat_module
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import SourceFileError, StorageFault
+from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
@@ -161,7 +162,15 @@ class Storage:
         if not stat_module.S_ISREG(info.st_mode):
             close_fd(fd, path, self._record, self._now)
             raise not_regular(path, info.st_mode)
-        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now)
+        stands = partial(self._stands, path, info.st_ino)
+        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now, stands)
+
+    def _stands(self, path: bytes, inode: int) -> bool:
+        """Whether the name leads there, or cannot be asked. Raises StorageFault."""
+        try:
+            return self.stat(path).st_ino == inode
+        except SourceFileError as e:
+            return e.code is not ExceptionCode.VANISHED
 
     def root_identity(self, path: bytes) -> tuple[int, int]:
         """(device, inode) of a root directory, links followed; StorageFault when it is not there."""
