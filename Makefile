@@ -70,11 +70,11 @@ test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold t
 test-filers: setup ## every command and profile on tmpfs, ext4, xfs, btrfs, MooseFS, GlusterFS (and S3), some on exFAT and NTFS, servers killed and disks full meanwhile; needs root, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/filers/real_filers*.py $(PYTEST_ARGS)
 
-# One job on each of MooseFS and GlusterFS, one brick killed, two full or read-only disks: as much as CI has time for.
-FILERS_CI := (every_turn and moosefs) or (brick and glusterfs and expand) or (full and index and btrfs) or read_only
+# Calls on each storage, a job on MooseFS, a brick of GlusterFS killed, two full or read-only disks: as much as CI has time for.
+FILERS_CI := filers_calls or (every_turn and moosefs) or (brick and glusterfs and expand) or (in_the_middle and full and index and btrfs) or read_only
 
 test-filers-ci: setup ## the part of `make test-filers` that CI runs, in a few minutes
-	@$(MAKE) --no-print-directory test-filers PYTEST_ARGS='-k "$(FILERS_CI)"'
+	@$(MAKE) --no-print-directory test-filers PYTEST_ARGS='-vv -k "$(FILERS_CI)"'
 
 truth: setup ## storage whose answer is known in advance: is the right thing said of it? 20 quiet minutes (TRUTH_ARGS="--only link")
 	@$(PYTHON) tests/truth $(TRUTH_ARGS)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from core.errors import StorageFault
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
 from core.operations import Op
 from core.storage.errors import reading_error, storage_fault
 
@@ -37,7 +38,8 @@ class RecordCall(Protocol):
 class ReadFile(io.RawIOBase):
     """A regular file open for reading; wrap it in `io.BufferedReader(f, 1 << 20)` for small reads.
 
-    `size` and `mtime_ns` are those at the open. Positions are kept here, so seeking costs no call.
+    `size` and `mtime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands` tells whether the
+    name leads to this file still.
     Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close.
     """
 
@@ -49,6 +51,7 @@ class ReadFile(io.RawIOBase):
         mtime_ns: int,
         record: RecordCall,
         now: Callable[[], int],
+        stands: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.path = path
@@ -58,6 +61,7 @@ class ReadFile(io.RawIOBase):
         self._position = 0
         self._record = record
         self._now = now
+        self._stands = stands
 
     def readable(self) -> bool:
         return True
@@ -75,7 +79,7 @@ class ReadFile(io.RawIOBase):
             n = os.preadv(self._fd, (buffer,), self._position)
         except OSError as e:
             self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, self._position)
-            raise reading_error("read", self.path, e) from e
+            raise self._failed(e) from e
         self._record(_READ, start, self._now() - start, n, self.path, 0, self._position)
         self._position += n
         return n
@@ -87,9 +91,17 @@ class ReadFile(io.RawIOBase):
             data = os.pread(self._fd, size, offset)
         except OSError as e:
             self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, offset)
-            raise reading_error("read", self.path, e) from e
+            raise self._failed(e) from e
         self._record(_READ, start, self._now() - start, len(data), self.path, 0, offset)
         return data
+
+    def _failed(self, error: OSError) -> SourceFileError | StorageFault:
+        """NFS says ESTALE of a file that another client has removed, or put another one in the place of: this one's trouble, where
+        its name shows that it is so."""
+        if error.errno != errno.ESTALE or self._stands():
+            return reading_error("read", self.path, error)
+        detail = f"cannot read {display_name(self.path)}: it was removed or replaced while it was read"
+        return SourceFileError(ExceptionCode.VANISHED, detail, errno=errno.ESTALE)
 
     def read(self, size: int | None = -1, /) -> bytes:
         """At most `size` bytes by one read(2), or all that is left."""
@@ -117,10 +129,14 @@ class ReadFile(io.RawIOBase):
         return self._position
 
     def close(self) -> None:
+        """GlusterFS says at the latest here that another client has taken away what it has opened late: what was read was read."""
         if self.closed:
             return
         try:
             close_fd(self._fd, self.path, self._record, self._now)
+        except StorageFault as e:
+            if e.errno not in (errno.ENOENT, errno.ESTALE):
+                raise
         finally:
             super().close()
 

@@ -328,8 +328,13 @@ def test_the_worked_example_through_the_page(
     _follow(page, "Custody")
     page.get_by_role("button", name=_said("Verify")).click()
     expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"load file faults\s*0"))
     assert list(made.glob("VOL001/IMAGES/*/ABC*.tif"))
-    assert ": 0 faults" in bench.ask("production", "check", str(made)).stdout
+    table = made / "loadfile.csv"
+    table.write_bytes(table.read_bytes().replace(b"ABC00000001,", b"ABC00000007,", 1))
+    page.wait_for_load_state()
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#faults")).to_contain_text("ABC00000001: loadfile.csv lacks it")
     page.goto(f"{site}{watched.path}/custody")
     for done in ("dedupe", "threads", "tagged", "processing created", "export created"):
         expect(page.locator("#actions")).to_contain_text(done)

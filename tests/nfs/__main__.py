@@ -30,7 +30,18 @@ MOUNTS = {
     "v4.2-nconnect4": ("--nfs", "4.2", "--nconnect", "4"),
 }
 EXPANSIONS = {"calls-v3": ("--nfs", "3"), "calls-v4.2": ("--nfs", "4.2")}  # each call by itself, not a job
+_CALLS = ("real_filers_calls.py", "real_filers_open.py", "-k", "not delete")
+_JOB = ("real_filers.py", "real_filers_open.py", "-k", "every_turn or delete")
+# Tests of `make test-filers`, on this mount.
+TESTS = {
+    "tests-v3": (("--nfs", "3"), _CALLS),
+    "tests-v4.2": (("--nfs", "4.2"), _CALLS),
+    "job-v3": (("--nfs", "3"), _JOB),
+    "job-v4.2": (("--nfs", "4.2"), _JOB),
+}
 SECONDS = 2_400  # for one of them
+SLOWER = 20  # than this machine
+FILERS = REPOSITORY / "tests/acceptance/filers"
 SCALE = "0.0001"
 
 
@@ -79,6 +90,19 @@ def run_calls(name: str, work: Path) -> list[str]:
         print(f"| {step['step']} | {step['calls']} | {' | '.join(each)} |")
     print(flush=True)
     return []
+
+
+def run_tests(name: str, work: Path) -> list[str]:
+    """Tests of shared file systems on one way to mount; another client is whoever works on the server beside it."""
+    (work / name).mkdir()
+    mount, chosen = TESTS[name]
+    there = [str(FILERS / one) if one.endswith(".py") else one for one in chosen]
+    settings = ["env", "FILERS_MOUNT=nfs:/run/filer:/run/export", f"TESTS_SLOWER={SLOWER}"]
+    tests = [*settings, sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *there]
+    said = work / name / "lab.txt"
+    ended = guest_run([str(LAB), *mount, "--rw", str(work), "--", *tests], said)
+    print(f"\n{name}\n\n{tail(said, 4_000)}", flush=True)
+    return [f"{name}: the tests ended with {ended}"] if ended else []
 
 
 def guest_run(command: Sequence[str], said: Path) -> int:
@@ -136,9 +160,10 @@ def main(names: Sequence[str]) -> int:
         return skip(f"skipped: there is no {LAB.relative_to(REPOSITORY.parent)} beside the repository")
     if os.geteuid() != 0:
         return skip("skipped: the guest needs root")
-    unknown = [name for name in names if name not in MOUNTS and name not in EXPANSIONS]
+    known = (*MOUNTS, *EXPANSIONS, *TESTS)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"make test-nfs: no {unknown[0]}; there are {', '.join([*MOUNTS, *EXPANSIONS])}", file=sys.stderr)
+        print(f"make test-nfs: no {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="edbench-nfs-") as place:
@@ -156,8 +181,9 @@ def main(names: Sequence[str]) -> int:
                 "7",
             ]
             subprocess.run(corpus, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
-        for name in names or (*MOUNTS, *EXPANSIONS):
-            failed += run_calls(name, work) if name in EXPANSIONS else run_one(name, work)
+        for name in names or known:
+            run = run_calls if name in EXPANSIONS else run_tests if name in TESTS else run_one
+            failed += run(name, work)
     print("\n".join(failed) or "calls, wire ops and the server's counts agree")
     return 1 if failed else 0
 

@@ -21,9 +21,9 @@ from core.storage.whole import parts_of
 
 
 @pytest.fixture
-def there(storage: Real, bench: Bench, small: Path) -> Iterator[Bench]:
-    """An installation on it."""
-    with installed(bench, storage, small) as made:
+def there(storage: Real, bench: Bench, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """An installation on it; of NFS, which is in a slow guest, with fewer bytes."""
+    with installed(bench, storage, request.getfixturevalue("tiny" if storage.name == "nfs" else "small")) as made:
         yield made
 
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import fcntl
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from installation import until
 from real_mounts import EVERY, Real, real
 
+from core.operations import NullRecorder
+from core.storage.layer import Storage
+from core.storage.openat2 import kernel_has_openat2, open_beneath
 from core.storage.sync import syncfs
 from experiments.profiles.direct import Direct, direct_on
 
-_STEADY = 300  # files that are there all the time
-_LISTINGS = 20
+_STEADY = 1_000  # files that are there all the time
+_LISTINGS = 10
+_COME_AND_GO = 2_000  # at most: where the server is faster than its client, a listing would never end
+_NOREPLACE, _EXCHANGE = 1, 2  # flags of renameat2(2)
+_HERE = -100  # AT_FDCWD
+# Another process: a lock of this one does not keep this one out.
+_TRY_LOCK = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'w'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
 def _replaced_while_open(there: Path) -> bool:
@@ -64,6 +77,40 @@ def _locked(there: Path) -> bool:
         return taken and not _done(lambda: fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB))
 
 
+def _locked_by_range(there: Path) -> bool:
+    """As lockf(3) does, against another process."""
+    with (there / "a").open("w") as file:
+        line = [sys.executable, "-S", "-c", _TRY_LOCK, str(there / "a")]
+        taken = _done(lambda: fcntl.lockf(file, fcntl.LOCK_EX))
+        return taken and "BlockingIOError" in subprocess.run(line, capture_output=True, text=True, check=False).stderr
+
+
+def _opened_beneath(there: Path) -> bool:
+    """openat2(2), as all of a job's paths are opened."""
+    (there / "a").touch()
+    directory = os.open(there, os.O_PATH)
+    try:
+        return kernel_has_openat2() and _done(lambda: os.close(open_beneath(directory, b"a", os.O_RDONLY)))
+    finally:
+        os.close(directory)
+
+
+def _renamed(flags: int) -> Callable[[Path], bool]:
+    """renameat2(2) with such flags: not over another, and where there is none; both are there afterwards, by the other's name."""
+
+    def renamed(there: Path) -> bool:
+        for name in ("a", "b"):
+            (there / name).write_text(name)
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+        failed = rename(_HERE, os.fsencode(there / "a"), _HERE, os.fsencode(there / "b"), flags)
+        if flags == _EXCHANGE:
+            return not failed and ((there / "a").read_text(), (there / "b").read_text()) == ("b", "a")
+        refused = failed and ctypes.get_errno() == errno.EEXIST and (there / "b").read_text() == "b"
+        return refused and not rename(_HERE, os.fsencode(there / "a"), _HERE, os.fsencode(there / "c"), flags)
+
+    return renamed
+
+
 def _direct(there: Path) -> bool:
     return direct_on(there) is not Direct.REFUSED
 
@@ -106,6 +153,10 @@ _ASKED: dict[str, Callable[[Path], bool]] = {
     "user xattrs": _attributed,
     "FIFOs": _piped,
     "flock": _locked,
+    "lockf": _locked_by_range,
+    "openat2": _opened_beneath,
+    "renameat2, unless there": _renamed(_NOREPLACE),
+    "renameat2, exchange": _renamed(_EXCHANGE),
     "O_DIRECT": _direct,
     "names that differ in case": _kept(b"A", b"a"),
     "capitals": _kept(b"Report"),
@@ -117,19 +168,21 @@ _ASKED: dict[str, Callable[[Path], bool]] = {
     "255 letters of two bytes": _kept("\u00e9".encode() * 255),
     "nanoseconds": _timed,
 }
-_WHILE_OPEN = {"rename over an open file", "unlink of an open file"}  # a file beside, .fuse_hidden…, until it is closed
+_RENAMES = {"renameat2, unless there", "renameat2, exchange"}
+_WHILE_OPEN = {"rename over an open file", "unlink of an open file"}  # a file stands beside until it is closed
 # What is not done. Who of these does more one day is no defect, but docs/filers.md is to say it.
 _NOT = {
     "tmpfs": {"255 letters of two bytes"},
     "ext4": {"255 letters of two bytes"},
     "xfs": {"255 letters of two bytes"},
     "btrfs": {"255 letters of two bytes"},
-    "moosefs": {"O_TMPFILE", "nanoseconds", "255 letters of two bytes"},
-    "glusterfs": {"O_TMPFILE", "255 letters of two bytes"},
-    "exfat": {"O_TMPFILE", "hard links", "user xattrs", "FIFOs", "names that differ in case", "bytes that are no UTF-8", "line breaks",
-              "colons", "nanoseconds", *_WHILE_OPEN},
-    "ntfs": {"O_TMPFILE", "names that differ in case", "capitals", "bytes that are no UTF-8", "255 letters of two bytes", "nanoseconds",
-             *_WHILE_OPEN},
+    "moosefs": {"O_TMPFILE", *_RENAMES, "nanoseconds", "255 letters of two bytes"},
+    "glusterfs": {"O_TMPFILE", *_RENAMES, "255 letters of two bytes"},
+    "nfs": {"O_TMPFILE", "user xattrs", *_RENAMES, "255 letters of two bytes", *_WHILE_OPEN},
+    "exfat": {"O_TMPFILE", *_RENAMES, "hard links", "user xattrs", "FIFOs", "names that differ in case", "bytes that are no UTF-8",
+              "line breaks", "colons", "nanoseconds", *_WHILE_OPEN},
+    "ntfs": {"O_TMPFILE", *_RENAMES, "names that differ in case", "capitals", "bytes that are no UTF-8", "255 letters of two bytes",
+             "nanoseconds", *_WHILE_OPEN},
 }  # fmt: skip
 
 
@@ -166,31 +219,40 @@ def test_a_name_that_is_too_long_is_refused(there: Path) -> None:
     assert os.listdir(there) == []
 
 
-def test_a_listing_has_each_file_once_while_others_come_and_go(there: Path) -> None:
-    """A walk reads directories that somebody works in."""
-    steady = {f"steady-{number:03d}" for number in range(_STEADY)}
+def test_a_listing_has_each_file_once_while_others_come_and_go(storage: Real, there: Path) -> None:
+    """A walk lists directories that others work in, from another client where there can be one."""
+    steady = {b"steady-%04d" % number for number in range(_STEADY)}
     for name in steady:
-        (there / name).touch()
-    over = threading.Event()
+        os.close(os.open(os.fsencode(there) + b"/" + name, os.O_CREAT | os.O_WRONLY))
+    layer = Storage(NullRecorder())
+    with storage.elsewhere() as other, _at_work(other / there.relative_to(storage.directory)) as done:
+        until(lambda: done, "one has come and gone")
+        listings = [[entry.name for entry in layer.scan(os.fsencode(there))] for _ in range(_LISTINGS)]
+    for listed in listings:
+        assert len(listed) == len(set(listed))
+        assert steady <= set(listed)
+
+
+@contextlib.contextmanager
+def _at_work(place: Path) -> Iterator[list[int]]:
+    """Files come, are renamed and go there; how often."""
+    over, done = threading.Event(), list[int]()
 
     def work() -> None:
-        number = 0
-        while not over.is_set():
-            number += 1
-            (there / f"new-{number}").touch()
-            (there / f"new-{number}").rename(there / f"renamed-{number}")
-            (there / f"renamed-{number}").unlink()
+        while not over.is_set() and len(done) < _COME_AND_GO:
+            new, renamed = place / f"new-{len(done)}", place / f"renamed-{len(done)}"
+            new.touch()
+            new.rename(renamed)
+            renamed.unlink()
+            done.append(len(done))
 
     worker = threading.Thread(target=work)
     worker.start()
     try:
-        listings = [os.listdir(there) for _ in range(_LISTINGS)]
+        yield done
     finally:
         over.set()
         worker.join()
-    for listed in listings:
-        assert len(listed) == len(set(listed))
-        assert steady <= set(listed)
 
 
 def test_everything_can_be_synced(there: Path) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from installation import Bench
 from real_mounts import EVERY, Real, installed, real, suspended
+
+from core.errors import StorageFault
+from core.operations import NullRecorder
+from core.storage.layer import Storage
 
 _FULL = "No space left on device; free space"
 _SAID = {
@@ -18,6 +26,7 @@ _SAID = {
     # Its client tries for two minutes to find room, and nothing ends it meanwhile.
     "moosefs": (_FULL, "cannot be killed (uninterruptible sleep"),
 }
+_MOST = 10_000  # files of 64 KiB: more than any of these disks takes
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -36,13 +45,61 @@ def there(storage: Real, bench: Bench, small: Path) -> Iterator[Bench]:
 
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
-    """Suspended with the reason; with room it ends with zero differences."""
+    """Suspended with the reason, and again when it is resumed with no room; with room it ends with zero differences."""
     held = there.hold(phase, after=2)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
     with storage.full():
         held.let_go()
         suspended(there.end(process, 1), *_SAID.get(storage.name, (_FULL,)))
+        again = there.edbench("resume", "last", "--workers", "1", check=1)
+        suspended(again.stderr + again.stdout, *_SAID.get(storage.name, (_FULL,)))
     with there.attached():
         there.edbench("resume", "last", "--workers", "1")
         there.verify()
+
+
+@pytest.mark.parametrize("phase", ["expand", "index"])
+def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
+    """Files go where there is room, or the job is suspended with the reason, by where its names would lie; either way it ends with
+    zero differences."""
+    if len(storage.disks) < 2:
+        pytest.skip("of one disk")
+    held = there.hold(phase, after=2)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with storage.full(disks=1):
+        held.let_go()
+        out = there.end(process, check=None)
+        if process.returncode:
+            suspended(out, *_SAID[storage.name])
+    with there.attached():
+        if process.returncode:
+            there.edbench("resume", "last", "--workers", "1")
+        there.verify()
+
+
+def test_what_was_closed_is_there(storage: Real) -> None:
+    """Of files that are written until there is no room, each whose close was no error is read back whole by another client."""
+    directory = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
+    with storage.full():
+        written, refused = _written_until_refused(os.fsencode(directory))
+    assert refused in (errno.ENOSPC, errno.ESTALE)
+    with storage.elsewhere() as other:
+        theirs = other / directory.relative_to(storage.directory)
+        found = {name: (theirs / os.fsdecode(name)).read_bytes() for name in written}
+    assert found == {name: name.ljust(1 << 16, b".") for name in written}
+    shutil.rmtree(directory)
+
+
+def _written_until_refused(directory: bytes) -> tuple[list[bytes], int]:
+    """Names of those that were said to be written, and the error of the next."""
+    layer, written = Storage(NullRecorder()), list[bytes]()
+    for number in range(_MOST):
+        name = b"f%d" % number
+        try:
+            layer.write_file(directory + b"/" + name, [name.ljust(1 << 16, b".")])
+        except StorageFault as full:
+            return written, full.errno
+        written.append(name)
+    raise AssertionError(f"{_MOST} files of 64 KiB fit into a full file system")

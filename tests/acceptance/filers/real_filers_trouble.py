@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 from installation import Bench, until
-from real_mounts import SHARED, Real, installed, mount_line, real, suspended
-
-_SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
-_SECOND = {"glusterfs": ("mount", "-t", "glusterfs", f"{_SERVER}:/edb"), "moosefs": ("mfsmount", "-H", _SERVER)}
+from real_mounts import SHARED, Real, inside, installed, mount_line, real, suspended
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +38,6 @@ def there(shared: Real, bench: Bench, small: Path) -> Iterator[Bench]:
     """On it."""
     with installed(bench, shared, small) as made:
         yield made
-
-
-def _inside(name: str, *command: str) -> str:
-    """In the network of its servers; what it prints."""
-    line = ["nsenter", f"--net=/run/netns/edb-{name}", *command]
-    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
 def _resumed(bench: Bench) -> None:
@@ -84,24 +75,13 @@ def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
     _resumed(on_disk)
 
 
-@contextlib.contextmanager
-def _second_client(shared: Real) -> Iterator[Path]:
-    other = shared.directory.with_name("second")
-    other.mkdir(exist_ok=True)
-    _inside(shared.name, *_SECOND[shared.name], str(other))
-    try:
-        yield other
-    finally:
-        subprocess.run(["umount", "--lazy", str(other)], check=True)
-
-
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_another_client_puts_another_directory_in_its_place(shared: Real, there: Bench, phase: str) -> None:
     """What this client knows of the source is stale: the job waits until the one that it was created over is back."""
     held = there.hold(phase, after=2)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
-    with _second_client(shared) as other:
+    with shared.elsewhere() as other:
         source = other / (there.corpus / "data").relative_to(shared.directory)
         source.rename(source.with_name("away"))
         source.mkdir()
@@ -125,13 +105,13 @@ def _killed(shared: Real, *servers: str) -> Iterator[None]:
     """These servers of MooseFS, and all up again at the end."""
     etc = shared.directory.parent / "etc"
     for server in servers:
-        _inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), "kill")
+        inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), "kill")
     try:
         yield
     finally:
         for server in servers:
             again = ("-a",) if server == "master" else ()  # it recovers its metadata by itself
-            _inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), *again, "start")
+            inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), *again, "start")
 
 
 def _program(server: str) -> str:
@@ -140,9 +120,9 @@ def _program(server: str) -> str:
 
 def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -> None:
     """Nobody notices."""
-    _inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
+    inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
     source = [str(path) for path in there.corpus.rglob("*") if path.is_file()]
-    until(lambda: "with 1 copy" not in _inside("moosefs", "mfscheckfile", *source), "the source has two copies", 300)
+    until(lambda: "with 1 copy" not in inside("moosefs", "mfscheckfile", *source), "the source has two copies", 300)
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
@@ -161,4 +141,16 @@ def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tu
     with _killed(moosefs, *servers):
         held.let_go()
         suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
+    _resumed(there)
+
+
+def test_a_master_that_is_away_for_long(moosefs: Real, there: Bench) -> None:
+    """The same; the command, which looks at the storage for its summary, says so once the master is back."""
+    held = there.hold("index", after=1)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _killed(moosefs, "master"):
+        held.let_go()
+        until(lambda: there.query("SELECT 1 FROM job WHERE state = 'suspended'"), "it is suspended", 300)
+    suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep")
     _resumed(there)

@@ -20,7 +20,11 @@ RATE = "10gbit"  # no limit that anybody notices
 LOCAL = ("tmpfs", "ext4", "xfs", "btrfs")
 SHARED = ("moosefs", "glusterfs")
 CASELESS = ("exfat", "ntfs")  # do not tell upper and lower case apart
-EVERY = (*LOCAL, *CASELESS, *SHARED)
+# A mount that is there already, as name:directory:the same directory as another client has it. Nothing else is tried then.
+_GIVEN = os.environ.get("FILERS_MOUNT", "")
+EVERY = (_GIVEN.partition(":")[0],) if _GIVEN else (*LOCAL, *CASELESS, *SHARED)
+_SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
+_SECOND = {"glusterfs": ("mount", "-t", "glusterfs", f"{_SERVER}:/edb"), "moosefs": ("mfsmount", "-H", _SERVER)}
 _MIB = 400  # of a file system on a file: sparse; xfs takes no less than 300
 _MAKE = {"ext4": ("-q", "-F", "-m", "0"), "xfs": ("-q",), "btrfs": ("-q",), "exfat": (), "ntfs": ("-F", "-Q", "-q")}
 # What mounts those that the kernel has not: exFAT lists names as they were made, NTFS by this program in lower case.
@@ -36,9 +40,9 @@ class Real:
     disks: tuple[Path, ...]  # what has to be full, so that it is
 
     @contextlib.contextmanager
-    def full(self) -> Iterator[None]:
-        """No room on it while the block lasts."""
-        ballasts = [disk / "ballast" for disk in self.disks]
+    def full(self, disks: int | None = None) -> Iterator[None]:
+        """No room on it while the block lasts; of data servers on so many only."""
+        ballasts = [disk / "ballast" for disk in self.disks[:disks]]
         try:
             for ballast in ballasts:
                 _fill(ballast)
@@ -46,6 +50,28 @@ class Real:
         finally:
             for ballast in ballasts:
                 ballast.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def elsewhere(self) -> Iterator[Path]:
+        """Its directory as another client has it; as this one does, where it has one only."""
+        if _GIVEN:
+            yield Path(_GIVEN.split(":")[2])
+        elif self.name in SHARED:
+            other = self.directory.with_name("second")
+            other.mkdir(exist_ok=True)
+            inside(self.name, *_SECOND[self.name], str(other))
+            try:
+                yield other
+            finally:
+                subprocess.run(["umount", "--lazy", str(other)], check=True)
+        else:
+            yield self.directory
+
+
+def inside(name: str, *command: str) -> str:
+    """In the network of its servers; what it prints."""
+    line = ["nsenter", f"--net=/run/netns/edb-{name}", *command]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
 
 
 @contextlib.contextmanager
@@ -70,6 +96,9 @@ def real(name: str, *, small: bool = False) -> Iterator[Real]:
 @contextlib.contextmanager
 def _made(name: str, work: Path, small: bool) -> Iterator[Real]:
     with contextlib.ExitStack() as stack:
+        if _GIVEN:
+            yield Real(name, Path(_GIVEN.split(":")[1]), ())
+            return
         if name not in SHARED:
             mount = stack.enter_context(mounted(name, work / "disk"))
             yield Real(name, mount, (mount,))

@@ -11,6 +11,7 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -405,6 +406,50 @@ def test_a_failing_close_fails(storage: Storage, recorder: MemoryRecorder, root:
     with pytest.raises(StorageFault):
         file.close()
     assert recorder.records[-1].error == errno.EBADF
+
+
+@pytest.mark.parametrize("then", ["there", "removed", "replaced"])
+def test_a_stale_file_is_its_own_trouble_where_its_name_leads_elsewhere(
+    storage: Storage, root: bytes, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """NFS answers so when another client has removed or replaced what is read; of one that is there still, the filer is in trouble."""
+
+    def stale(*_: object) -> NoReturn:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    for name in (b"/f", b"/g"):
+        storage.write_file(root + name, [name])
+    with storage.open(root + b"/f") as file:
+        if then == "removed":
+            storage.remove(root + b"/f")
+        elif then == "replaced":
+            storage.rename(root + b"/g", root + b"/f")
+        for call in ("pread", "preadv"):
+            monkeypatch.setattr(os, call, stale)
+        for read in (lambda: file.pread(1, 0), lambda: file.readinto(bytearray(1))):
+            with pytest.raises(StorageFault if then == "there" else SourceFileError) as caught:
+                read()
+            assert caught.value.errno == errno.ESTALE  # type: ignore[attr-defined]
+            assert getattr(caught.value, "code", None) in (None, ExceptionCode.VANISHED)
+
+
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOENT, False), (errno.ESTALE, False), (errno.EIO, True)])
+def test_a_file_that_others_took_away_is_closed_without_a_word(
+    storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch, number: int, told: bool
+) -> None:
+    """GlusterFS says so at close: of one that was only read nothing is lost by it; any other error is a fault still."""
+    storage.write_file(root + b"/f", [b"x"])
+    file, close = storage.open(root + b"/f"), os.close
+
+    def failing(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched, pytest.raises(StorageFault) if told else contextlib.nullcontext():
+        patched.setattr(os, "close", failing)
+        file.close()
+    assert file.closed
+    assert recorder.records[-1].error == number
 
 
 def test_open_files_run_out(root: bytes) -> None:

@@ -1,0 +1,121 @@
+"""`make test-filers`: files that somebody has open while others remove or replace them: on NFS a name of their own (`.nfs…`) or
+`ESTALE`, on FUSE `.fuse_hidden…`, elsewhere nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from installation import Bench, until
+from real_mounts import EVERY, Real, installed, real
+
+from core.errors import ExceptionCode, SourceFileError
+from core.operations import NullRecorder
+from core.storage.layer import Storage
+
+_OLD, _NEW = b"old " * (1 << 20), b"new " * (1 << 20)  # more than a client reads ahead
+_KEEPS = ("exfat", "ntfs", "nfs")  # what is removed while it is open stands beside until it is closed
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
+    """Those that do not tell case apart among them."""
+    with real(request.param) as there:
+        yield there
+
+
+@pytest.fixture
+def there(storage: Real, bench: Bench, tiny: Path) -> Iterator[Bench]:
+    """An installation on it."""
+    with installed(bench, storage, tiny) as made:
+        yield made
+
+
+@pytest.fixture
+def directory(storage: Real) -> Iterator[Path]:
+    """An empty one on it."""
+    made = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+def test_a_file_that_another_client_takes_away_while_it_is_read(storage: Real, directory: Path, how: str) -> None:
+    """Its own bytes to the end, or it has vanished, which is one item's trouble: no fault, which would stop the job, and nothing of
+    what stands there now."""
+    with storage.elsewhere() as other:
+        theirs = other / directory.relative_to(storage.directory)
+        (theirs / "a").write_bytes(_OLD)
+        layer = _layer(storage)
+        with layer.open(os.fsencode(directory / "a")) as file:
+            assert file.pread(4, 0) == _OLD[:4]
+            if how == "removed":
+                (theirs / "a").unlink()
+            else:
+                (theirs / "b").write_bytes(_NEW)
+                (theirs / "b").rename(theirs / "a")
+            assert _told(lambda: file.pread(4, len(_OLD) - 4)) in (_OLD[-4:], ExceptionCode.VANISHED)
+        if how == "replaced":
+            until(lambda: _new_one_read(layer, directory / "a"), "the new one is read")
+
+
+def test_a_file_that_another_client_replaces_is_looked_at_again(storage: Real, directory: Path) -> None:
+    """Its old length or its new one, without an error between: what this client knows of it grows old by itself."""
+    with storage.elsewhere() as other:
+        theirs = other / directory.relative_to(storage.directory)
+        (theirs / "a").write_bytes(b"old")
+        layer, name = _layer(storage), os.fsencode(directory / "a")
+        assert layer.stat(name).st_size == 3
+        (theirs / "b").write_bytes(b"new one")
+        (theirs / "b").rename(theirs / "a")
+        until(lambda: layer.stat(name).st_size == 7, "the new one is seen")
+
+
+def _layer(storage: Real) -> Storage:
+    """As a slot has it."""
+    made = Storage(NullRecorder())
+    made.keep_below(os.fsencode(storage.directory), hold=True)
+    return made
+
+
+def _new_one_read(layer: Storage, path: Path) -> bool:
+    """Until then the old one, or none: never some of each."""
+    read = _told(lambda: _whole(layer, path))
+    assert read in (_OLD, _NEW, ExceptionCode.VANISHED)
+    return read == _NEW
+
+
+def _whole(layer: Storage, path: Path) -> bytes:
+    with layer.open(os.fsencode(path)) as file:
+        return file.readall()
+
+
+def _told(read: Callable[[], bytes]) -> bytes | ExceptionCode:
+    """The bytes, or what is said instead."""
+    try:
+        return read()
+    except SourceFileError as gone:
+        return gone.code
+
+
+def test_delete_while_somebody_reads_a_file_of_the_job(storage: Real, there: Bench) -> None:
+    """Gone at once, or refused, again and again, with what to do; once it is closed all of it goes."""
+    with there.attached():
+        there.end(there.discover("--workers", "1", "--slots", "2"))
+        held = max(
+            (path for path in (there.storage / "jobs").rglob("*") if path.is_file()),
+            key=lambda path: path.stat().st_size,
+        )
+        with held.open("rb"):
+            for _ in range(2 if storage.name in _KEEPS else 0):
+                said = there.edbench("delete", "last", check=1).stderr
+                assert "has a file of it open" in said
+            if storage.name not in _KEEPS:
+                there.edbench("delete", "last")
+        if storage.name in _KEEPS:
+            there.edbench("delete", "last")
+    assert [path for path in (there.storage / "jobs").rglob("*") if path.is_file()] == []
