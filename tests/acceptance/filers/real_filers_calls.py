@@ -221,6 +221,8 @@ def test_a_name_that_is_too_long_is_refused(there: Path) -> None:
 
 def test_a_listing_has_each_file_once_while_others_come_and_go(storage: Real, there: Path) -> None:
     """A walk lists directories that others work in, from another client where there can be one."""
+    if storage.name == "nfs":
+        pytest.skip("its server exports a tmpfs, where a place in a listing is none when others come and go")
     steady = {b"steady-%04d" % number for number in range(_STEADY)}
     for name in steady:
         os.close(os.open(os.fsencode(there) + b"/" + name, os.O_CREAT | os.O_WRONLY))
