@@ -8,7 +8,7 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import export, filer, floor, generator, imaging, mbox, simulation_speed, timeline
+from benchmarks import export, filer, floor, generator, imaging, mbox, review, simulation_speed, timeline
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.costs import (
     box as box_cost,
@@ -87,6 +87,7 @@ def main() -> None:
         _export(figures, home)
     with bench_home() as home:
         _imaging(figures, home)
+    review.measure(figures)
     print()
     figures.show()
 

@@ -39,6 +39,7 @@ from review.threads.run import thread
 from sql.jobs import NewJob, create_job, get_job
 from sql.session import Database
 
+ITEMS, HASHES = 1_000_000, 10_000_000
 _HASHES_AT_ONCE = 500_000
 
 # Message n of store n / 1000 with attachments; n % 10 < 3 are copies of what another custodian has.
@@ -84,28 +85,31 @@ CROSS JOIN LATERAL (SELECT CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END AS same)
 def main() -> None:
     """Measure; exit status 0 whether targets are met or not."""
     parser = argparse.ArgumentParser(prog="make bench-review BENCH_ARGS=…", description=__doc__)
-    parser.add_argument("--items", type=int, default=1_000_000)
-    parser.add_argument("--hashes", type=int, default=10_000_000)
+    parser.add_argument("--items", type=int, default=ITEMS)
+    parser.add_argument("--hashes", type=int, default=HASHES)
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--output", type=Path, default=Path("bench-review.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
     with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
         _measure_texts(figures, Path(place), arguments.texts)
-    if not arguments.items:
-        figures.show()
-        return
+    if arguments.items:
+        measure(figures, arguments.items, arguments.hashes)
+    print()
+    figures.show()
+
+
+def measure(figures: Figures, items: int = ITEMS, hashes: int = HASHES) -> None:
+    """De-duplication, DeNIST and threads of so many items, against so many hashes."""
     with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
         os.chmod(place, 0o711)
         settings = Settings(storage=Path(place) / "storage", scratch=Path(place) / "scratch")
         with embedded_services(settings, slots=2) as attached:
             (database,) = open_databases(attached)
-            job = _job(database, arguments.items)
-            hashes = _list(Path(place) / "list.txt", database, job, arguments.hashes)
-            _measure(figures, job, hashes, attached, arguments.items)
+            job = _job(database, items)
+            listed = _list(Path(place) / "list.txt", database, job, hashes)
+            _measure(figures, job, listed, attached, items)
             database.dispose()
-    print()
-    figures.show()
 
 
 def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, items: int) -> None:

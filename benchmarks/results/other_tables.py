@@ -74,7 +74,7 @@ def _compared(one: Told, entry: Mapping[str, Any], notes: dict[str, str]) -> str
 def _why(entry: Mapping[str, Any], ours: float) -> str:
     if min(entry["values"]) <= ours <= max(entry["values"]):
         return "within what that program itself differs by from time to time"
-    return differs(entry)
+    return differs(entry, ours)
 
 
 def counters(storages: Sequence[Told]) -> list[str]:

@@ -24,6 +24,8 @@ def page(storages: Sequence[Told]) -> str:
         "ours": sentences.ours(storages),
         "repeats": sentences.repeats(storages),
         "replays": sentences.replays(storages),
+        "data": sentences.data(storages),
+        "control": sentences.control(storages),
         "size": ", ".join(sorted({str(one.record["size"]) for one in storages})),
         "table": figures_table.table(storages),
         "limits": other_tables.limits(storages),

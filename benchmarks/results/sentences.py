@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from benchmarks.results import steps
 from benchmarks.results.figures_table import replayed
@@ -30,6 +31,55 @@ def ours(storages: Sequence[Told]) -> str:
     points = [point for one in storages for result in one.results.values() for point in result.points]
     limited = sum(point.limited for point in points)
     return f"GENERATOR-LIMITED, {limited} of {len(points)} points of all packages"
+
+
+def data(storages: Sequence[Told]) -> str:
+    """How much a discovery was of, and how long one lasted."""
+    runs = _discoveries(storages)
+    if not runs:
+        return ""
+    raw, found, items = ({run.result[key] for run in runs} for key in ("raw_bytes", "discovered_bytes", "items"))
+    lengths = [run.elapsed_s for run in runs]
+    return (
+        f"A discovery is of {max(raw) / 1e6:.1f} MB ({max(items):,} items, {max(found) / 1e6:.1f} MB discovered) and lasted {min(lengths):.1f} –"
+        f" {max(lengths):.1f} s; GB/hour is what that comes to\nin an hour. Two runs of the same point differ by up to {_apart(storages):.0%}."
+    )
+
+
+def control(storages: Sequence[Told]) -> str:
+    """What the storage share is where there is no storage but memory: by so much it errs."""
+    shares = [
+        point.figures["storage_share"].median
+        for one in storages
+        if str(one.record["mount"]).startswith("tmpfs ")
+        for name in (steps.CALIBRATION, steps.MOST)
+        if name in one.results
+        for point in one.results[name].points
+        if "storage_share" in point.figures
+    ]
+    if not shares:
+        return ""
+    return (
+        f"A tmpfs is this machine's memory, as null storage is: the share there, which ought to be none, came out as {min(shares):.0%} to"
+        f" {max(shares):.0%}.\nBy so much a share of these few short runs errs, whatever stands in its row."
+    )
+
+
+def _discoveries(storages: Sequence[Told]) -> list[Any]:
+    return [run for runs in _points(storages) for run in runs]
+
+
+def _points(storages: Sequence[Told]) -> list[Sequence[Any]]:
+    """The runs of each point of a discovery."""
+    packages = (
+        one.results[name] for one in storages for name in (steps.CALIBRATION, steps.MOST) if name in one.results
+    )
+    return [point.repeats for result in packages for point in result.points]
+
+
+def _apart(storages: Sequence[Told]) -> float:
+    lengths = [[run.elapsed_s for run in runs] for runs in _points(storages)]
+    return max(max(some) / min(some) - 1 for some in lengths)
 
 
 def repeats(storages: Sequence[Told]) -> str:

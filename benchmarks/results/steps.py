@@ -83,14 +83,14 @@ def _prediction(bench: Bench) -> dict[str, Any]:
 
 
 def _closed_loop(bench: Bench) -> None:
-    clients = ",".join(str(number) for number in bench.sizes.clients if number <= bench.storage.most_clients)
+    clients = ",".join(map(str, bench.sizes.clients))
     asked = ("--path", str(bench.empty("replay")), "--clients", clients, "--pace", "job", "--seed", "1")
     bench.keep(LOOP, bench.edbench("replay", str(bench.trace), *asked, *bench.cache))
 
 
 def _knee(bench: Bench) -> None:
     asked = ("--path", str(bench.empty("replay")), "--pace", "max", "--max-p99", BOUNDS)
-    most = ("--max-clients", str(min(bench.sizes.most_clients, bench.storage.most_clients)), "--seed", "1")
+    most = ("--max-clients", str(bench.sizes.most_clients), "--seed", "1")
     bench.keep(KNEE, bench.edbench("replay", str(bench.trace), *asked, *most, *bench.cache))
 
 

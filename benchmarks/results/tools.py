@@ -22,6 +22,7 @@ _COPIED = re.compile(r"^(\d+) bytes .* copied, ([0-9.e-]+) s", re.MULTILINE)
 _MIB = 1 << 20
 _CREATED = 26  # of its line of figures, format 1.98, from nought: files created in sequence a second
 _SECONDS = 3
+_FIO = ("--output-format=json", "--fallocate=none", "--thread", "--group_reporting", "--iomem_align=4096")
 
 
 def metadata(bench: Bench) -> list[dict[str, Any]]:
@@ -109,7 +110,7 @@ def _version(bench: Bench, tool: str) -> str:
 
 
 def _fio(bench: Bench, *arguments: str) -> dict[str, Any]:
-    out = bench.run(["fio", "--output-format=json", "--fallocate=none", "--thread", "--group_reporting", *arguments])
+    out = bench.run(["fio", *_FIO, *arguments])
     document: dict[str, Any] = json.loads(out[out.index("{") :])["jobs"][0]
     if document["error"]:
         raise StepFailed(f"fio: error {document['error']}")

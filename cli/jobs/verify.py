@@ -40,7 +40,8 @@ def verify(
 ) -> None:
     """Compare a completed job with its manifest: database, index and filer.
 
-    Of an extraction or export every file is read again and compared with its row.
+    Of an extraction, a processing or an export every file is read again and compared with its row, and the load files are
+    compared with each other, as `edbench production check` does.
 
     Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
     """
@@ -95,9 +96,14 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
     )
     for said in _pages(done):
         context.out.print(said, markup=False)
+    for line in done.load_file_examples:
+        context.out.print(line, markup=False, soft_wrap=True)
+    context.out.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
     flush()
     if done.differences:
-        raise RunFailed(f"job {done.job_id} differs from what it wrote in {done.differences:,} places")
+        raise RunFailed(
+            f"job {done.job_id} differs from what it wrote, or in its load files, in {done.differences:,} places"
+        )
 
 
 def _pages(done: ProductionVerification) -> Iterator[str]:

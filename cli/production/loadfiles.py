@@ -14,12 +14,15 @@ from core.errors import RunFailed
 
 def check(
     ctx: typer.Context,
-    production: Annotated[Path, typer.Argument(metavar="DIR", help="a production: what `edbench export` wrote")],
+    production: Annotated[
+        Path, typer.Argument(metavar="DIR", help="what `edbench export`, `process` or `extract` wrote")
+    ],
 ) -> None:
     """Read every file of a production again and compare it, and all its load files, with each other.
 
-    A line for each fault: files that are missing, differ or are named nowhere, paths that lead out of DIR, numbers and
-    family ranges out of order, load files that differ. Exit status 1 where there is one. Needs no database.
+    A line for each fault: files that are missing, differ or are named nowhere, paths that lead out of DIR, gaps between
+    numbers, families that are not whole, pages that are missing, doubled or miscounted, load files (DAT, Opticon, EDRM
+    XML, CSV) that say different things. Exit status 1 where there is one. Needs no database.
     """
     from production.loadfiles.check import check as check_production  # slow to come
 

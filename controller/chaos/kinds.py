@@ -90,6 +90,7 @@ ALL: tuple[Kind, ...] = (
         taken=_SOON_DRAWN,
     ),
     Kind(name="export", phases=("extract", "export", "finalise"), script="produce", produces=JobType.EXPORT),
+    Kind(name="extraction", phases=("extract", "finalise"), script="produce", produces=JobType.EXTRACTION),
     Kind(name="command", script="command", own_faults=True),
     Kind(name="deleted", script="delete", moments=("commit", "committed")),
 )

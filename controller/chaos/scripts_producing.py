@@ -1,5 +1,5 @@
-"""An export or a processing of a discovery that nothing happened to: written in peace, then with faults. The bytes are the
-same."""
+"""An extraction, a processing or an export of a discovery that nothing happened to: written in peace, then with faults. The
+bytes are the same."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def _faults(stage: Stage, jobs: Jobs) -> list[str]:
     def verified() -> list[str]:
         (ended,) = refresh(jobs).each
         found = verify_production(ended, Storage(NullRecorder()), examples=_EXAMPLES, progress=lambda _: None)
-        return [f"{one.what} {one.path}: {one.expected} expected, {one.found} found" for one in found.examples]
+        differ = [f"{one.what} {one.path}: {one.expected} expected, {one.found} found" for one in found.examples]
+        return differ + found.load_file_examples
 
     return patiently(verified, stage.deadline)
 

@@ -100,8 +100,20 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
             raise UsageError(f"job {handle.id} is {what}; items are taken of a discovery that has completed")
     if len({handle.id for handle in sources}) < len(sources):
         raise UsageError("a job is named twice; its items are taken once")
-    if len({handle.database.name for handle in sources}) > 1:
-        raise UsageError("the jobs live in several databases; take the items of each database by a job of its own")
+    if len(places := databases_of(sources)) > 1:
+        told = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
+        raise UsageError(
+            f"the items lie in {len(places)} databases, and a job takes those of one: make one of each, with a directory and a"
+            f" prefix or --first of its own ({told})"
+        )
+
+
+def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
+    """The jobs by the name of the database that they live in; no job takes the items of several."""
+    found: dict[str, list[JobHandle]] = {}
+    for handle in sources:
+        found.setdefault(handle.database.name, []).append(handle)
+    return found
 
 
 def _picked(handle: JobHandle, settings: Settings, choice: ProductionChoice) -> list[uuid.UUID] | None:

@@ -1,4 +1,5 @@
-"""Holds the files of an extraction, a processing or an export against the rows of the database: each is read again."""
+"""Holds the files of an extraction, a processing or an export against the rows of the database: each is read again. Its load files
+are held against each other, by readers of their own."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from controller.databases import JobHandle
 from core.document import Document
@@ -17,6 +19,7 @@ from core.records import JobState
 from core.storage.layer import EntryKind, Storage
 from core.storage.naming import strays
 from production.layout import KINDS, Place, folder
+from production.loadfiles.check import Checked, check
 from sql.faces.production import PRODUCTION, FileRow
 
 _AT_ONCE = 1_000
@@ -61,6 +64,9 @@ class ProductionVerification(Document):
     wrong: int
     examples: list[FileDifference]
     pages: list[PageCount]  # of a processing job
+    load_files: list[str]  # that were compared with each other and with hashes.csv
+    load_file_faults: int
+    load_file_examples: list[str]
 
     @property
     def pages_wrong(self) -> int:
@@ -70,7 +76,7 @@ class ProductionVerification(Document):
     @property
     def differences(self) -> int:
         """All of them."""
-        return self.missing + self.extra + self.wrong + self.pages_wrong
+        return self.missing + self.extra + self.wrong + self.pages_wrong + self.load_file_faults
 
 
 @dataclass(slots=True)
@@ -100,6 +106,8 @@ def verify_production(
         if files % _AT_ONCE == 0:
             progress(f"{files:,} files read")
     _extra(handle, storage, out, found)
+    progress("comparing the load files")
+    compared, told = _load_files(Path(choice.out), examples)
     return ProductionVerification(
         job_id=handle.id,
         type=choice.type,
@@ -110,7 +118,24 @@ def verify_production(
         **found.counts,
         examples=found.examples,
         pages=_pages(handle) if choice.type is JobType.PROCESSING else [],
+        load_files=compared.load_files,
+        load_file_faults=compared.faults,
+        load_file_examples=told,
     )
+
+
+def _load_files(out: Path, most: int) -> tuple[Checked, list[str]]:
+    """What they say of each other. The files themselves have been read, and held against rows that `hashes.csv` was made of."""
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        if len(told) < most:
+            told.append(line)
+
+    try:
+        return check(out, tell, contents=False), told
+    except UsageError as error:  # one is none
+        return Checked(faults=1), [str(error)]
 
 
 def _pages(handle: JobHandle) -> list[PageCount]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import stat
 from typing import NamedTuple
 
 
@@ -40,3 +41,8 @@ def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
     if entry.is_dir(follow_symlinks=False):
         return EntryKind.DIRECTORY
     return EntryKind.SPECIAL
+
+
+def size_of(info: os.stat_result) -> int:
+    """As call records have it: a directory's own size says nothing about what it holds."""
+    return 0 if stat.S_ISDIR(info.st_mode) else info.st_size

@@ -202,6 +202,10 @@ class WriteFile:
         self._open = False
         close_fd(self._fd, self.path, self._record, self._now)
 
+    def keep(self) -> None:
+        """From now on an abort leaves it as it is: another may have given its name to a file of theirs by then."""
+        self._remove = _leave
+
     def abort(self) -> None:
         """Close and remove it. Silent: there is an error on its way up already, and the calls are recorded."""
         with contextlib.suppress(StorageFault):
@@ -223,6 +227,10 @@ class WriteFile:
         except StorageFault:
             self.abort()
             raise
+
+
+def _leave(_path: bytes) -> None:
+    """What is kept is not removed."""
 
 
 def close_fd(fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:

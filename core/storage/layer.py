@@ -27,7 +27,7 @@ from core.records import FsyncPolicy
 from core.storage.beneath import Anywhere, Beneath
 from core.storage.chunks import gathered, local_chunks
 from core.storage.delay import DelayingRecorder, Station
-from core.storage.entries import Entry, EntryKind, Space
+from core.storage.entries import Entry, EntryKind, Space, size_of
 from core.storage.errors import listing_error, not_regular, opening_error, reading_error, storage_fault
 from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
@@ -46,9 +46,8 @@ _FILE_MODE = 0o640
 _PRIVATE_MODE = 0o600
 _DIRECTORY_MODE = 0o750
 
-_SCAN, _STAT, _OPEN, _CREATE, _RENAME, _REMOVE, _MKDIR = (
-    Op.SCAN, Op.STAT, Op.OPEN, Op.CREATE, Op.RENAME, Op.REMOVE, Op.MKDIR
-)  # fmt: skip
+_SCAN, _STAT, _OPEN, _CREATE = Op.SCAN, Op.STAT, Op.OPEN, Op.CREATE
+_RENAME, _REMOVE, _MKDIR = Op.RENAME, Op.REMOVE, Op.MKDIR
 
 
 class Storage:
@@ -138,7 +137,7 @@ class Storage:
         except OSError as e:
             self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise reading_error("look at", path, e) from e
-        self._record(_STAT, start, self._now() - start, 0, path, 0, _size(result))
+        self._record(_STAT, start, self._now() - start, 0, path, 0, size_of(result))
         return result
 
     def open(self, path: bytes) -> ReadFile:
@@ -158,7 +157,7 @@ class Storage:
         except OSError as e:
             self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
             raise opening_error(path, e) from e
-        self._record(_OPEN, start, self._now() - start, 0, path, 0, _size(info))
+        self._record(_OPEN, start, self._now() - start, 0, path, 0, size_of(info))
         if not stat_module.S_ISREG(info.st_mode):
             close_fd(fd, path, self._record, self._now)
             raise not_regular(path, info.st_mode)
@@ -399,8 +398,3 @@ class Storage:
             sync_fd(sync, fd, path, self._record, self._now)
         finally:
             close_fd(fd, path, self._record, self._now)
-
-
-def _size(info: os.stat_result) -> int:
-    """As call records have it: a directory's own size says nothing about what it holds."""
-    return 0 if stat_module.S_ISDIR(info.st_mode) else info.st_size

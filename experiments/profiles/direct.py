@@ -1,6 +1,8 @@
 """Whether O_DIRECT is on a path what it says: taken, and past this host's page cache (open(2), mincore(2)).
 
-tmpfs takes it since Linux 6.6 and has nothing but its cache; btrfs takes it and reads what is compressed through the cache.
+tmpfs takes it since Linux 6.6 and has nothing but its cache; btrfs takes it and reads what is compressed through the cache. A
+file system on a loop device takes it, and the device then reads and writes its file through the cache unless it was set up
+with direct I/O itself (losetup(8), `--direct-io`).
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from core.errors import StorageFault
+from core.mounts import holding, read_mountinfo
 from core.residency import resident_bytes
 
 _BYTES = 1 << 16
 _NAME = "direct"
+_DEVICES = Path("/sys/dev/block")  # in it: MAJOR:MINOR, a link to the device's folder
 
 
 class Direct(StrEnum):
@@ -56,4 +60,25 @@ def _tried(descriptor: int, file: Path) -> Direct:
         written = resident_bytes(file)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.preadv(descriptor, [aligned], 0)
-    return Direct.CACHED if written or resident_bytes(file) else Direct.WORKS
+    return Direct.CACHED if written or resident_bytes(file) or _through_loop(file.parent) else Direct.WORKS
+
+
+def _through_loop(directory: Path) -> bool:
+    """Whether it lies on a loop device that has its file in this host's page cache."""
+    mount = holding(directory.resolve(), read_mountinfo())
+    try:
+        device = os.stat(mount.source).st_rdev if mount is not None else 0
+    except OSError:  # no device: a server, or a name
+        return False
+    return loops_through_cache(_DEVICES / f"{os.major(device)}:{os.minor(device)}")
+
+
+def loops_through_cache(device: Path) -> bool:
+    """Of a block device's folder in sysfs, or a partition's: whether it is a loop device without direct I/O."""
+    there = device.resolve()
+    for folder in (there, there.parent):
+        try:
+            return (folder / "loop" / "dio").read_text(encoding="ascii").strip() == "0"
+        except OSError:
+            continue
+    return False

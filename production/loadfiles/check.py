@@ -1,19 +1,33 @@
-"""Whether a production is what its load files say: every file there with its hash, ranges in order, families whole."""
+"""Whether a production is what its load files say: every file there with its hash, numbers and families whole, pages as they are
+counted, and the load files the same of all of it.
+
+All of them are read once, in step, a record at a time. Held in memory are paths of files, and what is attached to what.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
-from core.errors import UsageError
-from production.loadfiles.reading import inside, read_csv, read_dat, read_edrm, regular
+from core.errors import StorageFault, UsageError
+from production.loadfiles.checks.documents import files_wrong
+from production.loadfiles.checks.filed import KINDS, NATIVE, TEXT, Filed, read_filed, wrong
+from production.loadfiles.checks.pages import numbered_wrong, pages_of, told_wrong
+from production.loadfiles.checks.ranges import Ranges
+from production.loadfiles.checks.stepping import Stepping
+from production.loadfiles.checks.values import TITLES, differing
+from production.loadfiles.reading import Told, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines
+from production.loadfiles.reading_opt import read_opt
 
-_FILE_FIELDS = ("NATIVEPATH", "TEXTPATH")
-_RANGE = ("BEGDOC", "ENDDOC", "BEGATTACH", "ENDATTACH")
+T = TypeVar("T")
+Row = Mapping[str, str]  # a record by the columns of a table
+_RANGE = ("begin", "end", "begin_family", "end_family")
+_LISTED, _TABLE = "hashes.csv", "metadata.csv"  # the second of a job that writes no DAT
+_NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them otherwise
 
 
 @dataclass(slots=True)
@@ -26,33 +40,184 @@ class Checked:
     load_files: list[str] = field(default_factory=list)
 
 
+def check(root: Path, tell: Callable[[str], None], *, contents: bool = True) -> Checked:
+    """Each fault is told in a line. Without `contents` files are not read and not looked for, which somebody else does then, but
+    the load files are compared. Raises UsageError where there is none, or one cannot be read at all; StorageFault."""
+    first = _first(root)
+    try:
+        at = _Check(root, first, tell, contents=contents)
+        rows = _rows(first)
+        ahead = next(rows, None)
+        while ahead is not None:
+            row, ahead = ahead, next(rows, None)
+            at.record(row, None if ahead is None else ahead["begin"])
+        at.end()
+    except OSError as error:
+        raise StorageFault(f"{root}: {error.strerror or error}") from error
+    return at.done
+
+
+def _first(root: Path) -> Path:
+    """The load file that the others are held against."""
+    dats, listed, table = sorted(root.glob("*.dat")), root / _LISTED, root / _TABLE
+    if listed.is_file() and len(dats) == 1:
+        return dats[0]
+    if listed.is_file() and not dats and table.is_file():
+        return table
+    raise UsageError(
+        f"{root} has {len(dats)} load files *.dat, {'a' if table.is_file() else 'no'} {_TABLE} and"
+        f" {'a' if listed.is_file() else 'no'} {_LISTED}; wanted are {_LISTED} and one *.dat, or it and {_TABLE}"
+    )
+
+
+def _rows(first: Path) -> Iterator[Row]:
+    dat = first.suffix == ".dat"
+    for number, row in enumerate(read_dat(first) if dat else read_csv(first)):
+        called = {name: title if dat else name for name, title in TITLES.items()}
+        if number == 0 and (lacking := [called[name] for name in _RANGE if called[name] not in row]):
+            raise UsageError(f"{first} has no field {', '.join(lacking)}")
+        yield {name: row[title] or "" for name, title in called.items() if title in row}
+
+
 class _Check:
-    def __init__(self, root: Path, tell: Callable[[str], None]) -> None:
-        self.root, self._tell, self.done = root, tell, Checked()
-        self.md5: dict[str, str] = {}  # of files that were found as the hashes say, by path with slashes
+    """A record at a time against every load file there is."""
+
+    def __init__(self, root: Path, first: Path, tell: Callable[[str], None], *, contents: bool) -> None:
+        self.root, self.done, self._first, self._tell, self._contents = root, Checked(), first, tell, contents
+        self._dat = first.suffix == ".dat"
+        self._narrow = self._dat and dat_encoding(first) == "cp1252"
         self._listed: set[str] = set()
+        self._parents: dict[str, str] = {}  # that XML is still to tell of
+        self._relations: Iterator[tuple[str, Told | str]] = iter(())
+        self._rest: list[Callable[[], None]] = []
+        self.done.load_files.append(first.name)
+        self._ranges = Ranges(self.fault)
+        self._hashes = self._step(root / _LISTED, self._filed)
+        beside, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
+        self._table = self._beside(
+            beside, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
+        )
+        self._xml = self._beside(first.with_suffix(".xml"), self._documents, wanted=self._dat)
+        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # pages want it
 
     def fault(self, line: str) -> None:
+        """One more."""
         self.done.faults += 1
         self._tell(line)
 
-    def hashes(self, listed: Path) -> None:
-        """Each file of the list is read."""
-        for row in read_csv(listed):
-            said = row.get("path") or ""
-            self._listed.add(said)
-            found = inside(self.root, said)
-            if found is None:
-                self.fault(f"{listed.name}: {said!r} leads out of the production")
-            elif (digests := _digests(found)) is None:
-                self.fault(f"{said}: missing")
-            elif digests != (row.get("md5"), row.get("sha256")):
-                self.fault(f"{said}: its hash is another than {listed.name} says")
-            else:
-                self.md5[said] = digests[0]
-            self.done.files += 1
+    def _step(self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]]) -> Stepping[T]:
+        made = Stepping(path.name, self._first.name, read(path), self.fault)
+        self._rest.append(made.rest)
+        return made
 
-    def nothing_else(self) -> None:
+    def _beside(
+        self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
+    ) -> Stepping[T] | None:
+        if not path.is_file():
+            if wanted:
+                self.fault(f"{path.name}: missing")
+            return None
+        self.done.load_files.append(path.name)
+        return self._step(path, read)
+
+    def _filed(self, listed: Path) -> Iterator[tuple[str, list[Filed]]]:
+        for begin, files in read_filed(listed):
+            for file in files:
+                if file.path in self._listed:
+                    self.fault(f"{begin}: {listed.name} has {file.path} twice")
+                self._listed.add(file.path)
+            yield begin, files
+
+    def _documents(self, xml: Path) -> Iterator[tuple[str, Told]]:
+        """Those before the first relationship."""
+        told = read_edrm(xml)
+        for number, one in told:
+            if isinstance(one, str):
+                self._relations = chain([(number, one)], told)
+                return
+            yield number, one
+
+    def record(self, row: Row, following: str | None) -> None:
+        """The next one, and the number of the one behind it."""
+        begin = row["begin"]
+        self._ranges.at(row)
+        files = self._hashes.at(begin, following, wanted=False) or []
+        self.done.records, self.done.files = self.done.records + 1, self.done.files + len(files)
+        for line in chain(self._read(files), self._named(row, files), self._paged(row, files, following)):
+            self.fault(line)
+        if self._table is not None and (told := self._table.at(begin, following)) is not None:
+            self._compared(row, told, self._table.name, row.keys())
+        if self._xml is not None:
+            if row.get("parent"):
+                self._parents[begin] = row["parent"]
+            if (document := self._xml.at(begin, following)) is not None:
+                values = {name: document.values.get(title, "") for name, title in TITLES.items()}
+                self._compared(row, values, self._xml.name, [name for name in row if name not in _NOT_TAGS])
+                for line in files_wrong(begin, document, files, self._xml.name, _LISTED):
+                    self.fault(line)
+
+    def _read(self, files: list[Filed]) -> Iterator[str]:
+        for file in files if self._contents else ():
+            if (why := wrong(self.root, file, _LISTED)) is not None:
+                yield why
+
+    def _named(self, row: Row, files: list[Filed]) -> Iterator[str]:
+        """Native and text are those of the list, and so are hashes and bytes."""
+        begin = row["begin"]
+        for name in (NATIVE, TEXT):
+            said, title = row.get(name, ""), self._title(name)
+            path, listed = said.replace("\\", "/"), [file.path for file in files if file.kind == name]
+            if said and path not in listed:
+                inner = inside(self.root, said) is not None
+                why = (
+                    f"{said} is not in {_LISTED} as that of {begin}"
+                    if inner
+                    else f"{said!r} leads out of the production"
+                )
+                yield f"{begin}: {title} {why}"
+            yield from (f"{begin}: {title} does not name {one}, which {_LISTED} has" for one in listed if one != path)
+        yield from (f"{begin}: {_LISTED} calls {file.path} {file.kind!r}" for file in files if file.kind not in KINDS)
+        native = next((file for file in files if file.kind == NATIVE), None)
+        if native is None and row.get("md5"):
+            yield f"{begin}: {self._title('md5')} is told, and there is no native"
+        elif native is not None:
+            ours = {"md5": native.md5, "sha256": native.sha256, "bytes": native.bytes}
+            for name in (name for name, value in ours.items() if row.get(name, value) != value):
+                yield f"{begin}: {self._title(name)} is not that of {native.path}"
+
+    def _paged(self, row: Row, files: list[Filed], following: str | None) -> Iterator[str]:
+        images = pages_of(files)
+        yield from numbered_wrong(row, images, _LISTED)
+        if images and self._opt is None:
+            yield f"{row['begin']}: has pages, and there is no load file *.opt"
+        elif images and self._opt is not None and (document := self._opt.at(row["begin"], following)) is not None:
+            yield from told_wrong(self.root, document, images, self._opt.name, _LISTED)
+
+    def _compared(self, row: Row, other: Row, name: str, columns: Iterable[str]) -> None:
+        if differ := differing(row, other, columns, narrow=self._narrow):
+            titles = ", ".join(map(self._title, differ))
+            self.fault(f"{row['begin']}: {name} and {self._first.name} differ in {titles}")
+
+    def _title(self, name: str) -> str:
+        return TITLES[name] if self._dat else name
+
+    def end(self) -> None:
+        """There is no record any more."""
+        self._ranges.end()
+        for rest in self._rest:
+            rest()
+        name = self._first.with_suffix(".xml").name
+        for child, parent in self._relations:
+            if not isinstance(parent, str):
+                self.fault(f"{child}: {name} has a document behind the relationships")
+            elif self._parents.pop(child, None) != parent:
+                self.fault(f"{child}: {name} says it is attached to {parent}, {self._first.name} does not")
+        for begin in self._parents:
+            self.fault(f"{begin}: {name} does not say what it is attached to")
+        if self._contents:
+            self._nothing_else()
+
+    def _nothing_else(self) -> None:
         """Files of the volumes that the list lacks."""
         for volume in sorted(self.root.glob("VOL[0-9]*")):
             for directory, _, names in os.walk(volume):
@@ -61,114 +226,10 @@ class _Check:
                     if relative not in self._listed:
                         self.fault(f"{os.fsencode(relative).decode('utf-8', 'backslashreplace')}: no list has it")
 
-    def ranges(self, dat: Path) -> None:
-        """Numbers rise, each range lies in its family's, and all of a family say the same range of it."""
-        before, family = "", ("", "")
-        for number, row in enumerate(read_dat(dat), 1):
-            if number == 1 and (lacking := [title for title in _RANGE if title not in row]):
-                raise UsageError(f"{dat} has no field {', '.join(lacking)}")
-            begin, end, first, last = (row[title] for title in _RANGE)
-            if _before(begin, before) or begin == before:
-                self.fault(f"{begin}: comes after {before}")
-            if _before(end, begin) or _before(begin, first) or _before(last, end):
-                self.fault(f"{begin}: {begin} to {end} is not within its family's {first} to {last}")
-            if (first, last) != family and (family[1] and not _before(family[1], first)):
-                self.fault(f"{begin}: its family {first} to {last} begins inside {family[0]} to {family[1]}")
-            before, family = end, (first, last)
-            if (parent := row.get("PARENTDOC")) and (_before(parent, first) or not _before(parent, begin)):
-                self.fault(f"{begin}: its parent {parent} is not before it in its family")
-            self._paths(begin, row)
-            self.done.records += 1
 
-    def _paths(self, begin: str, row: Mapping[str, str]) -> None:
-        for title in _FILE_FIELDS:
-            said = row.get(title) or ""
-            if not said:
-                continue
-            path = said.replace("\\", "/")
-            if inside(self.root, said) is None:
-                self.fault(f"{begin}: {title} {said!r} leads out of the production")
-            elif path not in self._listed:
-                self.fault(f"{begin}: {title} {said} is not in hashes.csv")
-            elif title == "NATIVEPATH" and path in self.md5 and row.get("MD5") not in (None, self.md5[path]):
-                self.fault(f"{begin}: MD5 is not that of {said}")
-
-    def table(self, dat: Path, table: Path) -> None:
-        """The CSV has the same items and files."""
-        nothing: Mapping[str, str] = {}
-        for one, other in itertools.zip_longest(read_dat(dat), read_csv(table), fillvalue=nothing):
-            mine = (
-                one.get("BEGDOC"),
-                one.get("ENDATTACH"),
-                (one.get("NATIVEPATH") or "").replace("\\", "/"),
-                one.get("MD5"),
-            )
-            if mine != (other.get("begin"), other.get("end_family"), other.get("native") or "", other.get("md5")):
-                self.fault(f"{one.get('BEGDOC') or other.get('begin')}: {table.name} and {dat.name} differ")
-
-    def edrm(self, dat: Path, xml: Path) -> None:
-        """The XML has the same items, files and parents."""
-        told = iter(read_edrm(xml))
-        parents: dict[str, str] = {}
-        for row in read_dat(dat):
-            begin, files = next(told, ("", {}))
-            wanted = {row[title] for title in _FILE_FIELDS if row.get(title)}
-            if begin != row["BEGDOC"] or not wanted <= files.keys():
-                self.fault(f"{row['BEGDOC']}: {xml.name} and {dat.name} differ")
-            for path, md5 in files.items():
-                if self.md5.get(path.replace("\\", "/"), md5) != md5:
-                    self.fault(f"{begin}: {xml.name} has another MD5 of {path}")
-            if row.get("PARENTDOC"):
-                parents[row["BEGDOC"]] = row["PARENTDOC"]
-        for parent, child in told:
-            if parents.pop(child.get("child", ""), None) != parent:
-                self.fault(f"{child.get('child')}: {xml.name} says it is attached to {parent}, {dat.name} does not")
-        for begin in parents:
-            self.fault(f"{begin}: {xml.name} does not say what it is attached to")
-
-
-def check(root: Path, tell: Callable[[str], None]) -> Checked:
-    """Each fault is told in a line. Raises UsageError where there is no load file, or one cannot be read at all."""
-    at = _Check(root, tell)
-    dats, listed = sorted(root.glob("*.dat")), root / "hashes.csv"
-    if len(dats) != 1 or not listed.is_file():
-        raise UsageError(f"{root} has {len(dats)} load files *.dat and {'a' if listed.is_file() else 'no'} hashes.csv;"
-                         " one of each is wanted")  # fmt: skip
-    at.hashes(listed)
-    at.nothing_else()
-    at.ranges(dats[0])
-    for suffix, compare in ((".csv", at.table), (".xml", at.edrm)):
-        beside = dats[0].with_suffix(suffix)
-        if beside.is_file():
-            compare(dats[0], beside)
-            at.done.load_files.append(beside.name)
-    at.done.load_files.insert(0, dats[0].name)
-    return at.done
-
-
-def _before(one: str, other: str) -> bool:
-    """Control numbers by their digits: `A10` comes after `A9`."""
-    return _key(one) < _key(other)
-
-
-def _key(number: str) -> tuple[str, int]:
-    prefix = number.rstrip("0123456789")
-    return prefix, int(number[len(prefix) :][:4000] or 0)
-
-
-def _digests(path: Path) -> tuple[str, str] | None:
-    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
-    if not regular(path):
-        return None
-    try:
-        with path.open("rb") as file:
-            for chunk in _chunks(file.read):
-                md5.update(chunk)
-                sha256.update(chunk)
-    except OSError:
-        return None
-    return md5.hexdigest(), sha256.hexdigest()
-
-
-def _chunks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    return iter(lambda: read(1 << 20), b"")
+def _only(root: Path, suffix: str) -> Path:
+    """The load file of this suffix; where there is none, a name that is none."""
+    found = sorted(root.glob(f"*.{suffix}"))
+    if len(found) > 1:
+        raise UsageError(f"{root} has {len(found)} load files *.{suffix}; one is wanted")
+    return found[0] if found else root / f"no.{suffix}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from lxml import etree
 
@@ -100,8 +102,47 @@ def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
         raise UsageError(f"{path}: {error}") from error
 
 
-def read_edrm(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """(DocID, MD5 by path of its files) of each document, and (parent, {"child": DocID}) of each relationship behind them.
+def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
+    """The records of a file with a JSON object a line, lists joined as a table has them. Raises UsageError."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            number = 0
+            while line := file.readline(_LONGEST):
+                number += 1
+                told = json.loads(line)
+                if not isinstance(told, dict):
+                    raise UsageError(f"{path}, line {number:,}, is no JSON object")
+                yield {name: _joined(value) for name, value in told.items()}
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def _joined(value: Any) -> str:
+    if value is None:
+        return ""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldFile:
+    """A file of a document of EDRM XML."""
+
+    kind: str
+    path: str  # with backslashes
+    bytes: str
+    md5: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A document of EDRM XML: its tags by their names in capitals, and what stands beside them as CUSTODIAN, FILEPATH and MIMETYPE."""
+
+    values: Mapping[str, str]
+    files: Sequence[ToldFile]
+
+
+def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
+    """(DocID, what is told of it) of each document, and (DocID, that of what it is attached to) of each relationship.
     Raises UsageError; nothing outside the file is read."""
     try:
         asked = etree.iterparse(
@@ -109,16 +150,30 @@ def read_edrm(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         )
         for _, element in asked:
             if etree.QName(element).localname == "Relationship":
-                yield element.get("ParentDocID", ""), {"child": element.get("ChildDocID", "")}
+                yield element.get("ChildDocID", ""), element.get("ParentDocID", "")
             else:
-                files = element.iterfind(".//{*}ExternalFile")
-                paths = {f"{f.get('FilePath', '')}\\{f.get('FileName', '')}": f.get("Hash", "") for f in files}
-                yield element.get("DocID", ""), paths
+                yield element.get("DocID", ""), _told(element)
             element.clear()
             while element.getprevious() is not None:  # what is done: memory holds one document
                 del element.getparent()[0]
     except (etree.XMLSyntaxError, OSError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def _told(element: Any) -> Told:
+    values = {tag.get("TagName", "").upper(): tag.get("TagValue", "") for tag in element.iterfind(".//{*}Tag")}
+    values["MIMETYPE"] = element.get("MimeType", "")
+    values["CUSTODIAN"] = element.findtext(".//{*}Custodian") or ""
+    values["FILEPATH"] = element.findtext(".//{*}LocationURI") or ""
+    return Told(values, [_told_file(file) for file in element.iterfind(".//{*}File")])
+
+
+def _told_file(element: Any) -> ToldFile:
+    """Of one without an external file nothing is known."""
+    file = element.find("{*}ExternalFile")
+    at = {} if file is None else file.attrib
+    path = f"{at.get('FilePath', '')}\\{at.get('FileName', '')}"
+    return ToldFile(element.get("FileType", ""), path, at.get("FileSize", ""), at.get("Hash", ""))
 
 
 def inside(root: Path, said: str) -> Path | None:

@@ -305,6 +305,11 @@ def test_from_a_search_by_tags_without_duplicates_to_a_production(
     page.get_by_role("link", name="Custody").click()
     page.get_by_role("button", name="Verify").click()
     expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"load file faults\s*0"))
+    table = bench.storage / "productions/first/loadfile.csv"
+    table.write_bytes(table.read_bytes().replace(b"EDB00000001,", b"EDB00000007,", 1))
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#faults")).to_contain_text("EDB00000001: loadfile.csv lacks it")
     page.goto(f"{site}{watched.path}/custody")
     for done in ("dedupe", "tagged", "export created"):
         expect(page.locator("#actions")).to_contain_text(done)

@@ -36,14 +36,15 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
-    """An export and an extraction whose slots are killed in each phase, and that are paused and resumed in between, leave
-    what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
+    """An extraction and an export whose slots are killed in each phase, and one of which is paused and resumed in between,
+    leave what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
     home = bench.home
     holds = {phase: bench.holdable(phase) for phase in ("extract", "export", "finalise-end")}
     with bench.standing():
         bench.end(bench.discover())
         bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40")
         bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40")
+        _disturb_extraction(bench, home)
         for hold in holds.values():
             hold.after(0)
         process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40")
@@ -78,6 +79,24 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         told = bench.ask("delete", job).stderr
         assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
+
+
+def _disturb_extraction(bench: Bench, home: Path) -> None:
+    """Kill a slot that has written texts, and one that has written reports while the others are told of: it ends with the bytes
+    of the one that nothing happened to."""
+    holds = (bench.holdable("extract-end"), bench.holdable("finalise-end"))
+    for tasks, hold in enumerate(holds):
+        hold.after(tasks)
+    process = bench.start("extract", "last", "--out", str(home / "killed"), "--folder-files", "40")
+    for hold in holds:
+        slot = hold.until_reached(process)
+        slot.kill()
+        hold.let_go()
+    bench.end(process)
+    texts = _tree(home / "texts")
+    assert {"metadata.jsonl", "metadata.csv", "hashes.csv"} < set(texts)
+    assert _tree(home / "killed") == texts
+    assert ": 0 faults" in bench.ask("production", "check", str(home / "killed")).stdout
 
 
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
@@ -118,14 +137,22 @@ def _check_told(bench: Bench, job: str) -> None:
     told = json.loads(bench.ask("job", job, "--json").stdout)
     assert told["type"] == "export"
     assert {"extract", "export", "finalise"} == set(told["phases"])
-    assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job).stdout
+    verified = bench.ask("verify", job).stdout
+    assert "0 missing, 0 extra, 0 wrong" in verified
+    assert "loadfile.dat loadfile.csv loadfile.xml: 0 faults" in verified
     assert "extraction" in bench.ask("jobs").stdout
     out = bench.home / "wild"
     spoiled = next(path for path in sorted(out.rglob("*.txt")) if path.stat().st_size)
     before = spoiled.read_bytes()
     spoiled.write_bytes(b"?" + before[1:] + b"?")
     (spoiled.parent / "stray").write_bytes(b"")
-    assert "0 missing, 1 extra, 1 wrong" in bench.ask("verify", job, check=1).stdout
+    table = out / "loadfile.csv"
+    whole = table.read_bytes()
+    table.write_bytes(whole.replace(b"message/rfc822", b"message/rfc823", 1))
+    verified = bench.ask("verify", job, check=1).stdout
+    assert "0 missing, 1 extra, 2 wrong" in verified
+    assert "loadfile.csv and loadfile.dat differ in MIMETYPE" in verified
+    table.write_bytes(whole)
     spoiled.write_bytes(before)
     (spoiled.parent / "stray").unlink()
 
@@ -174,9 +201,11 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         wild = _tree(home / "wild")
         assert {path for path in {*files, *wild} if files.get(path) != wild.get(path)} == set()
         _check_pages(home, files, bench)
+        assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("production", "check", str(home / "calm")).stdout
         verified = bench.ask("verify", job).stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
         assert ", 0 of them others than were found" in verified
+        assert "loadfile.opt: 0 faults" in verified
         refused = bench.ask(
             "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
         ).stderr
@@ -193,7 +222,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         made = _tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]
-        assert ": 0 faults" in bench.ask("production", "check", str(home / "all")).stdout
+        assert "loadfile.opt: 0 faults" in bench.ask("production", "check", str(home / "all")).stdout
 
 
 def _drawable(source: Path) -> Path:

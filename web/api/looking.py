@@ -95,7 +95,7 @@ def start_threads(context: Context, jobs: Found, wish: ThreadsWish) -> Errand:
 
 @router.post("/jobs/{job}/verify", status_code=202, responses=responses(404, 409, 422))
 def start_verify(context: Context, jobs: Found, wish: VerifyWish) -> Errand:
-    """Compare the job with its manifest, or what it was told to write with its rows, as `edbench verify` does; the errand's
+    """Compare the job with its manifest, or what it was told to write with its rows and its load files, as `edbench verify` does; the errand's
     outcome has what is missing, extra and wrong."""
     work = _verification(context, jobs, internal=wish.internal)
     return context.errands.start(jobs.id, VERIFY, work)

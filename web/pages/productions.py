@@ -6,6 +6,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
+from controller.production.create import databases_of
 from core.options.production import JobType
 from web.api import jobs as jobs_api
 from web.api import named, system
@@ -42,6 +43,7 @@ def produce(
         type=type,
         types=list(_OF_ONE),
         creating=choices.creating,
+        parts=databases_of(jobs.each),
         form=inputs(NewProduction, choices, but=others | {"out"}),
         roots=[str(context.settings.storage), *map(str, context.productions)],
         tags=named.tags(jobs).tags,

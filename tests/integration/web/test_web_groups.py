@@ -1,15 +1,20 @@
-"""What the API says of a group of jobs: everything it says of a job, the wire included."""
+"""What API and page say of a group of jobs: everything they say of a job, the wire included."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from typing import Any
 
 import pytest
 
+from controller.databases import JobHandle
+from controller.jobs.groups.find import find
 from core.records import GroupKind
 from sql.groups import GroupMember, create_group
+from sql.session import Database
+from web.context import WebContext
 
 pytestmark = pytest.mark.services
 
@@ -22,7 +27,7 @@ FROM generate_series((SELECT floor(extract(epoch FROM first_claim_at))::bigint -
 
 @pytest.fixture
 def group(site: Any) -> str:
-    """The finished job as a group of one, its storage root on NFS; the API's path of it."""
+    """The finished job as a group of one; the API's path of it."""
     identity, handle = uuid.uuid4(), site.copy.handle
     with handle.database.transaction() as conn:
         create_group(
@@ -35,12 +40,13 @@ def group(site: Any) -> str:
             members=[GroupMember(database=handle.database.name, job=handle.id)],
         )
     site.copy.run("UPDATE job SET group_id = %(group)s", group=identity)
-    site.copy.run(_OVER_NFS, fixed=json.dumps({"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}))
     return f"/api/v1/jobs/{identity}"
 
 
 def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -> None:
-    """The page draws the panels, and takes the table from the group's result once the run is over."""
+    """With the storage root on NFS. The page draws the panels, and takes the table from the group's result once the run is over."""
+    on_nfs = {"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}
+    site.copy.run(_OVER_NFS, fixed=json.dumps(on_nfs))
     panels = {panel["id"] for panel in site.client.get(f"{group}/timeline").json()["panels"]}
     assert {"wire_1", "wire_1_ms", "wire_read_share", "space_1"} <= panels
     result = site.client.get(f"{group}/result").json()
@@ -50,3 +56,20 @@ def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -
     page = site.client.get(group.removeprefix("/api/v1"))
     assert f'data-job="{group.rpartition("/")[2]}"' in page.text
     assert 'id="members"' in page.text
+
+
+def test_what_lies_in_several_databases_is_not_offered_as_one_production(
+    site: Any, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form could only fail: its page says why, and leads to the form of each job, which is there."""
+    handle = site.copy.handle
+    other = JobHandle(Database("elsewhere", site.copy.settings.databases[0].url), handle.job)
+    both = dataclasses.replace(find([handle.database], group.rpartition("/")[2]), each=(handle, other))
+    with monkeypatch.context() as patched:
+        patched.setattr(WebContext, "find", lambda context, reference: both)
+        page = site.client.get(f"{group.removeprefix('/api/v1')}/produce?type=processing").text
+    assert "is of 2 databases" in page
+    assert f'href="/jobs/{handle.id}/produce?type=processing">elsewhere<' in page
+    assert 'id="produce"' not in page
+    assert 'id="parts"' not in site.client.get(f"/jobs/{handle.id}/produce").text
+    other.database.dispose()

@@ -1,7 +1,8 @@
-"""Phase finalise of jobs that produce: what a claim that was lost meanwhile has read is not what stays."""
+"""Jobs that produce: what a claim that was lost meanwhile has begun or read is not what stays."""
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,11 @@ from taskbench import TaskBench
 
 from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
+from core.errors import StorageFault
 from core.operations import NullRecorder
 from core.options.production import MARKER, JobType, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, NewTask, Phase
+from core.storage.files import WriteFile
 from core.storage.layer import Storage
 from sql import bulk, states
 from sql.jobs import get_job
@@ -23,8 +26,8 @@ from worker.phases.task import TaskWork
 
 
 @pytest.fixture
-def extraction(task_bench: TaskBench) -> Path:
-    """The output of one of two texts whose last phase is to come."""
+def begun(task_bench: TaskBench) -> Path:
+    """The output of an extraction of two texts that nothing was written of."""
     for name in ("a.txt", "b.txt"):
         (task_bench.source / name).write_text(name)
     task_bench.create()
@@ -36,12 +39,48 @@ def extraction(task_bench: TaskBench) -> Path:
     plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
     created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
     task_bench.job = created.each[0].id
-    task_bench.until(Phase.FINALISE)
     return out
+
+
+@pytest.fixture
+def extraction(task_bench: TaskBench, begun: Path) -> Path:
+    """The same, whose last phase is to come."""
+    task_bench.until(Phase.FINALISE)
+    return begun
 
 
 def _tree(out: Path) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != MARKER}
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_a_text_that_a_lost_claim_has_half_written_is_whole(
+    task_bench: TaskBench, begun: Path, monkeypatch: pytest.MonkeyPatch, breaks: bool
+) -> None:
+    """The next claim meets it, is done with it, and neither the rest that the first one writes nor its end takes it away."""
+    (task,) = task_bench.dispatch()
+    at_once = WriteFile.write
+
+    def half(file: WriteFile, data: bytes) -> int:
+        if file.path.endswith(b".tmp"):
+            return at_once(file, data)
+        monkeypatch.setattr(WriteFile, "write", at_once)
+        at_once(file, data[:2])
+        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        (again,) = task_bench.dispatch()
+        task_bench.handle(again, task_bench.slot("w2"))
+        assert texts() == [b"a.txt", b"b.txt"]
+        if breaks:
+            raise StorageFault("a disk that is gone", errno=errno.EIO)
+        return at_once(file, data[2:])
+
+    def texts() -> list[bytes]:
+        return [path.read_bytes() for path in sorted((begun / "VOL001/TEXT/0001").iterdir())]
+
+    monkeypatch.setattr(WriteFile, "write", half)
+    task_bench.handle(task)
+    assert WriteFile.write is at_once
+    assert texts() == [b"a.txt", b"b.txt"]
 
 
 def test_a_claim_that_was_lost_gives_its_reports_no_names(

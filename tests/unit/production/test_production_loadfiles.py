@@ -2,71 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from productions import item, md5, swap, write_export
 
 from core.errors import UsageError
-from production.loadfiles import concordance, edrm
+from production.loadfiles import concordance
 from production.loadfiles.check import check
-from production.loadfiles.fields import FIELDS, TITLES, cells
 from production.loadfiles.reading import inside, read_dat, read_edrm
 from production.loadfiles.taking import take
-from worker.phases.producing.reports import table, table_head
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
-_COLUMNS = (*FIELDS,)
-
-
-def _told(number: int, last: int, data: bytes, **more: Any) -> dict[str, Any]:
-    begin = f"A{number}"
-    return dict.fromkeys(FIELDS) | {
-        "begin": begin, "end": begin, "begin_family": "A9", "end_family": f"A{last}", "parent": "" if number == 9 else "A9",
-        "custodian": "ann", "path": ["box.pst", "mail"], "kind": "message", "media_type": "message/rfc822",
-        "native": f"VOL001/NATIVES/0001/{begin}.eml", "md5": _md5(data), "sha256": hashlib.sha256(data).hexdigest(),
-    } | more  # fmt: skip
-
-
-def _md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 @pytest.fixture
 def production(tmp_path: Path) -> Path:
     """Three items of one family, as an export writes them."""
-    datas = [b"one", b"two", b"three"]
-    told = [_told(9 + n, 11, data, subject=f"þ = \x14\n«{n}»\u2028") for n, data in enumerate(datas)]
-    write(tmp_path, told, datas)
+    datas = enumerate([b"one", b"two", b"three"])
+    write_export(tmp_path, [item(9 + n, (9, 11), data=data, subject=f"þ = \x14\n«{n}»\u2028") for n, data in datas])
     return tmp_path
-
-
-def write(root: Path, told: list[dict[str, Any]], datas: list[bytes]) -> None:
-    """Natives and load files."""
-    for one, data in zip(told, datas, strict=True):
-        path = root / one["native"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    (root / "loadfile.dat").write_bytes(concordance.head(TITLES) + concordance.lines(map(cells, told)))
-    (root / "loadfile.csv").write_bytes(table_head(_COLUMNS) + table(_COLUMNS, told))
-    documents = [
-        edrm.document(one, [edrm.ExternalFile("native", one["native"], len(data), one["md5"])])
-        for one, data in zip(told, datas, strict=True)
-    ]
-    attached = [(one["parent"], one["begin"]) for one in told if one["parent"]]
-    relations = [edrm.relationship(*pair) for pair in attached]
-    said = (edrm.HEAD, *map(str.encode, documents), edrm.MIDDLE, *map(str.encode, relations), edrm.TAIL)
-    (root / "loadfile.xml").write_bytes(b"".join(said))
-    named = ("path", "md5", "sha256")
-    hashes = ({"path": one["native"], "md5": one["md5"], "sha256": one["sha256"]} for one in told)
-    (root / "hashes.csv").write_bytes(table_head(named) + table(named, hashes))
 
 
 def _faults(root: Path) -> list[str]:
@@ -146,29 +107,22 @@ def test_what_is_right_has_no_fault(production: Path) -> None:
     assert (done.records, done.files, done.load_files) == (3, 3, ["loadfile.dat", "loadfile.csv", "loadfile.xml"])
 
 
-def _swap(root: Path, name: str, old: str, new: str) -> None:
-    path = root / name
-    text = path.read_bytes()
-    assert old.encode() in text
-    path.write_bytes(text.replace(old.encode(), new.encode()))
-
-
 @pytest.mark.parametrize(
     ("attack", "said"),
     [
         (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").unlink(), "missing"),
         (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash is another"),
         (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "no list has it"),
-        (lambda root: _swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "leads out"),
-        (lambda root: _swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "leads out"),
-        (lambda root: _swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not in hashes.csv"),
-        (lambda root: _swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
-        (lambda root: _swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
-        (lambda root: _swap(root, "loadfile.dat", _md5(b"two"), _md5(b"2")), "MD5 is not that of"),
-        (lambda root: _swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "loadfile.csv and loadfile.dat differ"),
-        (lambda root: _swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "loadfile.xml and loadfile.dat differ"),
-        (lambda root: _swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "it is attached to"),
-        (lambda root: _swap(root, "loadfile.xml", _md5(b"two"), _md5(b"2")), "another MD5"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "leads out"),
+        (lambda root: swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "leads out"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not in hashes.csv"),
+        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
+        (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
+        (lambda root: swap(root, "loadfile.dat", md5(b"two"), md5(b"2")), "MD5 is not that of"),
+        (lambda root: swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "A10: loadfile.csv lacks it"),
+        (lambda root: swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "A10: loadfile.xml lacks it"),
+        (lambda root: swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "it is attached to"),
+        (lambda root: swap(root, "loadfile.xml", md5(b"two"), md5(b"2")), "another MD5"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object], said: str) -> None:
@@ -187,7 +141,8 @@ def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
     assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
 
 
-def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", list(concordance.BOMS))
+def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path, encoding: concordance.Encoding) -> None:
     """Fields of any length, line ends, delimiters, controls, halves of pairs and direction marks leave no fault, in a file
     of no bytes, too."""
     odd = [
@@ -199,11 +154,13 @@ def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path) ->
         "\u202eevil\u2066",
         "]]>&<\"'",
         "\ufffe\u2028",
+        "Привет \u2013 €\x81\ufffd",
+        "'=1+1",
+        "=1+1",
     ]
-    told = [
-        _told(9 + n, 8 + len(odd), b"", subject=value, to=[value, "b"], path=[value]) for n, value in enumerate(odd)
-    ]
-    write(tmp_path, told, [b""] * len(odd))
+    last = 8 + len(odd)
+    items = [item(9 + n, (9, last), subject=value, to=[value, "b"], path=["a", value]) for n, value in enumerate(odd)]
+    write_export(tmp_path, items, encoding)
     assert _faults(tmp_path) == []
 
 

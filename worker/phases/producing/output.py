@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from core.errors import SourceFileError, StorageFault
@@ -70,14 +71,29 @@ class Output:
         if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
             hashes.take(content)
             hashes.compare()
-            with self.work.storage.writing(self._absolute(relative)) as file:
-                if content:
-                    file.write(content)
+            self._write(self._absolute(relative), content)
             size = len(content)
         else:
             chunks = (content,) if isinstance(content, bytes) else content
             size = self.work.storage.write_file(self._absolute(relative), self._hashed(chunks, hashes))
         return self._produced(relative, (number, kind, page), size, hashes)
+
+    def _write(self, path: bytes, content: bytes) -> None:
+        """Under its name at once where no file has it, which saves the filer a rename. A claim that was lost may have begun
+        one, or may yet: what is there is only ever replaced by a whole one, and what it has open then is nobody's."""
+        storage = self.work.storage
+        try:
+            file = storage.create(path)
+            file.keep()
+        except StorageFault as e:
+            if e.errno not in (errno.EEXIST, errno.ENOENT):
+                raise
+            opened: AbstractContextManager[WriteFile] = storage.writing(path)  # makes directories that are missing, too
+        else:
+            opened = file
+        with opened as file:
+            if content:
+                file.write(content)
 
     def _absolute(self, relative: str) -> bytes:
         return b"%s/%s" % (self.path, os.fsencode(relative))

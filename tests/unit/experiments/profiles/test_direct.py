@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import StorageFault
 from experiments.profiles import direct
-from experiments.profiles.direct import Direct, direct_on
+from experiments.profiles.direct import Direct, direct_on, loops_through_cache
 from experiments.profiles.telling import ProfileTelling, shared_file_systems
 
 EINVAL, ENOSPC = 22, 28
@@ -31,6 +31,19 @@ def test_what_memory_answers_is_not_past_the_cache(tmp_path: Path, monkeypatch: 
     assert direct_on(tmp_path) is Direct.CACHED
     monkeypatch.setattr(direct, "resident_bytes", lambda _file: 0)
     assert direct_on(tmp_path) is Direct.WORKS
+
+
+@pytest.mark.parametrize(("dio", "cached"), [("0", True), ("1", False), (None, False)])
+def test_a_loop_device_keeps_its_file_in_the_cache(tmp_path: Path, dio: str | None, cached: bool) -> None:
+    """As sysfs tells, of the device and of its partitions."""
+    device = tmp_path / "block" / "loop7"
+    (device / "loop7p1").mkdir(parents=True)
+    if dio is not None:
+        (device / "loop").mkdir()
+        (device / "loop" / "dio").write_text(f"{dio}\n")
+    for number, there in (("7:7", device), ("259:0", device / "loop7p1")):
+        (tmp_path / number).symlink_to(there)
+        assert loops_through_cache(tmp_path / number) is cached
 
 
 def refusing(number: int) -> Callable[..., int]:

@@ -1,0 +1,60 @@
+"""Opticon load files (OPT) read by what the format says, of whatever program wrote them: a line a page, seven values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+
+_LONGEST = 1_000_000  # characters of a line
+_VALUES = 7  # page id, volume, path, Y where a document begins, Y for folder and box, pages of the document
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One line."""
+
+    id: str
+    volume: str
+    path: str
+    begins: bool
+    count: str  # of the document's pages, where it begins; may be empty
+
+
+def read_opt(path: Path) -> Iterator[tuple[str, list[Page]]]:
+    """The id of each document's first page, and its pages. A document begins where a line says so, and at the first line.
+    Raises UsageError."""
+    document: list[Page] = []
+    for page in _pages(path):
+        if page.begins and document:
+            yield document[0].id, document
+            document = []
+        document.append(page)
+    if document:
+        yield document[0].id, document
+
+
+def _pages(path: Path) -> Iterator[Page]:
+    try:
+        with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
+            number = 0
+            while line := file.readline(_LONGEST):
+                number += 1
+                if line.strip("\r\n"):
+                    yield _page(path, number, line.rstrip("\r\n"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def _page(path: Path, number: int, line: str) -> Page:
+    values = [value.strip() for value in line.split(",")]
+    if len(values) != _VALUES or "\0" in line:
+        what = "is UTF-16 or no text" if "\0" in line else f"has {len(values)} values, and a page has {_VALUES}"
+        raise UsageError(f"{path}, line {number:,}, {what}")
+    begins = values[3].upper()
+    if begins not in ("", "Y") or not values[0]:
+        what = "has no page id" if not values[0] else f"says {values[3][:40]!r} where Y or nothing stands"
+        raise UsageError(f"{path}, line {number:,}, {what}")
+    return Page(id=values[0], volume=values[1], path=values[2], begins=begins == "Y", count=values[6])
