@@ -230,9 +230,10 @@ def test_a_listing_has_each_file_once_while_others_come_and_go(storage: Real, th
     with storage.elsewhere() as other, _at_work(other / there.relative_to(storage.directory)) as done:
         until(lambda: done, "one has come and gone")
         listings = [[entry.name for entry in layer.scan(os.fsencode(there))] for _ in range(_LISTINGS)]
-    for listed in listings:
-        assert len(listed) == len(set(listed))
-        assert steady <= set(listed)
+    for (
+        listed
+    ) in listings:  # one that is on its way may be there twice: on GlusterFS a file that is renamed changes bricks
+        assert sorted(name for name in listed if name in steady) == sorted(steady)
 
 
 @contextlib.contextmanager
