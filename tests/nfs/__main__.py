@@ -30,15 +30,8 @@ MOUNTS = {
     "v4.2-nconnect4": ("--nfs", "4.2", "--nconnect", "4"),
 }
 EXPANSIONS = {"calls-v3": ("--nfs", "3"), "calls-v4.2": ("--nfs", "4.2")}  # each call by itself, not a job
-_CALLS = ("real_filers_calls.py", "real_filers_open.py", "-k", "not delete")
-_JOB = ("real_filers.py", "real_filers_open.py", "-k", "every_turn or delete")
 # Tests of `make test-filers`, on this mount.
-TESTS = {
-    "tests-v3": (("--nfs", "3"), _CALLS),
-    "tests-v4.2": (("--nfs", "4.2"), _CALLS),
-    "job-v3": (("--nfs", "3"), _JOB),
-    "job-v4.2": (("--nfs", "4.2"), _JOB),
-}
+TESTS = {"tests-v3": ("--nfs", "3"), "tests-v4.2": ("--nfs", "4.2")}
 SECONDS = 2_400  # for one of them
 SLOWER = 20  # than this machine
 FILERS = REPOSITORY / "tests/acceptance/filers"
@@ -95,12 +88,11 @@ def run_calls(name: str, work: Path) -> list[str]:
 def run_tests(name: str, work: Path) -> list[str]:
     """Tests of shared file systems on one way to mount; another client is whoever works on the server beside it."""
     (work / name).mkdir()
-    mount, chosen = TESTS[name]
-    there = [str(FILERS / one) if one.endswith(".py") else one for one in chosen]
+    chosen = [str(FILERS / f"real_filers_{one}.py") for one in ("calls", "open")]
     settings = ["env", "FILERS_MOUNT=nfs:/run/filer:/run/export", f"TESTS_SLOWER={SLOWER}"]
-    tests = [*settings, sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *there]
+    tests = [*settings, sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *chosen, "-k", "not delete"]
     said = work / name / "lab.txt"
-    ended = guest_run([str(LAB), *mount, "--rw", str(work), "--", *tests], said)
+    ended = guest_run([str(LAB), *TESTS[name], "--rw", str(work), "--", *tests], said)
     print(f"\n{name}\n\n{tail(said, 4_000)}", flush=True)
     return [f"{name}: the tests ended with {ended}"] if ended else []
 

@@ -61,8 +61,8 @@ def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
 
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
-    """Files go where there is room, or the job is suspended with the reason, by where its names would lie; either way it ends with
-    zero differences."""
+    """MooseFS writes to the other; GlusterFS refuses, by where a name would lie, and the job is suspended with the reason. Either
+    way it ends with zero differences."""
     if len(storage.disks) < 2:
         pytest.skip("of one disk")
     held = there.hold(phase, after=2)
@@ -72,6 +72,7 @@ def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, pha
         held.let_go()
         out = there.end(process, check=None)
         if process.returncode:
+            assert storage.name == "glusterfs"
             suspended(out, *_SAID[storage.name])
     with there.attached():
         if process.returncode:
