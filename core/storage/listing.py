@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -26,7 +26,8 @@ _KINDS = {letter[0]: kind for kind, letter in _LETTERS.items()}
 
 
 class Listing:
-    """Iterate over it once for lists of at most AT_ONCE entries, each list sorted by name; close it afterwards.
+    """Iterate over it once for lists of at most AT_ONCE entries, each list sorted by name, of which none is in a list twice;
+    close it afterwards.
 
     `spill`: where the file for what does not fit into memory is made; it has no name and goes with the process.
     `only`: entries of other kinds are counted and forgotten.
@@ -68,13 +69,13 @@ class Listing:
     def __iter__(self) -> Iterator[list[Entry]]:
         first, self._first = self._first, []
         if first:
-            yield sorted(first, key=_NAME)
+            yield _sorted(first)
         if self._file is None:
             return
         self._file.seek(0)
         while head := self._file.read(_LENGTH_BYTES):
             text = self._file.read(int.from_bytes(head, "big"))
-            yield sorted((Entry(part[1:], _KINDS[part[0]]) for part in text.split(b"/")), key=_NAME)
+            yield _sorted(Entry(part[1:], _KINDS[part[0]]) for part in text.split(b"/"))
 
     def close(self) -> None:
         """Give the file up."""
@@ -86,3 +87,8 @@ class Listing:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _sorted(entries: Iterable[Entry]) -> list[Entry]:
+    """GlusterFS lists a file twice while it is renamed from brick to brick."""
+    return sorted({entry.name: entry for entry in entries}.values(), key=_NAME)
