@@ -9,13 +9,14 @@ _MADE_MORE = "{tool} made about two seconds' files, ours more, and this storage 
 _SHORT = (
     "hundredths to tenths of a second, which fio tells in whole milliseconds, for each thread from its own start on"
 )
+_FROM_THE_START = f"{_SHORT}; ours from the common start to the end of the last client, and it counts each call"
 _SLOWER: Mapping[tuple[str, str], str] = {
     ("fio", "files_per_s"): "fio asks for every name before it begins to measure; ours is Python, and counts each call",
     ("bonnie++", "files_per_s"): "bonnie++ has all its files in one directory under longer names; ours is Python, and counts each call",
     ("sysbench", "iops"): "block-8k's fio hands all I/O to the kernel from one thread on one processor (libaio, without O_DIRECT io_uring) and"
     " keeps each one's latency; sysbench has a thread for each that is outstanding, on all processors",
-    ("fio", "write_aggregate_mb_s"): f"{_SHORT}; ours from the common start to the end of the last client, and it counts each call",
-    ("fio", "read_aggregate_mb_s"): f"{_SHORT}; ours from the common start to the end of the last client, and it counts each call",
+    ("fio", "write_aggregate_mb_s"): _FROM_THE_START,
+    ("fio", "read_aggregate_mb_s"): _FROM_THE_START,
     ("dd", "write_mb_per_s"): "some tenths of a second: matrix's fio changes the contents of each record within its time, and begins its thread there; what"
     " else it may be is not known",
     (

@@ -30,7 +30,8 @@ class Sizes:
     step_s: float  # after which a step is ended
 
 
-# All eight storages within two hours of two cores: what is longer than in `small` is what more time makes another figure of.
+# Eight storages in about two hours of two cores (107 minutes of steps, measured in parts): what is longer than in `small` is what
+# more time makes another figure of.
 WHOLE = Sizes(
     name="whole", scale=0.0003, repeats=2, clients=(1, 2, 4, 8, 16), most_clients=16, drift_files=200_000, drift_s=400,
     drift_group=2_000, empty_files=6_000, objects=(1, 4, 16), object_bytes=8_000_000, block_bytes=128 << 20, block_s=3, block_ramp_s=1,

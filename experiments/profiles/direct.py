@@ -2,7 +2,7 @@
 
 tmpfs takes it since Linux 6.6 and has nothing but its cache; btrfs takes it and reads what is compressed through the cache. A
 file system on a loop device takes it, and the device then reads and writes its file through the cache unless it was set up
-with direct I/O itself (losetup(8), `--direct-io`).
+with direct I/O itself (losetup(8), `--direct-io`); one below a device mapper (LVM, dm-crypt) is not seen.
 """
 
 from __future__ import annotations

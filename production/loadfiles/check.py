@@ -114,7 +114,7 @@ class _Check:
         self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
     ) -> Stepping[T] | None:
         if not path.is_file():
-            if wanted:
+            if wanted and self._contents:  # else whoever looks for files tells of it
                 self.fault(f"{path.name}: missing")
             return None
         self.done.load_files.append(path.name)

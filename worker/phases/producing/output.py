@@ -1,4 +1,4 @@
-"""The output directory of a job that writes files: whole files under their names, each with its hashes."""
+"""The output directory of a job that writes files: each has its hashes, and once its task is done it is whole under its name."""
 
 from __future__ import annotations
 
@@ -65,8 +65,9 @@ class Output:
         page: int = 0,
         expected: bytes | None = None,
     ) -> ProducedFile:
-        """Write one file of an item, whole or not at all: what reading `content` raises goes on, and bytes that have not the
-        sha256 that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
+        """Write one file of an item: what reading `content` raises goes on, and bytes that have not the sha256 that was
+        `expected` raise DocumentError before the file has its name. Raises StorageFault; half a file may be left then, which
+        the next claim replaces."""
         relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
         if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
             hashes.take(content)
@@ -80,16 +81,17 @@ class Output:
 
     def _write(self, path: bytes, content: bytes) -> None:
         """Under its name at once where no file has it, which saves the filer a rename. A claim that was lost may have begun
-        one, or may yet: what is there is only ever replaced by a whole one, and what it has open then is nobody's."""
+        one, or may yet: what is there is only ever replaced by a whole one, and what it has open then is nobody's. So an
+        abort leaves the name alone: by then it may be that of the next claim's file."""
         storage = self.work.storage
         try:
             file = storage.create(path)
-            file.keep()
         except StorageFault as e:
             if e.errno not in (errno.EEXIST, errno.ENOENT):
                 raise
             opened: AbstractContextManager[WriteFile] = storage.writing(path)  # makes directories that are missing, too
         else:
+            file.keep()
             opened = file
         with opened as file:
             if content:
