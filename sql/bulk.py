@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
 from core.options.production import ProducedFile
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
+
+
+class Origin(NamedTuple):
+    """The task and the claim that made a task, as another task's row has them."""
+
+    id: uuid.UUID | None
+    token: uuid.UUID | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +238,7 @@ def insert_tasks(
     conn: Connection,
     job: uuid.UUID,
     tasks: Iterable[NewTask],
-    origin: ClaimedTask | None = None,
+    origin: ClaimedTask | Origin | None = None,
     state: TaskState = TaskState.PENDING,
 ) -> None:
     """Insert tasks, pending ones unless told otherwise; `origin` made them, if a task did.

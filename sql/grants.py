@@ -32,6 +32,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
     # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
     "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
+    "parser_set": {WORKER: ("INSERT",)},
     "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
     "item_text": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
     "shard": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},

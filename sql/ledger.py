@@ -36,13 +36,21 @@ class Returned:
 
 
 def claim(
-    conn: Connection, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, worker: str, slot: int
+    conn: Connection,
+    job: uuid.UUID,
+    task: uuid.UUID,
+    token: uuid.UUID,
+    worker: str,
+    slot: int,
+    parsers: uuid.UUID | None = None,
 ) -> ClaimedTask | None:
     """Take a dispatched task of the job under a lease; None when the message is stale or doubled or its job does not run.
 
-    `token`: random, of this claim alone. To ask again with it after a lost connection finds what was claimed.
+    `token`: random, of this claim alone. To ask again with it after a lost connection finds what was claimed. `parsers`:
+    the slot's parser set, which was noted before; None of who parses nothing.
     """
-    row = QUERIES["claim"].run(conn, job=job, task=task, token=token, worker=worker, slot=slot).one_or_none()
+    asked = QUERIES["claim"].run(conn, job=job, task=task, token=token, worker=worker, slot=slot, parsers=parsers)
+    row = asked.one_or_none()
     if row is None:
         return None
     return ClaimedTask(
@@ -54,6 +62,11 @@ def claim(
         payload=row.payload,
         portions=row.portions,
     )
+
+
+def note_parsers(conn: Connection, parsers: uuid.UUID, told: str) -> None:
+    """Have this parser set in the database (JSON). Call it in a durable transaction: claims refer to it."""
+    QUERIES["note_parsers"].run(conn, id=parsers, told=told)
 
 
 def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:

@@ -129,7 +129,7 @@ task = Table(
     Column("payload", JSONB, nullable=False),
     Column("token", Uuid),  # the claim token: who has it, had it last, or did it
     Column("origin", Uuid),  # the task that made it, NULL: none did …
-    Column("origin_token", Uuid),  # … and under which claim
+    Column("origin_token", Uuid),  # … and under which claim; NULL: several tasks with one parser set did (sql.recut)
     Column("attempt", Integer, nullable=False, server_default="0"),  # for people; nothing is decided by it
     Column("portions", Integer, nullable=False, server_default="0"),  # of findings written before it was done …
     Column("portion_tokens", ARRAY(Uuid)),  # … and under which claims (decision 0042)
@@ -145,11 +145,20 @@ task = Table(
     Column("extracted_bytes", BigInteger, nullable=False, server_default="0"),
     Column("index_bytes", BigInteger, nullable=False, server_default="0"),
     Column("items", BigInteger, nullable=False, server_default="0"),  # expand: rows emitted; index: documents
+    Column("parsers", Uuid),  # parser set of the latest claim; NULL: of before that was noted
     _one_of("phase", Phase),
     _one_of("state", TaskState),
     Index("ix_task_pending", "job", "phase", text("weight DESC"), "id", postgresql_where=text("state = 'pending'")),
     Index("ix_task_out", "job", "phase", "state", postgresql_where=text("state IN ('dispatched', 'running')")),
     Index("ix_task_job", "job", "phase"),
+)
+
+# Parsers that slots have had, each set once (formats.parsers). They stay when jobs go: there are as many as installations.
+parser_set = Table(
+    "parser_set",
+    metadata,
+    Column("id", Uuid, primary_key=True),  # follows from what is told
+    Column("told", JSONB, nullable=False),
 )
 
 item = Table(

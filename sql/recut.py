@@ -11,6 +11,7 @@ import heapq
 import json
 import math
 import uuid
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.records import FINALISE_LIST, NewTask, Phase
@@ -42,28 +43,47 @@ def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None 
             continue
         weight = row.weight // len(parts)
         QUERIES["recut_task"].run(conn, task=row.id, weight=weight, payload=json.dumps(parts[0]))
-        bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=weight, payload=part) for part in parts[1:]])
+        more = [NewTask(phase=phase, weight=weight, payload=part) for part in parts[1:]]
+        bulk.insert_tasks(conn, job, more, bulk.Origin(row.origin, row.origin_token))
 
 
 def join(conn: Connection, job: uuid.UUID, phase: Phase, most: int) -> None:
-    """Put pending tasks of the phase that has just begun together until there are at most so many, about equally heavy."""
+    """Put pending tasks of the phase that has just begun together until there are at most so many, about equally heavy.
+
+    Only what one parser set made comes together, so that it is known of each item: of more sets than that there
+    are as many tasks.
+    """
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=_MOST_JOINED).all()
     rows = sorted((row for row in rows if "items" in row.payload), key=lambda row: -row.weight)
     if len(rows) <= most:
         return
-    together: list[list[Any]] = [[] for _ in range(most)]
-    lightest = [(0, number) for number in range(most)]
+    total = sum(row.weight for row in rows) or 1
+    by_parsers: dict[uuid.UUID | None, list[Any]] = {}
     for row in rows:
-        weight, number = heapq.heappop(lightest)
-        together[number].append(row)
-        heapq.heappush(lightest, (weight + row.weight, number))
+        by_parsers.setdefault(row.parsers, []).append(row)
+    together: list[list[Any]] = []
+    for group in by_parsers.values():
+        share = most * sum(row.weight for row in group) // total
+        together += _dealt(group, max(1, min(share, len(group))))
     for of in together:
         payload: dict[str, Any] = {"items": [item for row in of for item in row.payload["items"]]}
         if notes := {item: note for row in of for item, note in row.payload.get("notes", {}).items()}:
             payload["notes"] = notes
         weight = sum(row.weight for row in of)
         QUERIES["recut_task"].run(conn, task=of[0].id, weight=weight, payload=json.dumps(payload))
+    QUERIES["of_several"].run(conn, tasks=[of[0].id for of in together if len({row.origin for row in of}) > 1])
     QUERIES["joined_tasks"].run(conn, tasks=[row.id for of in together for row in of[1:]])
+
+
+def _dealt(rows: Sequence[Any], many: int) -> list[list[Any]]:
+    """Rows, the heaviest first, in so many lots of about one weight."""
+    lots: list[list[Any]] = [[] for _ in range(many)]
+    lightest = [(0, number) for number in range(many)]
+    for row in rows:
+        weight, number = heapq.heappop(lightest)
+        lots[number].append(row)
+        heapq.heappush(lightest, (weight + row.weight, number))
+    return lots
 
 
 def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:

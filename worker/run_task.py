@@ -33,6 +33,7 @@ from worker.phases.producing import finish, natives, texts
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 from worker.slots.context import SlotContext
+from worker.slots.noting import note_parsers
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +107,9 @@ def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) 
     for again in (False, True):
         reached("claim")
         try:
+            parsers = note_parsers(context, db)
             with db.transaction() as conn:
-                return ledger.claim(conn, job, task, token, context.worker, context.slot)
+                return ledger.claim(conn, job, task, token, context.worker, context.slot, parsers)
         except DatabaseFault as e:
             if again or not e.transient:
                 log.warning("task %s of %s was not claimed: %s", task, db.name, e)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -28,14 +29,14 @@ def custody(
     context = shared(ctx)
     broken = without = 0
     with installation(context.settings(), work="controller.custody.report") as installed:
-        from controller.custody.report import actions_told, items_of
+        from controller.custody.report import actions_told, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
         for line in actions_told(handles):
             broken += bool(line["broken"])
             without += line["chain"] is None
             _say(line)
-        for line in () if actions else items_of(handles):
+        for line in () if actions else chain(parsers_told(handles), items_of(handles)):
             _say(line)
     sys.stdout.flush()
     if without:

@@ -3,33 +3,89 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle
-from formats.registry import handler_for
-from sql.faces.custody import CUSTODY, CustodyRow
+from core.records import Phase
+from formats.parsers import parser_of
+from sql.faces.custody import CUSTODY, CustodyRow, TaskRow
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 _AT_ONCE = 2_000
+_WHERE = ("task", "phase", "worker", "at")  # which task it was; of several that were joined one does not tell
+_PARSER = ("parser", "parser_version")
+_BY = (*_PARSER, "parsers", "version")
 
 
 def items_of(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every item: its hashes when it was read, the parser that this installation has for its type (which one read it is not
-    kept), the task that took its text and the version of that task's worker. None where nothing is known. No transaction is
-    open between two portions."""
+    """Every item: its hashes when it was read, the task that took its text, the tasks that had it before, and the parser that
+    each of them had for it, as its worker noted. None where nothing is known. No transaction is open between two portions."""
     for handle in handles:
-        after = uuid.UUID(int=0)
+        after, telling = uuid.UUID(int=0), _Telling(handle)
         while True:
             with handle.database.transaction() as conn:
                 rows = CUSTODY.custody_items(conn, job=handle.id, after=after, limit=_AT_ONCE)
-            yield from (_item(handle, row) for row in rows)
+                told = telling.told(conn, rows)
+            yield from told
             if len(rows) < _AT_ONCE:
                 break
             after = rows[-1].id
 
 
-def _item(handle: JobHandle, row: CustodyRow) -> dict[str, Any]:
+class _Telling:
+    """What a job's items are told with: the parser sets that have been met, and the tasks of the present portion."""
+
+    def __init__(self, handle: JobHandle) -> None:
+        self._handle = handle
+        self._sets: dict[uuid.UUID, Mapping[str, Any]] = {}
+        self._tasks: dict[uuid.UUID, TaskRow] = {}
+
+    def told(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
+        """A record for each."""
+        wanted = {task for row in rows for task in (row.task, row.before, row.first) if task is not None}
+        self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
+        if not {task.parsers for task in self._tasks.values() if task.parsers} <= self._sets.keys():
+            self._sets.update(CUSTODY.custody_parsers(conn, job=self._handle.id))
+        return [_fields(self._handle, row) | self._read_by(row) for row in rows]
+
+    def _read_by(self, row: CustodyRow) -> dict[str, Any]:
+        """The task that took its text, and those `earlier`. A container is opened by the one before alone, unless that took
+        its text too."""
+        if row.task is None:
+            return dict.fromkeys((*_WHERE, *_BY)) | {"earlier": []}
+        last = self._tasks[row.task]
+        told, later = [self._by(last, row.media_type)], last
+        for number in (row.before, row.first):
+            if number is not None:
+                task = self._tasks[number]
+                told.append(self._by(task, row.media_type) | (dict.fromkeys(_WHERE) if later.joined else {}))
+                later = task
+        opened = told[0]
+        if row.container and last.phase != Phase.EXPAND:
+            opened = told[1] if len(told) > 1 else dict.fromkeys(_PARSER)
+        return told[0] | {key: opened[key] for key in _PARSER} | {"earlier": told[:0:-1]}
+
+    def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
+        """A task, with what its worker had for items of this type."""
+        about = None if task.parsers is None else self._sets.get(task.parsers)
+        parser, version = (None, None) if about is None else parser_of(about, media_type)
+        return {
+            "task": str(task.id),
+            "phase": task.phase,
+            "worker": task.worker,
+            "at": None if task.finished_at is None else task.finished_at.isoformat(),
+            "parser": parser,
+            "parser_version": version,
+            "parsers": None if task.parsers is None else str(task.parsers),
+            "version": task.version if about is None else about["edbench"],
+        }
+
+
+def _fields(handle: JobHandle, row: CustodyRow) -> dict[str, Any]:
     return {
         "record": "item",
         "job": str(handle.id),
@@ -42,19 +98,22 @@ def _item(handle: JobHandle, row: CustodyRow) -> dict[str, Any]:
         "sha256": _hex(row.sha256),
         "content_hash": _hex(row.content_hash),
         "message_id_hash": _hex(row.message_id_hash),
-        "parser": handler_for(row.media_type).name,
         "text_state": row.text_state,
         "exceptions": row.codes or [],
-        "task": None if row.task is None else str(row.task),
-        "phase": row.phase,
-        "worker": row.worker,
-        "version": row.version,
-        "at": None if row.finished_at is None else row.finished_at.isoformat(),
     }
 
 
 def _hex(value: memoryview | None) -> str | None:
     return None if value is None else bytes(value).hex()
+
+
+def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
+    """Every parser set that tasks of the jobs were done with: handlers, packages, libraries and their versions."""
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            rows = CUSTODY.custody_parsers(conn, job=handle.id)
+        for row in rows:
+            yield {"record": "parsers", "job": str(handle.id), "parsers": str(row.id), **row.told}
 
 
 def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:

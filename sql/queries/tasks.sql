@@ -9,7 +9,7 @@ WITH claimed AS (
     SET state = 'running', token = %(token)s, deadline = NULL,
         attempt = t.attempt + CASE t.state WHEN 'dispatched' THEN 1 ELSE 0 END,
         lease = clock_timestamp() + make_interval(secs => (j.options ->> 'lease_seconds')::float8),
-        claimed_at = clock_timestamp(), worker = %(worker)s, slot = %(slot)s
+        claimed_at = clock_timestamp(), worker = %(worker)s, slot = %(slot)s, parsers = %(parsers)s
     FROM job j
     WHERE t.id = %(task)s AND t.job = %(job)s AND j.id = t.job
       AND (t.state = 'dispatched' AND j.state = 'running' AND j.phase = t.phase
@@ -26,6 +26,10 @@ WITH claimed AS (
     ON CONFLICT DO NOTHING
 )
 SELECT id, job, phase, attempt, payload, portions FROM claimed;
+
+-- name: note_parsers
+-- A slot's parser set, if no other slot has written the same down.
+INSERT INTO parser_set (id, told) VALUES (%(id)s, %(told)s::jsonb) ON CONFLICT DO NOTHING;
 
 -- name: fence
 -- The first statement of every finish: no row means that the task is not this claim's (any more), or that a portion of
@@ -166,14 +170,20 @@ WHERE id IN (
 SELECT pg_notify('edbench_tasks', '');
 
 -- name: pending_payloads
--- The pending tasks of a phase with what they are to do, at most so many; for a phase that has just begun.
-SELECT id, weight, payload FROM task
-WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending' ORDER BY id LIMIT %(limit)s;
+-- The pending tasks of a phase with what they are to do, and what made them with which parsers, at most so many; for a
+-- phase that has just begun.
+SELECT t.id, t.weight, t.payload, t.origin, t.origin_token, o.parsers
+FROM task t LEFT JOIN task o ON o.id = t.origin
+WHERE t.job = %(job)s AND t.phase = %(phase)s AND t.state = 'pending' ORDER BY t.id LIMIT %(limit)s;
 
 -- name: joined_tasks
 -- Pending tasks whose work another one does from now on: they are over, with nothing done.
 UPDATE task SET state = 'done', weight = 0, payload = '{}', finished_at = clock_timestamp()
 WHERE id = ANY(%(tasks)s) AND state = 'pending';
+
+-- name: of_several
+-- Pending tasks whose work several tasks have made from now on: the one that they name made some of it.
+UPDATE task SET origin_token = NULL WHERE id = ANY(%(tasks)s::uuid[]) AND state = 'pending';
 
 -- name: recut_task
 -- A pending task has less to do from now on, or more.

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from controller.custody.report import actions_told, items_of
+from controller.custody.report import actions_told, items_of, parsers_told
 from web.api.models.common import responses
 from web.api.needs import Found
 
@@ -22,9 +22,10 @@ router = APIRouter(tags=["custody"])
 
 @router.get("/jobs/{job}/custody.jsonl", response_class=StreamingResponse, responses=responses(404, 422) | _LINES)
 def custody(jobs: Found, actions: bool = False) -> StreamingResponse:
-    """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) every item
-    as it was read, with its hashes, parser and task."""
-    records = chain(actions_told(jobs.each), () if actions else items_of(jobs.each))
+    """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) the parsers
+    of the workers, and every item as it was read, with its hashes, and the parser and task that read it."""
+    read = () if actions else chain(parsers_told(jobs.each), items_of(jobs.each))
+    records = chain(actions_told(jobs.each), read)
     return StreamingResponse(
         _lines(records),
         media_type="application/jsonl",

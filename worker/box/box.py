@@ -17,6 +17,7 @@ import msgspec
 from core.errors import DocumentError, SourceFileError, SystemFault
 from core.records import Limits
 from formats.base import MemorySource, Source
+from formats.parsers import ParserSet
 from formats.passwords import NO_PASSWORDS, Passwords
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY, die_alike
 from worker.box.files import Files
@@ -33,6 +34,7 @@ from worker.box.messages import (
     Introduced,
     Introduction,
     Open,
+    ParsersTold,
     Question,
     Read,
     Ref,
@@ -40,6 +42,7 @@ from worker.box.messages import (
     Request,
     Whole,
     err,
+    unpacked,
 )
 from worker.box.pipe import Ended, Nonsense, Pipe
 
@@ -95,6 +98,13 @@ class Box:
     def introduced(self) -> list[Introduction]:
         """The handlers it has, once the nursery has loaded them and the box is there."""
         return self.ask(Introduce(), Introduced).handlers
+
+    def parsers(self) -> ParserSet:
+        """In which versions it has them. Ask before it was given anything to read."""
+        try:
+            return ParserSet.of(unpacked(self.ask(Introduce(versions=True), ParsersTold).parsers))
+        except ValueError as error:
+            self.broken(error)
 
     def _exchange(self, request: Request) -> Answer:
         self.pipe.send(ENCODER.encode(request))

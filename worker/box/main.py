@@ -22,6 +22,7 @@ from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
 from worker.box.pipe import Ended, Pipe
 from worker.box.room import Room
+from worker.parsers import own_set
 from worker.plugins import load_plugins
 from worker.processes import die_with_parent, limit_slot
 
@@ -41,6 +42,7 @@ def run() -> int:
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):  # it ends when nobody is left who might order
         signal.signal(number, signal.SIG_IGN)
     load_everything(tuple(filter(None, arguments.plugins.split(","))))
+    own_set()  # boxes cannot read it any more
     orders = socket.socket(fileno=arguments.orders)
     return Nursery(orders, lambda talk: live(talk, arguments.memory_mb)).run()
 
@@ -64,6 +66,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
 def live(talk: int, memory_mb: int) -> int:
     """Be a box: locked down, then at the slot's service; the exit status."""
     handlers = {handler.name: handler for handler in all_handlers()}  # now: what is not loaded cannot be any more
+    own_set()
     parent = os.getppid()
     faulthandler.enable()
     limit_slot(memory_mb)

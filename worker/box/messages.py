@@ -136,7 +136,9 @@ class Settle(Struct, array_like=True, tag=10):
 
 
 class Introduce(Struct, array_like=True, tag=11):
-    """Which handlers the box has: the slot loads none."""
+    """Which handlers the box has: the slot loads none; or in which `versions` (formats.parsers)."""
+
+    versions: bool = False
 
 
 Asked = (
@@ -282,6 +284,11 @@ class Introduced(Struct, array_like=True, tag=10):
     closed: list[int] = []
 
 
+class ParsersTold(Struct, array_like=True, tag=11):
+    parsers: Annotated[bytes, Meta(max_length=1 << 20)]  # JSON
+    closed: list[int] = []
+
+
 # What the box asks for while it works.
 
 
@@ -307,7 +314,9 @@ class Read(Struct, array_like=True, tag=23):
     closed: list[int] = []
 
 
-Answer = Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered | Introduced
+Answer = (
+    Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered | Introduced | ParsersTold
+)
 Question = Head | Whole | Open | Read
 
 

@@ -37,6 +37,7 @@ from worker.box.messages import (
     More,
     OpenPages,
     Page,
+    ParsersTold,
     Parts,
     Piece,
     Pull,
@@ -61,6 +62,7 @@ from worker.box.messages import (
 from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
 from worker.items.guard import guarded
+from worker.parsers import own_set
 
 _BATCH_CHILDREN = 64
 _BATCH_BYTES = 1 << 18
@@ -145,6 +147,8 @@ class Room:
         return source
 
     def _introduce(self, what: Introduce) -> Answer:
+        if what.versions:
+            return ParsersTold(own_set().text.encode())
         return Introduced([introduction(handler) for handler in self.handlers.values()])
 
     def _identify(self, what: Identify) -> Answer:

@@ -14,6 +14,7 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.delay import Station
 from core.storage.layer import Storage
+from formats.parsers import ParserSet
 from monitoring.metrics.tally import CallCounters, own_tally
 from worker.slots.banks import Banks
 from worker.slots.breadcrumb import Breadcrumb
@@ -57,6 +58,8 @@ class SlotContext:
     tracer: Tracer = field(default_factory=NoTracer)
     banks: Banks = field(default_factory=Banks)
     custodians: Custodians = field(default_factory=Custodians)
+    parsers: ParserSet | None = None  # that read what it does; None: not asked for yet (worker.slots.noting)
+    noted: set[str] = field(default_factory=set)  # databases that have them written down
     clock: Clock = field(default_factory=SystemClock)
     filer: Station | None = None  # the emulated filer that `storage` is delayed by
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

@@ -23,7 +23,7 @@ from core.options.dates import zone_named
 from core.settings import Settings
 from core.storage.layer import Storage
 from formats.identification import libmagic
-from formats.registry import all_handlers
+from formats.parsers import ParserSet
 from monitoring.live import LiveRecorder
 from sql import ledger
 from sql.session import SILENT_SECONDS, Database
@@ -34,8 +34,10 @@ from worker.box.start import NurseryAddress, order_box
 from worker.costs.processor_time import count_box, processor_seconds
 from worker.indexes.publisher import OpenShards
 from worker.indexes.registry import load_engine
+from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
 from worker.slots.context import SlotContext, UnselectedRecorder
+from worker.slots.noting import note_parsers
 from worker.slots.table import RowWriter, SlotTable
 from worker.slots.tracing import SpoolTracer
 
@@ -70,13 +72,13 @@ def preload(settings: Settings) -> None:
     app.preload()
     zone_named(DEFAULT_ZONE)  # what knows zones comes when the first is asked for
     if not settings.box:
-        all_handlers()
+        own_set()
         libmagic.preload()
     freeze()
 
 
-def make_context(plan: SlotPlan) -> SlotContext:
-    """The slot's services; nothing connects before its first use."""
+def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContext:
+    """The slot's services; nothing connects before its first use. `parsers`: those of its box."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings, tally.served(), plan.worker, processor_seconds)
@@ -107,6 +109,7 @@ def make_context(plan: SlotPlan) -> SlotContext:
         shards=OpenShards(plan.scratch),
         tally=tally,
         tracer=SpoolTracer(plan.parts, plan.worker, plan.slot, storage, recorder),
+        parsers=parsers,
         filer=filer,
         filer_digest="" if filer is None else filer.digest,
     )
@@ -150,19 +153,24 @@ def _warm(context: SlotContext) -> None:
     """Connect, and ask for a task that nobody has: what a first claim costs is paid before the worker counts as there."""
     nobody = uuid.UUID(int=0)
     for database in context.databases.values():
-        with contextlib.suppress(DatabaseFault), database.transaction() as conn:  # its first claim will say it
-            ledger.claim(conn, nobody, nobody, nobody, context.worker, context.slot)
+        with contextlib.suppress(DatabaseFault):  # its first claim will say it
+            if context.parsers is not None:
+                note_parsers(context, database)
+            with database.transaction() as conn:
+                ledger.claim(conn, nobody, nobody, nobody, context.worker, context.slot)
 
 
 def run_slot(plan: SlotPlan, parent: int) -> int:
     """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
     _become_slot(plan, parent)
+    parsers = None
     if plan.nursery is not None:
         box = order_box(plan.nursery)
         plan.nursery.close()
         install(box)
         count_box(box.pid)
-    context = make_context(plan)
+        parsers = box.parsers()
+    context = make_context(plan, parsers)
     assert isinstance(context.crumb, RowWriter)
     context.crumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from functools import partial
@@ -12,7 +13,7 @@ import pytest
 from shelf import Shelf
 
 from controller.custody.actions import actions_of
-from controller.custody.report import items_of
+from controller.custody.report import items_of, parsers_told
 from controller.databases import alone
 from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
@@ -22,10 +23,12 @@ from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
 from core.errors import RunFailed, UsageError
+from formats.parsers import ParserSet, parser_of
 from sql.faces.custody import CUSTODY
 from sql.session import Database
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
+from worker.parsers import own_set
 
 pytestmark = pytest.mark.services
 
@@ -229,17 +232,27 @@ def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
 
 
 def test_every_item_is_told_as_it_was_read(copy: Any) -> None:
-    """With the hash that the database has, its parser, and of one that is indexed the task that did it."""
+    """With the hash that the database has, and the tasks that had it, of one that is indexed with the parsers that its worker's
+    boxes told: here the worker had what this process has."""
     told = {line["item"]: line for line in items_of([copy.handle])}
     rows = copy.run("SELECT id, sha256, container FROM item WHERE job = %(job)s", job=copy.handle.id)
     assert {(str(item), None if sha is None else bytes(sha).hex()) for item, sha, _ in rows} == {
         (line["item"], line["sha256"]) for line in told.values()
     }
-    assert all(line["parser"] for line in told.values())
+    own = json.loads(own_set().text)
+    (parsers,) = parsers_told([copy.handle])
+    assert (parsers.pop("record"), parsers.pop("job")) == ("parsers", str(copy.handle.id))
+    ident = parsers.pop("parsers")
+    assert ident == str(ParserSet.of(parsers).id)
+    assert parsers["libraries"] == own["libraries"]
     tasks = {str(task) for (task,) in copy.run("SELECT id FROM task WHERE job = %(job)s", job=copy.handle.id)}
     indexed = [line for line in told.values() if line["text_state"] == "ok"]
     assert indexed
     assert all(line["task"] in tasks and line["worker"] for line in indexed)
+    for line in told.values():
+        assert (line["parser"], line["parser_version"]) == parser_of(own, line["media_type"])
+        assert (line["parsers"], line["version"]) == (ident, own["edbench"])
+        assert [one["phase"] for one in line["earlier"]] in (["expand"], ["walk"])
 
 
 def _ghosts(copy: Any, home: Path) -> None:

@@ -102,3 +102,32 @@ def test_tasks_are_cut_for_as_many_as_may_be_out(hands: Any) -> None:
     _worker(hands, 40)
     tasks = _index_tasks(hands, (100, _entries("a", 4_000)), options=JobOptions(index_streams=2))
     assert len(tasks) == 2 * TASKS_A_SLOT
+
+
+def test_what_made_a_task_stays_known(hands: Any) -> None:
+    """Promise: parts are of the task that theirs is of, joined tasks of one of several, and say so; tasks of two parser sets
+    are not joined."""
+    _worker(hands, 4)
+    _index_tasks(hands, (3_000, _entries("a", 400)))
+    origins = "SELECT DISTINCT origin, origin_token FROM task WHERE state = 'pending'"
+    made = "SELECT id, token FROM task WHERE state = 'done'"
+    assert hands.rows(origins) == hands.rows(made)
+    for table in ("task", "job"):
+        hands.run(f"DELETE FROM {table}")
+    job = hands.create(4, options=JobOptions(index_tasks=2))
+    sets = [uuid.uuid4(), uuid.uuid4()]
+    for number in range(4):
+        claimed = hands.take(job)
+        payload = {"items": _entries(f"{number}-", 2)}
+        hands.finish(claimed, TaskResult(follow_on=(NewTask(phase=Phase.INDEX, weight=5, payload=payload),)))
+        hands.run("UPDATE task SET parsers = %(of)s WHERE id = %(id)s", of=sets[number // 3], id=claimed.id)
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.INDEX
+    rows = hands.rows(
+        "SELECT t.payload, t.origin_token, o.parsers FROM task t JOIN task o ON o.id = t.origin WHERE t.state = 'pending'"
+    )
+    told = {row.parsers: (sorted(row.payload["items"]), row.origin_token is None) for row in rows}
+    some = sorted(entry for number in range(3) for entry in _entries(f"{number}-", 2))
+    assert len(rows) == 2
+    assert told[sets[1]] == (_entries("3-", 2), False)
+    assert told[sets[0]] == (some, True)

@@ -299,6 +299,8 @@ def test_a_job_is_verified_and_its_custody_told(site: Any, base: str) -> None:
     lines = [json.loads(line) for line in site.client.get(f"{site.job}/custody.jsonl").text.splitlines()]
     assert lines[0]["action"] == "created"
     assert sum(line["record"] == "item" for line in lines) == found["outcome"]["items"]
+    sets = [line["parsers"] for line in lines if line["record"] == "parsers"]
+    assert {line["parsers"] for line in lines if line["record"] == "item"} == set(sets)
     alone = site.client.get(f"{site.job}/custody.jsonl?actions=true").text
     assert {json.loads(line)["record"] for line in alone.splitlines()} == {"action"}
     assert "created" in _page(site, f"{base}/custody")

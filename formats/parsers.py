@@ -1,0 +1,39 @@
+"""Which parsers a process reads with, and in which versions, under one id (docs/custody.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Stand for every type that a set does not name: other kinds of text, other archives that say "+zip", and all else.
+OTHER_TEXT, OTHER_ZIP, OTHERS = "text/*", "*+zip", "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ParserSet:
+    """Handlers by media type, the package and version of each, and the versions of the libraries they read with."""
+
+    id: uuid.UUID  # follows from the text: the same in every database and every process
+    text: str  # JSON: `edbench`, `python`, `types`, `handlers`, `libraries`
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> ParserSet:
+        """The same however its keys are ordered, so that what a database gives back can be held against its id."""
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return cls(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]), text)
+
+
+def parser_of(told: Mapping[str, Any], media_type: str) -> tuple[str | None, str | None]:
+    """The handler that such a set has for a media type, and its package with its version."""
+    types = told["types"]
+    name = types.get(media_type)
+    if name is None and media_type.startswith("text/"):
+        name = types.get(OTHER_TEXT)
+    if name is None and media_type.endswith("+zip"):
+        name = types.get(OTHER_ZIP)
+    name = types.get(OTHERS) if name is None else name
+    return name, told["handlers"].get(name)

@@ -1,0 +1,93 @@
+"""Parser sets: what a worker says of what it reads with."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import sys
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+
+import pytest
+from boxes import nursery
+
+from core.settings import PLUGINS
+from formats.libraries import LIBRARIES
+from formats.parsers import ParserSet, parser_of
+from formats.registry import all_handlers, handler_for
+from worker import parsers
+from worker.box.start import order_box, start_nursery
+from worker.parsers import own_set
+
+ROOT = Path(__file__).parents[3]
+_READ_WITH = [*(ROOT / "formats").rglob("*.py"), *(ROOT / "worker/ocr").glob("*.py")]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_whatever_readers_import_has_its_version_told() -> None:
+    """A library that a reader begins to use is named, or this fails."""
+    found: set[str] = set()
+    for path in _READ_WITH:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    where, named = packages_distributions(), {_plain(name) for name in LIBRARIES}
+    others = found - set(sys.stdlib_module_names) - {"core", "formats", "sql", "worker", "typing_extensions"}
+    assert len(others) > 8
+    assert [module for module in others if not named & {_plain(name) for name in where.get(module, [])}] == []
+
+
+def test_every_handler_is_told_with_its_package() -> None:
+    """Ours with edbench's version, a plugin's with its own and what it requires; types that nobody declares too."""
+    told = json.loads(own_set().text)
+    ours, plugin = f"edbench {version('edbench')}", f"{PLUGINS[0]} {version(PLUGINS[0])}"
+    for handler in all_handlers():
+        expected = ours if type(handler).__module__.startswith("formats.") else None
+        for media_type in handler.media_types:
+            name, package = parser_of(told, media_type)
+            assert name == handler.name
+            assert expected in (None, package)
+    assert parser_of(told, "image/vnd.djvu")[1] == plugin
+    for media_type in ("text/x-nobodys", "application/x-nobodys+zip", "application/x-nobodys", "inode/symlink"):
+        assert parser_of(told, media_type) == (handler_for(media_type).name, ours)
+    assert told["libraries"]["lxml"] == version("lxml")
+    assert told["libraries"]["djvu-rs"] == version("djvu-rs")
+    assert told["edbench"] == version("edbench")
+
+
+def test_an_id_says_what_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in whatever order a database gives it back; another version of one library is another set."""
+    own = own_set()
+    told = json.loads(own.text)
+    assert ParserSet.of({key: told[key] for key in sorted(told, reverse=True)}) == own
+    parsers._set_of.cache_clear()
+    monkeypatch.setattr(parsers, "_version", lambda package: "9.9" if package == "lxml" else "1")
+    newer = own_set()
+    parsers._set_of.cache_clear()
+    assert newer.id != own.id
+    assert json.loads(newer.text)["libraries"]["lxml"] == "9.9"
+
+
+def test_a_box_tells_what_its_nursery_has() -> None:
+    """Though it can open no file any more: the nursery found out before."""
+    with nursery() as address:
+        assert order_box(address).parsers() == own_set()
+
+
+def test_a_nursery_of_other_plugins_is_another_set() -> None:
+    """What the slot would have does not matter."""
+    address = start_nursery(1024, (), os.environ)
+    try:
+        told = json.loads(order_box(address).parsers().text)
+    finally:
+        address.close()
+        os.waitpid(address.pid, 0)
+    assert parser_of(told, "image/vnd.djvu")[0] == "unknown"
+    assert "djvu-rs" not in told["libraries"]

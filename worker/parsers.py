@@ -1,0 +1,80 @@
+"""The parsers of this process, as the tasks that it does say by whom they were done (docs/custody.md).
+
+Where there are boxes, the nursery finds out what it has loaded, and its boxes tell: an installation that is replaced while a
+worker runs changes nothing of what that worker says of itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import platform
+import re
+from collections.abc import Iterable, Iterator
+
+from formats.base import Handler
+from formats.libraries import LIBRARIES
+from formats.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
+from formats.registry import all_handlers, handler_for
+
+_OURS = "edbench"
+_UNKNOWN = "unknown"  # a version: of a checkout, or a plugin, that was not installed
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of what a package requires
+
+
+def own_set() -> ParserSet:
+    """All that this process has, plugins included; every handler is imported. Call it before rights are given up: it reads
+    files the first time."""
+    return _set_of(all_handlers())
+
+
+@functools.lru_cache(maxsize=1)
+def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
+    types = {media_type: handler.name for handler in handlers for media_type in handler.media_types}
+    others = {media_type: handler_for(media_type) for media_type in (OTHER_TEXT, OTHER_ZIP, OTHERS)}
+    packages = {handler.name: _package(handler) for handler in (*handlers, *others.values())}
+    plugins = set(packages.values()) - {_OURS}
+    return ParserSet.of(
+        {
+            "edbench": _version(_OURS) or _UNKNOWN,
+            "python": platform.python_version(),
+            "types": types | {media_type: handler.name for media_type, handler in others.items()},
+            "handlers": {name: f"{package} {_version(package) or _UNKNOWN}" for name, package in packages.items()},
+            "libraries": dict(_libraries(plugins)),
+        }
+    )
+
+
+def _package(handler: Handler) -> str:
+    """A plugin is a package that is called as its module is."""
+    top = type(handler).__module__.partition(".")[0]
+    return _OURS if top == "formats" else top
+
+
+def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Those of ours and what plugins require, with their versions; what is not installed is not read with."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    wanted = set(LIBRARIES)
+    for plugin in plugins:
+        try:
+            lines = requires(plugin) or ()
+        except PackageNotFoundError:
+            continue
+        found = (_NAME.match(line) for line in lines if "extra ==" not in line)
+        wanted |= {name.group() for name in found if name is not None} - {_OURS}
+    for name in sorted(wanted):
+        if (version := _version(name)) is not None:
+            yield name, version
+
+
+def _version(package: str) -> str | None:
+    """None where it is not installed."""
+    from importlib.metadata import (  # it imports a parser of mail, which few processes need
+        PackageNotFoundError,
+        version,
+    )
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
