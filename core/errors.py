@@ -17,7 +17,9 @@ class ExceptionCode(enum.StrEnum):
     TRUNCATED = "truncated"  # the bytes end before the format says they may
     ENCRYPTED = "encrypted"  # a password is needed
     UNSUPPORTED = "unsupported"  # recognised, but a feature it uses cannot be read
-    TOO_LARGE = "too_large"  # must be parsed whole and is over the parse limit
+    TOO_LARGE = (
+        "too_large"  # must be parsed whole and is over the parse limit, or has more of something than its reader takes
+    )
     NESTING_LIMIT = "nesting_limit"  # containers inside containers deeper than the limit
     EXPANSION_LIMIT = "expansion_limit"  # expands beyond the allowed ratio or bytes (a bomb)
     CHILDREN_LIMIT = "children_limit"  # more children under one loose file than allowed
@@ -100,6 +102,10 @@ class DocumentError(EdbenchError):
     def __reduce__(self) -> tuple[object, ...]:
         """Errors cross process boundaries (`inspect`); the text alone would not make one again."""
         return _remade, (type(self), self.code, self.detail, dict(self.__dict__))
+
+
+class PagesWithoutText(DocumentError):
+    """Some pages of a document show pictures and have no text, where others have text; no failure where OCR reads them."""
 
 
 class SourceFileError(DocumentError):

@@ -11,10 +11,11 @@ from formats.declared import Declared, declared_types
 from formats.keys import KEYS
 
 STATES: dict[TextState, str] = {
-    TextState.OK: "there is text, and all of it is indexed",
+    TextState.OK: "there is text, and all of it that is known of is indexed, but for what the format's list leaves out",
     TextState.GUESSED: "there is text, but nothing says in which charset, and the one that it was read in may well be another; "
     "`charset` and `charset_confidence` say more ([charsets.md](charsets.md))",
-    TextState.PARTIAL: "there is text, and it is known not to be all of it; the exception says why",
+    TextState.PARTIAL: "there is text, and it is known not to be all of it, or pages show pictures instead of text; the exception says "
+    "why. With `--ocr` such a document is `ok` once all these pages were read",
     TextState.EMPTY: "the format may have text and this item has none; containers, whose content is their children's",
     TextState.NO_TEXT_LAYER: "a picture, or a PDF of pictures; `--ocr` reads it ([ocr.md](ocr.md)), and where it finds words the state is `ok`. "
     "What people wrote about a picture (captions, keywords, comments) is text of it all the same",
@@ -84,7 +85,9 @@ def _page(formats: list[Listed]) -> Iterator[str]:
         yield from _section(one)
     yield from ("", "## Text states", "")
     yield from _table(("State", "Means"), ((f"`{state.value}`", meaning) for state, meaning in STATES.items()))
-    yield from ("", "## Metadata keys", "", "The same thing has the same key in every format.", "")
+    said = "The same thing has the same key in every format. A text has at most 1,000 characters, recipients and some others "
+    more = "more, as their line says; what is longer is cut there, in the index's fields too, and no exception tells of it."
+    yield from ("", "## Metadata keys", "", said + more, "")
     yield from _table(("Key", "Value", "Means"), ((f"`{name}`", key.kind, key.meaning) for name, key in KEYS.items()))
     yield from (
         "",

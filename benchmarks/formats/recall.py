@@ -46,6 +46,7 @@ class Row:
     peer_items: int = 0
     less: list[str] = field(default_factory=list)  # names of files in which we found less
     silent: list[str] = field(default_factory=list)  # of these, those without an exception
+    ours_silent: int = 0  # of those, in which something is missing that the tables do not set aside
     judged_aside: int = 0  # lost terms that are not our fault, or cut at a limit, by the tables
     sorting: Sorting = field(default_factory=Sorting)
 
@@ -58,6 +59,7 @@ class Row:
         self.items += 1 + mine.children
         children = peer_children(mine, peer)
         self.peer_items += 1 + children
+        aside = 0
         if missing and misread(mine, peer):
             self.aside.append(name)
             lost: set[str] = set()
@@ -65,11 +67,13 @@ class Row:
             lost = losses(missing, mine, peer)
             self.compared += len(peer.terms) - len(missing) + len(lost)
             self.lost += len(lost)
-            self.judged_aside += self.sorting.add(name, len(lost), judged)
+            aside = self.sorting.add(name, len(lost), judged)
+            self.judged_aside += aside
         if lost or mine.children < children:
             self.less.append(name)
             if not mine.codes:
                 self.silent.append(name)
+                self.ours_silent += len(lost) > aside or mine.children < children
 
     @property
     def share(self) -> float:
@@ -181,7 +185,7 @@ def _below(source: Path, found: Mapping[str, T]) -> dict[str, T]:
 def _table(found: Mapping[str, Row]) -> Table:
     headings = (
         *("format", "files", "Tika's terms", "found", "misread", "compared", "judged", "items", "Tika's"),
-        *("with less", "that say so", "goal"),
+        *("with less", "that say so", "ours, silent", "goal"),
     )
     table = Table(*headings, box=None, header_style="bold", pad_edge=False)
     for column in table.columns[1:]:
@@ -189,7 +193,7 @@ def _table(found: Mapping[str, Row]) -> Table:
     for name, row in found.items():
         less, silent = len(row.less), len(row.silent)
         shares = (f"{row.share:.2%}", len(row.aside), f"{row.share_compared:.2%}", f"{row.share_judged:.2%}")
-        figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent)
+        figures = (row.files, row.terms, *shares, row.items, row.peer_items, less, less - silent, row.ours_silent)
         told = (f"{figure:,}" if isinstance(figure, int) else figure for figure in figures)
         table.add_row(name, *told, "" if name == OTHER else row.met)
     return table

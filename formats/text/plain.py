@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from core.records import Limits
 from formats import clean
-from formats.base import Handler, LeafHandler, Source, Text
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Decoder, decode
 from formats.declared import Declared
 
@@ -58,18 +60,29 @@ class XmlHandler(LeafHandler):
         Declared(
             title="XML and SVG",
             extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
-            text="the character data of all elements; the file as it stands where it is not well-formed, defines "
-            "entities or has more than 16 MB",
+            text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
+            "file without any character data all attributes, as of text messages that a phone saved; the file as it stands "
+            "where it is not well-formed, defines entities or has more than 16 MB",
             metadata=(*CHARSET_KEYS, "well_formed"),
+            children="of web archives in XML the page and what belongs to it",
             leaves_out=(
-                "attributes, comments and processing instructions",
+                "other attributes, all of SVG's; comments and processing instructions",
+                "data (bytes) in property lists",
                 "entities and whatever lies outside the file",
             ),
         ),
     )
 
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Resources of a web archive; nothing else in XML has children."""
+        if b"<plist" in source.head and source.size <= min(limits.parse_bytes, _XML_TREE_BYTES):
+            from formats.text import web_archive
+            from formats.text.xml_tree import web_resources
+
+            yield from web_archive.children(web_resources(source.whole(limits.parse_bytes)))
+
     def text(self, source: Source, limits: Limits) -> Text:
-        """Character data of all elements; `charset`, and `well_formed` false when tags were left in for that reason."""
+        """Character data of all elements, and attributes where they stand for it; `charset`, and `well_formed` false when tags were left in for that reason."""
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
             return TEXT.text(source, limits)
         data = source.whole(limits.parse_bytes)
@@ -98,6 +111,8 @@ def _character_data(data: bytes) -> tuple[list[str], str] | None:
     fetched and no entity of its own is replaced, so a small document stays small."""
     from lxml import etree  # plain text, which most files are, does without
 
+    from formats.text.xml_tree import said
+
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True, remove_comments=True
     )
@@ -107,8 +122,7 @@ def _character_data(data: bytes) -> tuple[list[str], str] | None:
         return None
     if root is None or next(root.iter(etree.Entity), None) is not None:
         return None
-    pieces = (str(piece).strip() for piece in root.itertext())
-    return [piece for piece in pieces if piece], (root.getroottree().docinfo.encoding or "utf-8").lower()
+    return said(root), (root.getroottree().docinfo.encoding or "utf-8").lower()
 
 
 TEXT = TextHandler()

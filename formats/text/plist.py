@@ -13,15 +13,19 @@ from datetime import datetime, timedelta
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
-from formats.base import Handler, LeafHandler, Source, Text
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.text import web_archive
+from formats.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL
 
 _MAGIC = 8  # bytes in front, `bplist00`
 _TRAILER = struct.Struct(">6xBBQQQ")  # sizes of an offset and of a reference, objects, the first, where offsets lie
 _START = datetime(2001, 1, 1)
+_RESOURCE = RESOURCE_DATA.encode()
 _CENTURIES = 1e11  # seconds either side of the start; dates beyond are nonsense
-_INTEGER, _REAL, _DATE, _ASCII, _UTF16, _ARRAY, _DICTIONARY = 1, 2, 3, 5, 6, 10, 13
+_INTEGER, _REAL, _DATE, _DATA, _ASCII, _UTF16, _ARRAY, _DICTIONARY = 1, 2, 3, 4, 5, 6, 10, 13
 _SETS = (11, 12)
+_ADDRESS = 10_000  # characters of an address or a key
 _AGAIN = 100  # characters of a string that is shown wherever it stands: keys are, long texts come once
 
 
@@ -59,6 +63,18 @@ class _Objects:
             raise _damaged()
         return self._data[at : at + size]
 
+    def string(self, number: int | None) -> str:
+        """What a short string says; "" for anything else."""
+        kind, size, at = (0, 0, 0) if number is None else self.at(number)
+        if kind not in (_ASCII, _UTF16) or size > _ADDRESS:
+            return ""
+        return _decoded(kind, self.raw(at, size if kind == _ASCII else 2 * size))
+
+    def bytes_of(self, number: int | None) -> bytes | None:
+        """A data object; None for anything else."""
+        kind, size, at = (0, 0, 0) if number is None else self.at(number)
+        return self.raw(at, size) if kind == _DATA else None
+
     def references(self, kind: int, count: int, at: int) -> list[int]:
         """The objects in one, of a dictionary each key before its value."""
         self._left -= count
@@ -78,6 +94,10 @@ def _damaged() -> DocumentError:
     return DocumentError(ExceptionCode.CORRUPT, "the property list holds objects that are not in the file")
 
 
+def _decoded(kind: int, raw: bytes) -> str:
+    return raw.decode("ascii" if kind == _ASCII else "utf-16-be", "replace")
+
+
 def lines(data: bytes) -> Iterator[str]:
     """What the objects say, in their order from the first one on: strings, numbers and dates. DocumentError at the first
     that cannot be had."""
@@ -91,12 +111,32 @@ def lines(data: bytes) -> Iterator[str]:
             if size > _AGAIN and number in shown:
                 continue
             raw = objects.raw(at, size if kind == _ASCII else 2 * size)
-            yield raw.decode("ascii" if kind == _ASCII else "utf-16-be", "replace")
+            yield _decoded(kind, raw)
         elif kind in (_INTEGER, _REAL, _DATE):
             yield _number(kind, objects.raw(at, 1 << min(size, 4)))
         elif kind in (_ARRAY, _DICTIONARY, *_SETS) and number not in shown:
             waiting.extend(reversed(objects.references(kind, size, at)))
         shown.add(number)
+
+
+def web_resources(data: bytes) -> Iterator[web_archive.Resource]:
+    """What a web archive holds, in order. DocumentError as above."""
+    objects = _Objects(data)
+    seen: set[int] = set()
+    waiting = [objects.top]
+    while waiting:
+        number = waiting.pop()
+        kind, size, at = objects.at(number)
+        if kind not in (_ARRAY, _DICTIONARY) or number in seen:
+            continue
+        seen.add(number)
+        references = objects.references(kind, size, at)
+        waiting.extend(reversed(references))
+        if kind == _DICTIONARY:
+            keys = {objects.string(key): value for key, value in zip(references[::2], references[1::2], strict=True)}
+            if (content := objects.bytes_of(keys.get(RESOURCE_DATA))) is not None:
+                url, media_type = (objects.string(keys.get(name)) for name in (RESOURCE_URL, RESOURCE_TYPE))
+                yield web_archive.Resource(url, media_type, content)
 
 
 def _number(kind: int, raw: bytes) -> str:
@@ -125,9 +165,19 @@ class PlistHandler(LeafHandler):
             title="Property lists",
             extensions=("plist", "webarchive"),
             text="keys, strings, numbers and dates of binary ones, a line each, in order; those in XML are XML",
-            leaves_out=("data (bytes) in them, truth values", "a text over 100 characters after its first place"),
+            children="of web archives the page and what belongs to it, in order",
+            leaves_out=(
+                "other data (bytes) in them, truth values",
+                "a text over 100 characters after its first place",
+            ),
         ),
     )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Resources of a web archive; nothing else that lists keep has a name or a type."""
+        data = source.whole(limits.parse_bytes)
+        if _RESOURCE in data:
+            yield from web_archive.children(web_resources(data))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """A line for each key and value; of a damaged one those before the damage, and `error`."""

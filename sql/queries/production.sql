@@ -196,10 +196,11 @@ ORDER BY k.id;
 
 -- name: production_pages
 -- Pages of the items of a processing job beside those that the discovery counted, by type; items with an exception, which may
--- be slip sheets, are left out.
+-- be slip sheets, are left out, but for those of which some pages lack text alone.
 SELECT i.media_type, count(*) AS items, sum(p.pages)::bigint AS pages, sum(t.pages)::bigint AS found_pages,
     count(*) FILTER (WHERE p.pages <> t.pages) AS differing
 FROM production_item p JOIN item i ON i.id = p.item JOIN item_text t ON t.item = p.item
 WHERE p.job = %(job)s AND p.pages IS NOT NULL
-  AND NOT EXISTS (SELECT FROM exception e WHERE e.item = p.item AND e.job IN (p.job, p.source_job))
+  AND NOT EXISTS (SELECT FROM exception e WHERE e.item = p.item AND e.job IN (p.job, p.source_job)
+    AND NOT (e.job = p.source_job AND e.code = 'unsupported' AND t.metadata ? 'pages_without_text'))
 GROUP BY i.media_type ORDER BY i.media_type;

@@ -51,7 +51,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
     """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
     load_plugins(plugins)
     all_handlers()
-    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64"):
+    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "formats.text.xml_tree"):
         importlib.import_module(late)
     ciphers.preload()
     preload()

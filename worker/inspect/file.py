@@ -222,10 +222,12 @@ class _Inspection:
         return source, digest
 
     def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
-        text, row = take_text(item, source, handler, self.options.limits, self.out, self.options.time_zone)
-        if self.options.ocr.asked and source is not None and is_candidate(item, row):
+        options = self.options
+        asked = options.ocr.asked
+        text, row = take_text(item, source, handler, options.limits, self.out, options.time_zone, ocr=asked)
+        if asked and source is not None and is_candidate(item, row):
             text, row = self._reader().read(item, row, source, self.out, text)
-            self.crumb.enter(item.id, self.options.limits.item_deadline(item.size))
+            self.crumb.enter(item.id, options.limits.item_deadline(item.size))
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:

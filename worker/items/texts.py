@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import Handler, Source, Text
 from worker.items.dates import with_dates_in_utc
@@ -40,20 +40,25 @@ def take_text(
     limits: Limits,
     out: Findings,
     time_zone: str = DEFAULT_ZONE,
+    *,
+    ocr: bool = False,
 ) -> tuple[str, ItemText]:
     """The item's text and its row, with the notes that what lies around it gave; what goes wrong is booked as an
-    item-level exception. Dates are in UTC; `time_zone` is the zone of those that note none.
+    item-level exception. Dates are in UTC; `time_zone` is the zone of those that note none. With `ocr`, pages without text of
+    what OCR reads are no exception: OCR says what came of them.
 
     Containers have no text of their own: their content is their children's. They may have metadata.
     """
-    text, row = _taken(item, source, handler, limits, out)
+    text, row = _taken(item, source, handler, limits, out, ocr)
     if out.notes:
         row = _annotated(row, out.notes.get(item.id))
     dated = with_dates_in_utc(row.metadata, time_zone)
     return text, row if dated is row.metadata else replace(row, metadata=dated)
 
 
-def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
+def _taken(
+    item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings, ocr: bool
+) -> tuple[str, ItemText]:
     if item.container:
         about = _about(source, handler, limits)
         return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0, metadata=about)
@@ -67,9 +72,7 @@ def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, 
     except DocumentError as e:
         out.item_failed(item.id, e)
         return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
-    if taken.error is not None:
-        out.item_failed(item.id, taken.error)
-    return _booked(item, taken, limits.text_characters, out)
+    return _booked(item, taken, limits.text_characters, out, ocr)
 
 
 def _unread(text: str) -> DocumentError | None:
@@ -102,19 +105,22 @@ def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str,
         return {}
 
 
-def _booked(item: Item, taken: Text, limit: int, out: Findings) -> tuple[str, ItemText]:
-    text, state = taken.text, taken.state
+def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tuple[str, ItemText]:
+    text, state, lacks = taken.text, taken.state, taken.error
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state in (None, TextState.GUESSED):
         state = (state or TextState.OK) if text.strip() else _state_of(taken.error)
-    if state in (TextState.OK, TextState.GUESSED) and (reason := taken.error or _unread(text)) is not None:
-        out.item_failed(item.id, reason)
-        state = TextState.PARTIAL
-    if state is TextState.UNSUPPORTED:
-        out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
     pages = taken.pages if taken.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
     row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=taken.metadata)
+    if ocr and isinstance(lacks, PagesWithoutText) and is_candidate(item, row):
+        lacks = None
+    if state in (TextState.OK, TextState.GUESSED) and (lacks := lacks or _unread(text)) is not None:
+        row = replace(row, state=TextState.PARTIAL)
+    if lacks is not None:
+        out.item_failed(item.id, lacks)
+    if state is TextState.UNSUPPORTED:
+        out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
     return text, row
 
 
@@ -131,9 +137,10 @@ class Indexing:
     def take(self, item: Item, source: Source | None, handler: Handler) -> None:
         """Text of one item; its bytes may be None when they could not be had."""
         options = self.work.job.options
-        body, row = take_text(item, source, handler, options.limits, self.out, options.time_zone)
+        asked = options.ocr.asked
+        body, row = take_text(item, source, handler, options.limits, self.out, options.time_zone, ocr=asked)
         self.book(item, body, row)
-        if options.ocr.asked and is_candidate(item, row):
+        if asked and is_candidate(item, row):
             self.pictures.append((item, row))
 
     def ocr_tasks(self) -> list[NewTask]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import uuid
 
+from msgspec.structs import replace
+
 from core.errors import DocumentError, SourceFileError, SystemFault
-from core.records import Item, ItemText, Shard, TaskResult
+from core.records import Item, ItemText, Shard, TaskResult, TextState
 from formats.base import Source
 from formats.registry import handler_for
 from sql.items import item_codes, load_items, load_texts
@@ -74,6 +76,7 @@ def _read(
         if isinstance(error, SourceFileError):
             work.check_source_root()
         indexing.out.item_failed(item.id, error)
+        _leave(row, indexing)
         return
     if source is None:
         return
@@ -82,6 +85,12 @@ def _read(
         indexing.book(item, text, new)
     else:
         indexing.out.texts.append(new)
+
+
+def _leave(row: ItemText, indexing: Indexing) -> None:
+    """Bare pages that nobody reads: until now the item was `ok` for all that its other pages say."""
+    if row.state is TextState.OK and bare_pages(row):
+        indexing.out.texts.append(replace(row, state=TextState.PARTIAL))
 
 
 def _own(item: Item, row: ItemText, source: Source, reader: Reader) -> str:

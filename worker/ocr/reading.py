@@ -138,6 +138,9 @@ class Reading:
     def _state(self, before: ItemText) -> TextState:
         if self.cut or self.full:
             return TextState.TRUNCATED_BY_LIMIT
-        if self.found and before.state is TextState.NO_TEXT_LAYER:  # a caption is not what the picture says
-            return TextState.OK
-        return TextState.FAILED if self.errors and not self.own else before.state
+        if self.errors:
+            if self.found or self.wanted:  # words of other pages
+                return TextState.PARTIAL
+            return before.state if self.own else TextState.FAILED
+        found = self.found and before.state is TextState.NO_TEXT_LAYER  # a caption is not what the picture says
+        return TextState.OK if found else before.state

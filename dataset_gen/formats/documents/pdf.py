@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from core.errors import ExceptionCode
 from core.records import Kind
 from dataset_gen.formats.documents.pdf_objects import PdfObjects, text_string
 from dataset_gen.formats.order import Order
@@ -48,7 +49,7 @@ def build(order: Order) -> Made:
     fields = _values(order) if text_pages and dice.chance(0.05) else []
     pages = _text_pages(order, text_pages, terms=() if fields else order.terms)
     data = _Document(dice, attached).whole(pages, [picture.data for picture in pictures], fields)
-    return branch(
+    made = branch(
         data,
         "application/pdf",
         own=(*pages, *(value.encode() for _, value in fields), *(picture.truth.content for picture in pictures)),
@@ -56,6 +57,9 @@ def build(order: Order) -> Made:
         pages=text_pages + count,
         terms=order.terms,
     )
+    if text_pages and count:  # nobody can tell that no words are in its pictures
+        made.truth.exceptions = (ExceptionCode.UNSUPPORTED.value,)
+    return made
 
 
 def _text_pages(order: Order, count: int, *, terms: Sequence[str]) -> list[bytes]:

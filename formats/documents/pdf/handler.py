@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import pypdfium2 as pdfium
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import Kind, Limits, TextState
 from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -19,7 +20,7 @@ from formats.documents.pdf import metadata as pdf_metadata
 from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
-from formats.documents.pdf.pages import Attachment, Pages
+from formats.documents.pdf.pages import MOST_TOLD, Attachment, Pages
 
 _KEYS = {
     "Title": "title",
@@ -65,8 +66,10 @@ class PdfHandler(LeafHandler):
             "to a place on a page",
             leaves_out=(
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
-                "text in pictures, unless `--ocr` finds some on a page that has no other; a document without any has the "
-                "state `no text layer`, and one that has such pages names them (the first 1,000)",
+                "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
+                "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
+                "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
+                "those on which a frame or a few rules are drawn; blank ones are not)",
                 "pictures on pages; scripts; what XFA forms say beside the values",
                 "text in fonts that do not tell which letters they show: the exception is `unsupported`, the state `partial`",
                 "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
@@ -75,6 +78,10 @@ class PdfHandler(LeafHandler):
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
                 "of more than 10,000 form fields, values that only a field above the one on the page has",
                 "documents in which more than 500 streams have no end: the exception is `corrupt`",
+                "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
+                "an XFA form's values of more than 16 MB: the exception is `too_large`",
+                "what stands behind damage within a page's content, unnoticed, where the document is encrypted, the content "
+                "is packed in more ways than one, or more than 64 MB of content stand in front of it",
             ),
         ),
     )
@@ -104,8 +111,9 @@ class PdfHandler(LeafHandler):
             collector = clean.Collector(limits.text_characters)
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
-            unreadable, bare, played, mute = _collect(document, collector)
-            for value in itertools.chain(pdf_xfa.values(document), signed, pdf_outline.titles(document)):
+            seen = _collect(document, collector)
+            values, outline = pdf_xfa.Values(document), pdf_outline.Outline(document)
+            for value in itertools.chain(values, signed, outline):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()
@@ -116,29 +124,67 @@ class PdfHandler(LeafHandler):
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
-        if not out.text.strip():  # of pages none of which can be read nobody knows whether they have a text layer
-            out.text, out.state = "", None if 0 < unreadable == out.pages else TextState.NO_TEXT_LAYER
-        elif bare:
-            out.metadata["pages_without_text"] = page_numbers.written(bare)
-        if unreadable:
-            detail = f"{unreadable} of {out.pages} pages cannot be read"
-            out.error = DocumentError(ExceptionCode.CORRUPT, detail)
-        elif pdf_document.looks_cut(data):
-            out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
-        elif alone := _letters_alone(out.text):
-            detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
-            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
-        elif mute:
-            detail = f"{mute} of {out.pages} pages have text in fonts that do not tell which letters they show"
-            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
-        elif pdf_damage.broken(data):
-            out.error = DocumentError(
-                ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged"
-            )
-        elif played:
-            detail = f"{played} places where something plays (a film, a sound, Flash, a model) are not read"
-            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        _judge_layer(out, seen)
+        out.error = _damage(out, seen, data) or values.error or outline.error or _lacking(out, seen)
         return out
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the pages came to, beside their text."""
+
+    unreadable: int = 0
+    said: bool = False  # one of them has text of its own
+    noted: bool = False  # a comment, a field or a link upon one of them says something
+    bare: list[int] = field(
+        default_factory=list
+    )  # numbers (from 1) of the first that something is drawn on, and no text
+    pictured: int = 0  # of all such, those that show pictures
+    played: int = 0  # places where something plays
+    mute: int = 0
+    untold: int = 0  # addresses and names that were not told
+
+
+def _judge_layer(out: Text, seen: _Seen) -> None:
+    """Whether there is a text layer, which is what pages say themselves: bookmarks and comments say nothing of a scan, as captions say
+    nothing of a picture. Of pages none of which can be read nobody knows."""
+    if not out.text.strip():
+        out.text, out.state = "", None if 0 < seen.unreadable == out.pages else TextState.NO_TEXT_LAYER
+    elif seen.bare and not seen.said and (seen.pictured or not seen.noted):
+        out.state = out.state or TextState.NO_TEXT_LAYER
+    elif seen.bare:
+        out.metadata["pages_without_text"] = page_numbers.written(seen.bare)
+
+
+def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
+    """The first reason for which text of its pages is missing."""
+    if seen.unreadable:
+        return DocumentError(ExceptionCode.CORRUPT, f"{seen.unreadable} of {out.pages} pages cannot be read")
+    if pdf_document.looks_cut(data):
+        return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+    if alone := _letters_alone(out.text):
+        detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if seen.mute:
+        detail = f"{seen.mute} of {out.pages} pages have text in fonts that do not tell which letters they show"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if pdf_damage.broken(data):
+        return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
+    return None
+
+
+def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
+    """What is whole, and not read all the same."""
+    if seen.played:
+        detail = f"{seen.played} places where something plays (a film, a sound, Flash, a model) are not read"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if seen.untold:
+        detail = f"{seen.untold:,} addresses, authors and names of fields come behind the first {MOST_TOLD:,}"
+        return DocumentError(ExceptionCode.TOO_LARGE, detail)
+    if seen.said and seen.pictured:
+        detail = f"{seen.pictured} of {out.pages} pages show pictures and have no text"
+        return PagesWithoutText(ExceptionCode.UNSUPPORTED, detail)
+    return None
 
 
 def _letters_alone(text: str) -> int:
@@ -165,25 +211,27 @@ def _child(position: int, attachment: Attachment) -> Child:
     )
 
 
-def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int], int, int]:
-    """Text of the pages in order, one line break between; returns how many pages cannot be read, the numbers (from 1)
-    of those that are bare, the first of them, how many places there are where something plays, and how many pages are mute."""
-    unreadable, bare, played, mute = 0, list[int](), 0, 0
-    pages = Pages(document)
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> _Seen:
+    """Text of the pages in order, one line break between; what was seen of them until it is enough."""
+    seen, pages = _Seen(), Pages(document)
     for number in range(len(pages)):
         try:
             content = pages.content(number)
         except pdfium.PdfiumError:
-            unreadable += 1
+            seen.unreadable += 1
             continue
-        played += content.played
-        mute += content.mute
-        if content.bare and len(bare) < _BARE:
-            bare.append(number + 1)
+        seen.played += content.played
+        seen.mute += content.mute
+        seen.said = seen.said or bool(content.texts[0].strip())
+        seen.noted = seen.noted or any(content.texts[1:])
+        seen.pictured += content.pictured
+        seen.untold = pages.untold
+        if content.bare and len(seen.bare) < _BARE:
+            seen.bare.append(number + 1)
         for piece in content.texts:
             if piece and not (collector.add(piece) and collector.add("\n")):
-                return unreadable, bare, played, mute
-    return unreadable, bare, played, mute
+                return seen
+    return seen
 
 
 HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

@@ -8,27 +8,39 @@ from collections.abc import Iterator
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from core.errors import DocumentError, ExceptionCode
 from formats.documents.pdf.pages import utf16
 
 _MOST = 10_000  # entries
 
 
-def titles(document: pdfium.PdfDocument) -> Iterator[str]:
-    """Each different one, in the order of the outline. One that goes in circles ends; it does not go on beyond 10,000."""
-    told: set[str] = set()
-    seen: set[int | None] = set()
-    waiting = [raw.FPDFBookmark_GetFirstChild(document.raw, None)]
-    while waiting and len(seen) < _MOST:
-        entry = waiting.pop()
-        place = ctypes.cast(entry, ctypes.c_void_p).value
-        if not place or place in seen:
-            continue
-        seen.add(place)
-        waiting.append(raw.FPDFBookmark_GetNextSibling(document.raw, entry))
-        waiting.append(raw.FPDFBookmark_GetFirstChild(document.raw, entry))
-        if (title := _title(entry)) and title not in told:
-            told.add(title)
-            yield title
+class Outline:
+    """Each different title, in the order of the outline. One that goes in circles ends; it does not go on beyond 10,000, and
+    `error` says so afterwards."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document
+        self.error: DocumentError | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        told: set[str] = set()
+        seen: set[int] = set()
+        waiting = [raw.FPDFBookmark_GetFirstChild(self._document.raw, None)]
+        while waiting:
+            entry = waiting.pop()
+            place = ctypes.cast(entry, ctypes.c_void_p).value
+            if not place or place in seen:
+                continue
+            if len(seen) >= _MOST:
+                detail = f"its outline has more entries than the first {_MOST:,}, which are read"
+                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+                return
+            seen.add(place)
+            waiting.append(raw.FPDFBookmark_GetNextSibling(self._document.raw, entry))
+            waiting.append(raw.FPDFBookmark_GetFirstChild(self._document.raw, entry))
+            if (title := _title(entry)) and title not in told:
+                told.add(title)
+                yield title
 
 
 def _title(entry: raw.FPDF_BOOKMARK) -> str:

@@ -20,9 +20,11 @@ from formats.documents.pdf.blanks import TextPage
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
-_TOLD = 10_000  # different addresses and authors of a document
+MOST_TOLD = 10_000  # different addresses, authors and names of fields of a document
 _LOOKED_AT, _NEARLY = 32, 0.1  # letters of a page, and by how much (radians) they may be off
 _PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives a letter at least, or is a second one behind another, as bold
+_LINES = 100  # ends of lines and curves in what is drawn on a page: a few letters that are drawn have as many, a frame has not
+_DRAWINGS = 1_000  # objects of a page without text that are looked at
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
@@ -47,6 +49,7 @@ class Content:
     bare: bool  # something is drawn on it (a scan, mostly), and no text
     played: int  # places on it where something plays
     mute: bool = False  # most of what is written on it gives no letters
+    pictured: bool = False  # it is bare, and what is drawn may well hold words: more than a frame or a rule
 
 
 class Pages:
@@ -58,6 +61,7 @@ class Pages:
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
         self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
+        self.untold = 0  # that came behind as many as are told
 
     def __len__(self) -> int:
         return int(raw.FPDF_GetPageCount(self._document))
@@ -81,13 +85,14 @@ class Pages:
         try:
             text = self._text(page)
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
+            pictured = bare and _is_pictured(page)
             mute = _is_mute(page, len(text))
             texts = (text, *self._annotation_texts(page))
             drawn, played = self._kinds(page)
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
-        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
 
     def _kinds(self, page: Page) -> tuple[bool, int]:
         """Whether what one of its annotations shows is told by nothing else, and how many of them play."""
@@ -174,7 +179,10 @@ class Pages:
     def _once(self, text: str) -> str:
         """The text, or "" where it was told of another place of the document."""
         text = text.strip()
-        if len(self._told) >= _TOLD or text in self._told:
+        if not text or text in self._told:
+            return ""
+        if len(self._told) >= MOST_TOLD:
+            self.untold += 1
             return ""
         self._told.add(text)
         return text
@@ -210,6 +218,32 @@ def _is_mute(page: Page, letters: int) -> bool:
         return False
     kinds = (raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, at)) for at in range(count))
     return bool(sum(kind == raw.FPDF_PAGEOBJ_TEXT for kind in kinds) >= least)
+
+
+def _is_pictured(page: Page) -> bool:
+    """Whether a page shows a picture, or as many lines as letters have that are drawn as such."""
+    lines = 0
+    for kind, drawn in _drawn(page):
+        if kind == raw.FPDF_PAGEOBJ_PATH:
+            lines += raw.FPDFPath_CountSegments(drawn)
+        if kind == raw.FPDF_PAGEOBJ_IMAGE or lines >= _LINES:
+            return True
+    return False
+
+
+def _drawn(page: Page) -> Iterator[tuple[int, Any]]:
+    """Kind and object of what is drawn on a page, and of what forms (ISO 32000-1, 8.10) hold that are; not without end."""
+    count = min(raw.FPDFPage_CountObjects(page), _DRAWINGS)
+    waiting = [raw.FPDFPage_GetObject(page, at) for at in range(count)]
+    for looked in range(_DRAWINGS):
+        if looked == len(waiting):
+            return
+        drawn = waiting[looked]
+        kind = raw.FPDFPageObj_GetType(drawn)
+        yield kind, drawn
+        if kind == raw.FPDF_PAGEOBJ_FORM and len(waiting) < _DRAWINGS:
+            count = min(raw.FPDFFormObj_CountObjects(drawn), _DRAWINGS)
+            waiting += [raw.FPDFFormObj_GetObject(drawn, at) for at in range(count)]
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:

@@ -10,6 +10,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from lxml import etree
 
+from core.errors import DocumentError, ExceptionCode
 from formats.office.ooxml.xml import local
 
 _MAX_PACKETS = 100
@@ -17,11 +18,25 @@ _MAX_BYTES = 16_000_000
 _WANTED = ("datasets", "")  # the packet by itself, or all packets in one stream, which has no name
 
 
-def values(document: pdfium.PdfDocument) -> Iterator[str]:
-    """The values in document order, empty ones left out; none where there is no such form or its XML cannot be read."""
-    for index in range(min(raw.FPDF_GetXFAPacketCount(document), _MAX_PACKETS)):
-        if _name(document, index) in _WANTED:
-            yield from _values(_content(document, index))
+class Values:
+    """The values in document order, empty ones left out; none where there is no such form. `error` says afterwards which are
+    missing."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document
+        self.error: DocumentError | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        count = raw.FPDF_GetXFAPacketCount(self._document)
+        if count > _MAX_PACKETS:
+            self.error = DocumentError(ExceptionCode.TOO_LARGE, f"an XFA form of more than {_MAX_PACKETS} packets")
+        for index in range(min(count, _MAX_PACKETS)):
+            if _name(self._document, index) not in _WANTED:
+                continue
+            try:
+                yield from _values(_content(self._document, index))
+            except DocumentError as error:
+                self.error = self.error or error
 
 
 def _name(document: pdfium.PdfDocument, index: int) -> str:
@@ -34,26 +49,31 @@ def _name(document: pdfium.PdfDocument, index: int) -> str:
 
 
 def _content(document: pdfium.PdfDocument, index: int) -> bytes:
+    """A packet; b"" of one without bytes. DocumentError."""
     length = ctypes.c_ulong()
-    if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length) or not 0 < length.value <= _MAX_BYTES:
-        return b""
-    buffer = ctypes.create_string_buffer(length.value)
-    if not raw.FPDF_GetXFAPacketContent(document, index, buffer, length.value, length):
-        return b""
-    return buffer.raw
+    if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form cannot be had")
+    if length.value > _MAX_BYTES:
+        raise DocumentError(ExceptionCode.TOO_LARGE, f"the values of its XFA form have {length.value:,} bytes")
+    buffer = ctypes.create_string_buffer(max(1, length.value))
+    if length.value and not raw.FPDF_GetXFAPacketContent(document, index, buffer, length.value, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form cannot be had")
+    return buffer.raw[: length.value]
 
 
 def _values(packet: bytes) -> Iterator[str]:
-    """Text below xfa:data. No entity is replaced and nothing is fetched."""
+    """Text below xfa:data. No entity is replaced and nothing is fetched. DocumentError where it is no XML at all."""
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True, remove_comments=True
     )
+    if b"data" not in packet:  # the end of a form that comes in pieces, say
+        return
     try:
         root = etree.fromstring(packet, parser)
     except (etree.XMLSyntaxError, ValueError):
-        return
+        root = None
     if root is None:
-        return
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are no XML")
     for data in root.iter("{*}data"):
         if local(data.getparent()) in ("datasets", ""):
             for text in data.itertext():

@@ -32,7 +32,7 @@ class DocHandler(LeafHandler):
             title="Word documents, Word 6 to 2003",
             extensions=("doc", "dot"),
             text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
-            "front of paragraphs; without a piece table what the first block tells of",
+            "front of paragraphs, then WordArt and watermarks of Word 97 and newer; without a piece table what the first block tells of",
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
@@ -76,6 +76,8 @@ class DocHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
         all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts, labels))
+        at, size = fib.drawings
+        all(collector.add(said + "\n") for said in office_art.lettering(streams[0][at : at + size]))
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
         out.error = fib.error or error or compound.error

@@ -80,6 +80,7 @@ _DECLARED_CHILDREN = (
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
     "fonts, custom XML",
+    "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
 )
 
 
@@ -106,7 +107,8 @@ class OoxmlHandler(LeafHandler):
             title="Word documents",
             media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm"),
-            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams; "
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
+            "watermarks and other letters that make shapes; "
             "the numbers that lists make, in front of their paragraphs; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
@@ -121,7 +123,7 @@ class OoxmlHandler(LeafHandler):
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts; "
-            "addresses behind links",
+            "what buttons, boxes and labels say; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
@@ -28,6 +30,11 @@ _ROLE_OF_NAME = {
     "app": "extended-properties",
 }
 _NUMBER = re.compile(r"(\d+)")
+# Relationships of a main part to parts with text; by expressions, for every document has some, and these are the ones asked for.
+_WITH_TEXT = re.compile(
+    rb"<(?:\w+:)?Relationship\s(?=[^<>]*/relationships/(?:worksheet|slide|header|footer|footnotes|endnotes|comments)[\"'])[^<>]*>"
+)
+_TARGET = re.compile(rb"\sTarget\s*=\s*[\"']([^\"']*)")
 
 
 class Package:
@@ -38,6 +45,7 @@ class Package:
         self._entries: dict[str, ZipEntry] = {}
         self._left = _BUDGET * limits.parse_bytes
         self.error: DocumentError | None = None
+        self.missing = 0  # parts with text that the main part relates to
         self._list(limits)
         self.roles = self._roles()
 
@@ -101,30 +109,50 @@ class Package:
 
     def related(self, name: str) -> dict[str, str]:
         """Relationship id → part name, of the internal relationships of a part; {} when there are none."""
-        folder, base = posixpath.split(name)
-        rels = f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
+        folder, rels = posixpath.dirname(name), _relationships_of(name)
         out: dict[str, str] = {}
         if rels not in self._entries:
             return out
         for element in elements(self.pieces(rels), "Relationship"):
             if element.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/" + folder, element.get("Target", "")))
-                out[element.get("Id", "")] = _part_name(target)
+                out[element.get("Id", "")] = _target(folder, element.get("Target", ""))
         return out
 
     def addresses(self) -> Iterator[str]:
         """Where hyperlinks lead to outside of the package (ECMA-376 part 1, 17.16.22), each once. DocumentError as
-        `pieces`."""
+        `pieces`; `too_large` behind 10,000. Parts that the main one relates to and that are not there are counted on the way."""
         told: set[str] = set()
-        for name in self.names:
-            if not name.endswith(".rels") or b"External" not in (data := b"".join(self.pieces(name))):
-                continue
-            for element in elements(iter((data,)), "Relationship"):
+        for data in self._relationships():
+            for element in elements(iter((data,)), "Relationship") if b"External" in data else ():
                 address = element.get("Target", "")
                 linked = element.get("TargetMode") == "External" and element.get("Type", "").endswith("/hyperlink")
-                if linked and address not in told and len(told) < _ADDRESSES:
-                    told.add(address)
-                    yield address
+                if not linked or address in told:
+                    continue
+                if len(told) >= _ADDRESSES:
+                    detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                    raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+                told.add(address)
+                yield address
+
+    def _relationships(self) -> Iterator[bytes]:
+        """Those of each part."""
+        mains = {_relationships_of(main) for main in (*self.having("main"), "xl/workbook.bin")}
+        for name in self.names:
+            if name.endswith(".rels"):
+                data = b"".join(self.pieces(name))
+                if name in mains:
+                    self._miss(data, posixpath.dirname(posixpath.dirname(name)))
+                yield data
+
+    def _miss(self, relationships: bytes, folder: str) -> None:
+        """Count what these relationships of a part in this folder lead to and is not there."""
+        for element in _WITH_TEXT.findall(relationships):
+            target = _TARGET.search(element)
+            if target is None or b"External" in element:
+                continue
+            path = html.unescape(target[1].decode("utf-8", "replace"))
+            there = (_target(folder, path), _target(folder, unquote(path)))
+            self.missing += not any(name in self._entries for name in there)
 
 
 def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
@@ -134,6 +162,17 @@ def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
     if entry.method not in METHODS:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
     return open_member(file, size, entry)
+
+
+def _relationships_of(name: str) -> str:
+    """The part with the relationships of a part."""
+    folder, base = posixpath.split(name)
+    return f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
+
+
+def _target(folder: str, path: str) -> str:
+    """The part that a relationship of a part in this folder leads to."""
+    return _part_name(posixpath.normpath(posixpath.join("/" + folder, path)))
 
 
 def _part_name(name: bytes | str) -> str:

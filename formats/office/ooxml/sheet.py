@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from core.errors import DocumentError, ExceptionCode
 from formats.office.ooxml import plain
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
@@ -47,6 +48,8 @@ class Workbook:
         self._looks: dict[str, tuple[str, str, str]] = {}
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
+        self.gone: list[str] = []  # names of sheets that are not in the package
+        self.lost = 0  # cells that show a shared string which is not there
 
     def load(self) -> None:
         """Sheets with their names, cell formats, shared strings."""
@@ -59,6 +62,10 @@ class Workbook:
                 self.strings += some
             for element in elements(around.pieces(), "si"):
                 self.strings.append(_string(element))
+
+    def damage(self) -> DocumentError | None:
+        """What its sheets were found to lack, once they have been read."""
+        return lost_strings(self.lost) if self.lost else None
 
     def shown(self, style: str) -> str:
         """How cells of this format, by its number, show theirs: as `style_of`."""
@@ -91,7 +98,8 @@ class Workbook:
                 for key, identifier in element.attrib.items():
                     if str(key).endswith("}id") and str(identifier) in related:
                         named.setdefault(related[str(identifier)], element.get("name", ""))
-        known = {name for _, name in self.sheets}
+        known, there = {name for _, name in self.sheets}, set(self._package.names)
+        self.gone = [title for name, title in named.items() if name not in there]
         listed = [(title, name) for name, title in named.items() if name in known]
         self.sheets = listed + [(title, name) for title, name in self.sheets if name not in named]
 
@@ -106,6 +114,11 @@ class Workbook:
                     used += [cell.get("numFmtId", "") for cell in element]
         finally:
             self.styles += [style_of(number, custom.get(number, "")) for number in used]
+
+
+def lost_strings(cells: int) -> DocumentError:
+    """What is wrong with a workbook in which so many cells show strings by numbers that it does not have."""
+    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
 
 
 def style_of(number: str, code: str) -> str:
@@ -221,6 +234,8 @@ def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
         if kind == "s" and value.isdecimal() and len(value) < 10:
             if (at := int(value)) < several:
                 yield strings[at]
+            else:
+                book.lost += 1
         elif kind == "n" and not shown and _is_whole(value):
             yield value
         else:
@@ -232,8 +247,10 @@ def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
     if kind == "n":
         return number_text(value, style, book)
     if kind == "s":
-        inside = value.isdecimal() and len(value) < 10 and int(value) < len(book.strings)
-        return book.strings[int(value)] if inside else ""
+        if value.isdecimal() and len(value) < 10 and int(value) < len(book.strings):
+            return book.strings[int(value)]
+        book.lost += 1
+        return ""
     if kind == "b":
         return "TRUE" if value == "1" else "FALSE"
     return value

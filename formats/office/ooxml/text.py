@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from core.errors import DocumentError
+from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.ooxml import sheet as ooxml_sheet
-from formats.office.ooxml import xlsb
+from formats.office.ooxml import vml, xlsb
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen"))
+_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
@@ -36,6 +36,8 @@ def paragraph(element: Element) -> str:
 def _run(element: Element, name: str) -> str:
     if name in ("t", "delText"):
         return element.text or ""
+    if name == "textpath":  # letters that make a shape, as a watermark's do (ECMA-376 part 4, 19.1.2.23)
+        return f" {said} " if (said := element.get("string")) else ""
     if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
         return ""
     return _MARKS[name]
@@ -93,6 +95,9 @@ class Reader:
         }
         families[family]()
         self._take("", self._package.addresses())
+        if self._package.missing:
+            detail = f"{self._package.missing} parts with text that it tells of are not in it"
+            self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
@@ -127,12 +132,23 @@ class Reader:
         self._guard(book.load)
         for title, name in book.sheets:
             self._take(name, ooxml_sheet.lines(package, name, title, book))
+        self._finish(book)
         for name in package.having("comments"):
             self._take(name, _plain(package, name, "author", "comment"))  # who wrote them stands once, in front
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
         self._paragraphs(*_DRAWN)
+        self._controls()
+
+    def _controls(self) -> None:
+        for name in vml.parts(self._package):
+            self._take(name, vml.texts(self._package, name))
+
+    def _finish(self, book: ooxml_sheet.Workbook) -> None:
+        """The names of sheets that are not there, and what those that are lack."""
+        self._take("sheets that are not there", iter(book.gone))
+        self.error = self.error or book.damage()
 
     def _binary_workbook(self) -> None:
         package = self._package
@@ -140,9 +156,11 @@ class Reader:
         self._guard(book.load)
         for title, name in book.sheets:
             self._take(name, xlsb.lines(package, name, title, book))
+        self._finish(book)
         for name in xlsb.comment_parts(package):
             self._take(name, xlsb.comments(package, name))
         self._paragraphs(*_DRAWN)
+        self._controls()
 
     def _drawing(self) -> None:
         """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""

@@ -90,13 +90,16 @@ class BinaryWorkbook(Workbook):
 
     def _listed(self) -> None:
         related = self._package.related("xl/workbook.bin")
-        known = {name for _, name in self.sheets}
+        known, there = {name for _, name in self.sheets}, set(self._package.names)
         listed: list[tuple[str, str]] = []
         for kind, data in records(self._package.pieces("xl/workbook.bin")):
             if kind == _SHEET:
                 identifier, end = wide(data, 8)
-                if (name := related.get(identifier, "")) in known:
-                    listed.append((wide(data, end)[0], name))
+                name, title = related.get(identifier, ""), wide(data, end)[0]
+                if name in known:
+                    listed.append((title, name))
+                elif name and name not in there:
+                    self.gone.append(title)
             elif kind == _BOOK and data[:1] and data[0] & 1:
                 self.start = datetime(1904, 1, 1)
         named = {name for _, name in listed}
@@ -162,7 +165,10 @@ def _cell(kind: int, data: bytes, book: Workbook) -> str:
         return wide(data, _CELL + 1)[0]
     if kind == _SHARED:
         index = int.from_bytes(value[:4], "little")
-        return book.strings[index] if len(value) >= 4 and index < len(book.strings) else ""
+        if len(value) >= 4 and index < len(book.strings):
+            return book.strings[index]
+        book.lost += 1
+        return ""
     style = str(int.from_bytes(data[4:7], "little"))
     if kind == _RK and len(value) >= 4:
         return _shown(rk(int.from_bytes(value[:4], "little")), style, book)

@@ -35,7 +35,7 @@ def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
     if more:
         yield from _streamed(data, pieces, names)
         return
-    root, broken = _tree(data)
+    root, broken = tree(data)
     if root is not None:
         if b"txbxContent" in data or b"Fallback" in data:
             _take_apart(root)
@@ -59,7 +59,7 @@ def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool
     return b"".join(got), None, False
 
 
-def _tree(data: bytes) -> tuple[Element | None, str]:
+def tree(data: bytes) -> tuple[Element | None, str]:
     """The root, and what is wrong with the document when it is not well-formed."""
     try:
         return etree.fromstring(data, _STRICT), ""

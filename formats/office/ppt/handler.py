@@ -29,7 +29,7 @@ class PptHandler(LeafHandler):
         Declared(
             title="PowerPoint presentations, 97 to 2003",
             extensions=("ppt", "pot", "pps"),
-            text="slides in order with their comments, headers and footers, what masters add to all of them, then notes; of "
+            text="slides in order with their WordArt, comments, headers and footers, what masters add to all of them, then notes; of "
             "a damaged one every text in it",
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",

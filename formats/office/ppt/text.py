@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
+from formats.office import art
 from formats.office.ppt.records import Record, Records
 
 DOCUMENT, SLIDE, NOTES, MASTER = 0x03E8, 0x03EE, 0x03F0, 0x03F8
@@ -16,7 +17,7 @@ _COMMENT, _HEADERS_FOOTERS = 0x2EE0, 0x0FD9
 _OLE_EMBED, _OLE_ATOM = 0x0FCC, 0x0FC3
 _VBA_INFO = 0x0400
 _OF_SLIDES, _OF_MASTERS, _OF_NOTES = 0, 1, 2  # instances of a slide list
-_SHAPE, _PLACEHOLDER = 0xF004, 0x0BC3
+_SHAPE, _PROPERTIES, _PLACEHOLDER = 0xF004, 0xF00B, 0x0BC3
 _PROMPTS = range(1, 7)  # placeholders of masters whose texts ask to be clicked on; those of footers are shown
 _MARKS = str.maketrans({"\r": "\n", "\x0b": "\n", "\0": None})
 
@@ -33,6 +34,8 @@ def text_of(records: Records, within: Iterable[Record]) -> Iterator[str]:
             prompt = False
         elif kind == _PLACEHOLDER:
             prompt = records.word(record, 4) & 0xFF in _PROMPTS
+        elif kind == _PROPERTIES:
+            yield from art.letters(records.data(record), record.instance)
         elif (kind in (_BYTES, _CHARS) and not prompt) or (kind == _STRING and record.start < strings_until):
             # In one kind characters come without their high bytes, which are zero.
             text = records.data(record).decode("latin-1" if kind == _BYTES else "utf-16-le", "replace")

@@ -33,7 +33,7 @@ class XlsHandler(LeafHandler):
         Declared(
             title="Excel workbooks, Excel 5 to 2003",
             extensions=("xls", "xlt"),
-            text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, headers, footers, charts",
+            text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, WordArt, headers, footers, charts",
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(

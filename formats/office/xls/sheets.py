@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
+from formats.office import art
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import DATE, SAID, date_text, printed, style_of, with_words
+from formats.office.ooxml.sheet import DATE, SAID, date_text, lost_strings, printed, style_of, with_words
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -18,8 +19,8 @@ _BOUNDSHEET, _SST, _XF, _FORMAT, _FORMAT_5 = 0x85, 0xFC, 0xE0, 0x41E, 0x1E
 _LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x27E, 0xBD
 _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
 _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
-_OBJECT, _BOX, _BUTTON = 0x5D, 6, 7
-_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT))
+_OBJECT, _BOX, _BUTTON, _DRAWING = 0x5D, 6, 7, 0xEC
+_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
@@ -47,6 +48,7 @@ class Sheets:
         self._row: list[str] = []
         self._row_number = -1
         self._row_size = 0  # characters
+        self._lost = 0  # cells that show a shared string which is not there
         self._waiting = False  # a formula's string comes next
         self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
         self.error: DocumentError | None = None
@@ -63,6 +65,8 @@ class Sheets:
         yield from self._flush()
         if self._depth and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
+        if self._lost and self.error is None:
+            self.error = lost_strings(self._lost)
 
     def _records(self) -> Iterator[str]:
         """All records, of which most are cells in one piece."""
@@ -87,7 +91,10 @@ class Sheets:
                         if not simple:
                             cell = read(self, [stream[at + 4 : end]], style)
                         elif kind == _LABELSST:
-                            cell = shared[value] if value < len(shared) else ""
+                            if value < len(shared):
+                                cell = shared[value]
+                            else:
+                                cell, self._lost = "", self._lost + 1
                         else:  # what follows such a record in another piece is none of it
                             looked = stream[at + _LOOK : end]
                             cell = known.get(looked) or told(looked)
@@ -165,6 +172,8 @@ class Sheets:
 
     def _aside(self, kind: int, pieces: list[bytes]) -> str:
         """Text beside the cells: of notes, boxes, charts, headers and footers."""
+        if kind == _DRAWING:  # 2.4.170
+            return "\n".join(art.lettering(b"".join(pieces)))
         if kind == _CHART_TEXT:  # 2.4.254
             return self._text(pieces, 2, 1)
         if kind == _TXO:  # 2.4.329: the characters are in the first Continue record
@@ -229,7 +238,10 @@ class Sheets:
 
     def _shared_label(self, pieces: list[bytes], style: int) -> str:
         index = int.from_bytes(pieces[0][6:10], "little")
-        return self._shared[index] if index < len(self._shared) else ""
+        if index < len(self._shared):
+            return self._shared[index]
+        self._lost += 1
+        return ""
 
     def _double(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:14]

@@ -101,6 +101,20 @@ SPOILS = [
 ]
 
 
+ONE_WITH_SCANS = "(SELECT item FROM item_text WHERE metadata ? 'pages_without_text' ORDER BY item LIMIT 1)"
+
+
+def test_pages_that_ocr_read_are_no_exception(ledger: Any) -> None:
+    """The manifest expects one of a PDF in which pages of text and of pictures lie: in a job with OCR there is none."""
+    ledger.run(f"DELETE FROM exception WHERE item = {ONE_WITH_SCANS}")
+    assert [(count.what, count.items) for count in verified(ledger, manifest_of(ledger)).counts] == [
+        ("wrong exceptions", 1)
+    ]
+    read = """state = 'ok', metadata = metadata || '{"ocr": true}'"""
+    ledger.run(f"UPDATE item_text SET {read} WHERE item = {ONE_WITH_SCANS}")
+    assert verified(ledger, manifest_of(ledger)).counts == ()
+
+
 @pytest.mark.parametrize(("statement", "expected"), SPOILS, ids=[" + ".join(sorted(what)) for _, what in SPOILS])
 def test_what_is_spoiled_is_found(ledger: Any, statement: str, expected: set[str]) -> None:
     """Each check has teeth: a verify that overlooks one kind of damage would be worth nothing."""

@@ -84,11 +84,13 @@ def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, sing
 
 
 def test_a_job_that_does_not_ask_has_no_such_phase(task_bench: TaskBench) -> None:
-    """No task, no row of the phase, and pictures stay without text."""
+    """No task, no row of the phase, and pictures stay without text: of pages among others an exception tells."""
     _corpus(task_bench.source)
     task_bench.create()
-    assert task_bench.run() == "completed"
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {"mixed.pdf": ["unsupported"]}
     assert _states(task_bench)["scan.pdf"] == TextState.NO_TEXT_LAYER
+    assert _states(task_bench)["mixed.pdf"] == TextState.PARTIAL
     assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'ocr'") == 0
     assert task_bench.value("SELECT count(*) FROM job_phase") == 4
 

@@ -86,7 +86,7 @@ def read(
     source = MemorySource(b"x", data)
     item = item_of(data)
     out = Findings()
-    own, row = take_text(item, source, handler_for(item.media_type), Limits(), out)
+    own, row = take_text(item, source, handler_for(item.media_type), Limits(), out, ocr=True)
     reader = Reader(
         engine=engine or find_engine(),
         choice=choice,

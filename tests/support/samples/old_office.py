@@ -15,8 +15,10 @@ def word(
     flags: int = 0,
     storages: Iterable[Storage] = (),
     streams: Mapping[str, bytes] | None = None,
+    drawings: bytes = b"",
 ) -> bytes:
-    """A Word document of these pieces, by turns in 8-bit characters and UTF-16; `counts` are the stories' lengths."""
+    """A Word document of these pieces, by turns in 8-bit characters and UTF-16; `counts` are the stories' lengths, `drawings` what
+    is drawn above them."""
     raw, bounds, places = bytearray(), [0], []
     for number, piece in enumerate(pieces):
         start = 0x400 + len(raw)
@@ -31,7 +33,8 @@ def word(
     struct.pack_into("<II", fib, 0x18, 0x400, 0x400 + len(raw))
     struct.pack_into("<8I", fib, 0x4C, *[*(counts or [bounds[-1]]), *[0] * 8][:8])
     struct.pack_into("<II", fib, 0x1A2, 7, len(clx))
-    own = {"WordDocument": bytes(fib + raw), "1Table": b"padding" + clx, **(streams or {})}
+    struct.pack_into("<II", fib, 0x22A, 7 + len(clx), len(drawings))
+    own = {"WordDocument": bytes(fib + raw), "1Table": b"padding" + clx + drawings, **(streams or {})}
     return write(Storage(streams=own, storages=list(storages)))
 
 

@@ -36,6 +36,7 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
     doc = found["doc"]
     assert (doc.files, doc.terms, doc.found, doc.items, doc.peer_items) == (3, 6, 2, 4, 6)
     assert (doc.less, doc.silent) == (["a.doc", "b.doc", "c.doc"], ["a.doc", "c.doc"])
+    assert doc.ours_silent == 2
     assert (found["pdf"].share, found["pdf"].less) == (1.0, [])
 
 
@@ -56,7 +57,8 @@ def test_the_goal_says_by_which_share_it_is_met() -> None:
     mine, peer = Extract(terms={"one"}, children=1), Extract(terms={"one", "two"}, children=1)
     assert rows({"a.pdf": mine}, {"a.pdf": mine})["pdf"].met == "met"
     assert rows({"a.pdf": mine}, {"a.pdf": Extract(terms={"one", "unknown"})})["pdf"].met == "met as compared"
-    assert rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"].met == "met as judged"
+    judged = rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"]
+    assert (judged.met, len(judged.silent), judged.ours_silent) == ("met as judged", 1, 0)
     peer.children = 2
     assert rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"].met == "NOT met (items)"
 

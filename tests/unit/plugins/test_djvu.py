@@ -5,10 +5,12 @@ Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test sui
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from djvu_file import djvu
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import Limits, TextState
 from edbench_extra_formats.djvu.handler import DjvuHandler
 from formats.base import MemorySource, Text
@@ -34,6 +36,18 @@ def test_text_links_and_metadata() -> None:
 def test_a_scan_has_no_text_layer() -> None:
     """It is not empty: there is something to be read."""
     assert read(djvu()).state is TextState.NO_TEXT_LAYER
+    linked = read(djvu(None, LINK))
+    assert (linked.state, "seen here" in linked.text, linked.error) == (TextState.NO_TEXT_LAYER, True, None)
+
+
+def test_a_page_without_a_layer_among_others_is_told(real_files: Path) -> None:
+    """A scanned letter between pages of a book: `ok` would say that it was read."""
+    whole = (real_files / "ingest-file" / "Test_rs20846.djvu").read_bytes()
+    assert read(whole).error is None
+    found = read(whole.replace(b"TXTz", b"TXTx", 1))
+    assert (found.state, found.metadata["pages_without_text"]) == (None, "1")
+    assert isinstance(found.error, PagesWithoutText)
+    assert found.error.detail == "1 of 11 pages have no text layer"
 
 
 def test_damaged_annotations_are_told() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import djvu_rs
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import Limits, TextState
 from formats import clean, page_numbers
 from formats.base import Handler, LeafHandler, Source, Text
@@ -33,8 +33,9 @@ class DjvuHandler(LeafHandler):
             text="the text layer of every page, addresses and descriptions of links, the outline",
             metadata=("title", "author", "doc_subject", "keywords", "pages_without_text"),
             leaves_out=(
-                "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, and "
-                "one that has some names them (the first 1,000)",
+                "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
+                "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
+                "are not told from others",
                 "documents whose pages are in files of their own: the exception is `unsupported`",
             ),
         ),
@@ -49,14 +50,16 @@ class DjvuHandler(LeafHandler):
         except djvu_rs.Error as error:
             raise DocumentError(_code(str(error), cut), f"the DjVu document cannot be read: {error}") from error
         collector = clean.Collector(limits.text_characters)
-        unreadable, bare = _collect(document, collector)
+        unreadable, bare, without = _collect(document, collector)
         about, titles, lost = _beside(document)
         all(collector.add(f"{title}\n") for title in titles)
         out = collector.result()
-        out.pages = document.page_count()
+        out.pages = pages = document.page_count()
         out.metadata = dict(clean.values(about))
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER
+        elif without and without == pages - unreadable:  # what links and an outline say is no layer
+            out.state = out.state or TextState.NO_TEXT_LAYER
         elif bare:
             out.metadata["pages_without_text"] = page_numbers.written(bare)
         if cut:
@@ -65,6 +68,10 @@ class DjvuHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
         elif lost:
             out.error = DocumentError(ExceptionCode.CORRUPT, f"its outline or its properties cannot be read: {lost}")
+        elif bare and out.state is not TextState.NO_TEXT_LAYER:
+            out.error = PagesWithoutText(
+                ExceptionCode.UNSUPPORTED, f"{without} of {out.pages} pages have no text layer"
+            )
         return out
 
 
@@ -74,9 +81,10 @@ def _code(said: str, cut: bool) -> ExceptionCode:
     return ExceptionCode.TRUNCATED if cut else ExceptionCode.CORRUPT
 
 
-def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[int]]:
-    """What the pages say; returns how many cannot be read, and the numbers (from 1) of the first ones without text."""
-    unreadable, bare = 0, list[int]()
+def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[int], int]:
+    """What the pages say; returns how many cannot be read, the numbers (from 1) of the first ones without text, and how
+    many there are of these."""
+    unreadable, bare, without = 0, list[int](), 0
     for number in range(document.page_count()):
         try:
             page = document.page(number)
@@ -85,12 +93,13 @@ def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[
         except djvu_rs.Error:
             unreadable += 1
             continue
-        if not text.strip() and len(bare) < _BARE:
-            bare.append(number + 1)
+        if not text.strip():
+            without += 1
+            bare += [number + 1] if len(bare) < _BARE else []
         for piece in (text, *links):
             if piece and not (collector.add(piece) and collector.add("\n")):
-                return unreadable, bare
-    return unreadable, bare
+                return unreadable, bare, without
+    return unreadable, bare, without
 
 
 def _links(page: Page) -> Iterator[str]:

@@ -4,5 +4,8 @@ import plistlib
 
 from reading import handler
 
-SEEDS = [plistlib.dumps({"key": ["value", 1, 2.5], "x": "ü"}, fmt=plistlib.FMT_BINARY)]
+_PAGE = {
+    "WebMainResource": {"WebResourceData": b"page", "WebResourceURL": "http://e/x", "WebResourceMIMEType": "text/html"}
+}
+SEEDS = [plistlib.dumps(one, fmt=plistlib.FMT_BINARY) for one in ({"key": ["value", 1, 2.5], "x": "ü"}, _PAGE)]
 read = handler("application/x-bplist")

@@ -12,7 +12,7 @@ from ocr_pictures import mixed_pdf
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen import canvas
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
 from formats.documents.pdf.handler import PdfHandler, iso_date
@@ -143,6 +143,8 @@ def test_pages_without_text_are_named() -> None:
     """Those with something on them, where others have text: a blank page lacks nothing, and a document of scans alone has
     the state for that."""
     found = read(mixed_pdf("words", ["a scan"], None, ["another"], ["a third"]))
+    assert isinstance(found.error, PagesWithoutText)
+    assert "3 of 5 pages" in found.error.detail
     assert (found.metadata["pages_without_text"], found.text.split()) == ("2, 4-5", ["words"])
     assert "pages_without_text" not in read(mixed_pdf("words", None)).metadata
     scans = read(mixed_pdf(["a scan"]))

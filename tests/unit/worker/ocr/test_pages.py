@@ -93,7 +93,7 @@ def test_one_bad_page_costs_the_others_nothing(tmp_path: Path) -> None:
     """The exception names it."""
     bad = f'case "$*" in *page_number=1*) kill -SEGV $$;; esac; {_ECHO}'
     text, row, codes = read(picture("TIFF", ["a"], ["b"], ["c"]), engine=stand_in(tmp_path, bad))
-    assert (text, row.state) == ("page\npage\n", TextState.OK)
+    assert (text, row.state) == ("page\npage\n", TextState.PARTIAL)
     assert codes["killed_parser"].startswith("page 2: ")
 
 
@@ -197,11 +197,11 @@ def test_bare_pages_among_pages_with_text() -> None:
 
 
 def test_bare_pages_in_which_nothing_is_found(tmp_path: Path) -> None:
-    """The document is as it was, and says that somebody looked; a page that kills is an exception."""
+    """All of it was read, and it says that somebody looked; with a page that kills it is partial, and an exception says why."""
     text, row, codes = read(mixed_pdf("words", ["x"]), engine=stand_in(tmp_path, ":"))
     assert (text.split(), row.state, codes, row.metadata["ocr_pages"]) == (["words"], TextState.OK, {}, 1)
     text, row, codes = read(mixed_pdf("words", ["x"]), engine=stand_in(tmp_path, "kill -SEGV $$"))
-    assert (text.split(), row.state, [*codes]) == (["words"], TextState.OK, ["killed_parser"])
+    assert (text.split(), row.state, [*codes]) == (["words"], TextState.PARTIAL, ["killed_parser"])
 
 
 def test_more_bare_pages_than_are_read(tmp_path: Path) -> None:
