@@ -36,6 +36,7 @@ class ExceptionCode(enum.StrEnum):
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
     SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
     HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered
+    WITHHELD = "withheld"  # of a production: no native is written, it holds what is not produced
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
 
 

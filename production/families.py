@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,19 +17,21 @@ class Taken:
 
     id: uuid.UUID
     family: uuid.UUID | None  # its family's topmost item
-    parent: uuid.UUID | None
+    parent: uuid.UUID | None  # what it is attached to, containers between them aside
     size: int  # of what is written of it, about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """The same with its number, those of its family and where it lies."""
+    """The same with its number, the range that it belongs to and where it lies."""
 
     taken: Taken
     number: int
-    first: int
+    first: (
+        int  # of the whole family; without its topmost item a range begins with each that is attached to nothing taken
+    )
     last: int
-    parent: int | None  # what it is attached to: what is directly around it, else the family's first that was taken
+    parent: int | None  # what it is attached to; None: nothing that was taken
     place: Place
 
 
@@ -38,12 +41,28 @@ def numbered(items: Iterable[Taken], first: int, layout: Layout) -> Iterator[Num
     for _, group in groupby(items, key=lambda item: item.family or item.id):
         members = list(group)
         place = layout.place([member.size for member in members])
-        numbers = {member.id: number + n for n, member in enumerate(members)}
-        last = number + len(members) - 1
-        for n, member in enumerate(members):
-            above = None if n == 0 else numbers.get(member.parent, number) if member.parent else number
-            yield Numbered(taken=member, number=number + n, first=number, last=last, parent=above, place=place)
-        number = last + 1
+        for tree in _trees(members):
+            numbers = {member.id: number + n for n, member in enumerate(tree)}
+            last = number + len(tree) - 1
+            for n, member in enumerate(tree):
+                above = None if member.parent is None else numbers.get(member.parent)
+                yield Numbered(taken=member, number=number + n, first=number, last=last, parent=above, place=place)
+            number = last + 1
+
+
+def _trees(members: Sequence[Taken]) -> Iterator[list[Taken]]:
+    """Each item that is attached to none of the others, and behind it what is attached to it, in their order: one tree of a
+    family that is whole."""
+    known = {member.id for member in members}
+    below: dict[uuid.UUID | None, list[Taken]] = defaultdict(list)
+    for member in members:
+        below[member.parent if member.parent in known else None].append(member)
+    for top in below[None]:
+        tree, ahead = [], [top]
+        while ahead:
+            tree.append(one := ahead.pop())
+            ahead.extend(reversed(below.get(one.id, ())))
+        yield tree
 
 
 @dataclass(slots=True)

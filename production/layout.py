@@ -23,7 +23,7 @@ _MAIL = "message/rfc822"
 REPORTS: Mapping[JobType, tuple[str, ...]] = {
     JobType.EXTRACTION: ("metadata.jsonl", "metadata.csv", "hashes.csv"),
     JobType.PROCESSING: ("metadata.jsonl", "metadata.csv", "loadfile.opt", "hashes.csv"),
-    JobType.EXPORT: ("loadfile.opt", "loadfile.csv", "loadfile.dat", "loadfile.xml", "hashes.csv"),
+    JobType.EXPORT: ("loadfile.opt", "loadfile.csv", "loadfile.dat", "loadfile.xml", "hashes.csv", "withheld.csv"),
 }
 _DRAFT = re.compile(rb"\.[0-9a-f]{12}\.tmp\Z")  # of a file that the storage layer has not given its name yet
 

@@ -47,4 +47,7 @@ def produce(
         images=pages,
     )
     created = create_production(Storage(NullRecorder()), installed.settings, plan)
+    made = created.each[0].job.options.production
+    if made.withhold:
+        context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
     follow(context, installed, created, workers=crew[0], slots=crew[1], json_file=json_file)

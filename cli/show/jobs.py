@@ -99,7 +99,9 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
     if job.options.production.asked:
-        console.print(f"\n{progress.items:,} items taken, written to {job.options.production.out}", markup=False)
+        choice = job.options.production
+        withheld = f", {choice.withheld:,} withheld ({', '.join(choice.withhold)})" if choice.withhold else ""
+        console.print(f"\n{progress.items:,} items taken{withheld}, written to {choice.out}", markup=False)
         return
     children = counts.children
     console.print(

@@ -59,6 +59,11 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
         ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
+        *(
+            [("withheld", f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families")]
+            if made.withhold
+            else []
+        ),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
         *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
         ("output", made.out),

@@ -104,6 +104,8 @@ class ProductionFigures(Document):
     out: str
     sources: list[uuid.UUID]
     items: int
+    withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
+    withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
     files: list[ProducedFiles]
 
 

@@ -129,6 +129,8 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
         out=choice.out,
         sources=[uuid.UUID(source) for source in choice.sources],
         items=choice.items,
+        withhold=list(choice.withhold),
+        withheld=choice.withheld,
         files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
     )
 

@@ -31,7 +31,7 @@ from traces.spool import SUFFIX
 
 WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
 _POLL_SECONDS = 0.2
-_NAMES = ("out", "query", "tag", "prefix")  # that people gave a production
+_NAMES = ("out", "query", "tag", "withhold", "prefix")  # that people gave a production
 
 
 def collect_trace(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import uuid
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -16,13 +15,12 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
-from controller.production.imaged import imaged
+from controller.production.choosing import Picked, pick, prepare, refuse_returned
+from controller.production.imaged import imaged, refuse_fallen
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
-from controller.search.meaning import meaning
-from controller.search.opened import opened_index
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.options.production import WITHHELD, JobType, ProductionChoice
 from core.records import JobOptions, JobState, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -34,7 +32,6 @@ from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
 
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
-_PICKED_AT_ONCE = 50_000
 _ROWS_AT_ONCE = 10_000
 _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
@@ -76,7 +73,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     for handle in plan.sources:
         refuse_other_storage(handle, storage, settings.storage)
     refuse_inside(Path(choice.out), settings.storage, list(plan.sources))
-    picked = [_picked(handle, settings, choice) for handle in plan.sources]
+    picked = pick(plan.sources, settings, choice)
     job, database = uuid.uuid4(), plan.sources[0].database
     claim(storage, Path(choice.out), job, settings.storage)
     try:
@@ -116,29 +113,7 @@ def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
     return found
 
 
-def _picked(handle: JobHandle, settings: Settings, choice: ProductionChoice) -> list[uuid.UUID] | None:
-    """What a query and a tag choose; None: everything."""
-    parts = [f"({choice.query})"] if choice.query else []
-    parts += [f'tag:"{choice.tag}"'] if choice.tag else []
-    if not parts:
-        return None
-
-    from controller.search.evaluate import Evaluation  # numbers in rows: the choice of everything needs none
-    from worker.indexes.found import uuids
-
-    with partial(opened_index, settings=settings)(handle) as index:
-        mask = Evaluation(index).mask(meaning(handle, " AND ".join(parts)))
-        items = index.items
-    return uuids(items.ids[items.with_families(mask) if choice.families else mask])
-
-
-def _create(
-    conn: Connection,
-    job: uuid.UUID,
-    settings: Settings,
-    plan: ProductionPlan,
-    picked: Sequence[list[uuid.UUID] | None],
-) -> None:
+def _create(conn: Connection, job: uuid.UUID, settings: Settings, plan: ProductionPlan, picked: Picked) -> None:
     first = plan.sources[0].job
     new = ledger_jobs.NewJob(
         id=job,
@@ -157,46 +132,81 @@ def _create(
     )
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
-    PRODUCTION.production_tables(conn)
-    numbers = _numbered(conn, plan, picked) if plan.images is None else imaged(conn, plan.images)
+    withheld, numbers = _chosen(conn, plan, picked)
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     if not tally.items:
-        raise UsageError("no item is chosen: look with `edbench search` what the query finds, and which tags there are")
+        raise UsageError(_nothing(withheld))
     choice = dataclasses.replace(
-        plan.options.production, items=tally.items, sources=tuple(handle.id.hex for handle in plan.sources)
+        plan.options.production,
+        items=tally.items,
+        sources=tuple(handle.id.hex for handle in plan.sources),
+        withheld=withheld,
     )
     refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
-    bulk.insert_tasks(conn, job, tally.tasks(choice.type))
+    bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
     told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    told |= {"withhold": choice.withhold, "withheld": withheld}
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
     for handle in plan.sources:
         note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
 
 
-def _numbered(
-    conn: Connection, plan: ProductionPlan, picked: Sequence[list[uuid.UUID] | None]
-) -> Iterator[tuple[NumberedItem, Numbered, int]]:
-    """Every item that is taken, over all jobs, with its number and the characters of its text."""
+def _chosen(
+    conn: Connection, plan: ProductionPlan, picked: Picked
+) -> tuple[int, Iterator[tuple[NumberedItem, Numbered, int]]]:
+    """How many items are withheld of what was chosen; what is taken, each with its number and the characters of its text."""
     choice = plan.options.production
-    layout = Layout(choice.folder_files, choice.volume_bytes)
-    number = choice.first
-    for handle, ids in zip(plan.sources, picked, strict=True):
-        PRODUCTION.production_forget(conn)
-        for at in range(0, len(ids or ()), _PICKED_AT_ONCE):
-            PRODUCTION.production_pick(conn, items=(ids or [])[at : at + _PICKED_AT_ONCE])
+    if plan.images is None:
+        prepare(conn, plan.sources, choice, picked)
+        withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
+        return withheld, _numbered(conn, plan, picked)
+    prepare(conn, plan.sources, choice, picked, plan.images.job.options.production.withhold)
+    refuse_fallen(conn, plan.images, picked)
+    return PRODUCTION.production_imaged_withheld(conn, job=plan.images.id), imaged(conn, plan.images)
+
+
+def _nothing(withheld: int) -> str:
+    """Is left, and why."""
+    if withheld:
+        return f"no item is left: all {withheld:,} that were chosen are withheld; see the tags of --withhold"
+    return "no item is chosen: look with `edbench search` what the query finds, and which tags there are"
+
+
+def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:
+    """Numbers of items whose natives would give away what was not chosen. Of whole families none does."""
+    if choice.families or choice.type is not JobType.EXPORT:
+        return []
+    return PRODUCTION.production_holding(conn, job=job, everything=picked.everything)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken(Taken):
+    """With all that is known of it."""
+
+    row: Chosen
+
+
+def _numbered(conn: Connection, plan: ProductionPlan, picked: Picked) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Every item that is taken, over all jobs: copies are known by all of them."""
+    choice = plan.options.production
+    for place, handle in enumerate(plan.sources):
         PRODUCTION.production_take(
             conn,
+            source=place,
             job=handle.id,
-            everything=ids is None,
-            originals=choice.originals,
+            everything=picked.everything,
             not_nist=choice.not_nist,
             families=choice.families,
         )
-        ours, theirs = itertools.tee(_rows(conn))  # read in step, but for a family
-        for row, item in zip(ours, numbered(map(_taken, theirs), number, layout), strict=True):
-            yield _row(handle, row, item), item, row.characters
-            number = item.number + 1
+    if choice.originals:
+        PRODUCTION.production_drop_copies(conn, families=choice.families)
+    refuse_returned(conn, picked)
+    layout = Layout(choice.folder_files, choice.volume_bytes)
+    for item in numbered(map(_taken, _rows(conn)), choice.first, layout):
+        assert isinstance(item.taken, _Taken)
+        row = item.taken.row
+        yield _row(plan.sources[row.source], row, item), item, row.characters
 
 
 def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
@@ -216,15 +226,15 @@ def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
 
 
 def _rows(conn: Connection) -> Iterator[Chosen]:
-    after = 0
-    while rows := PRODUCTION.production_taken(conn, after=after, limit=_ROWS_AT_ONCE):
+    source = after = 0
+    while rows := PRODUCTION.production_taken(conn, source=source, after=after, limit=_ROWS_AT_ONCE):
         yield from rows
-        after = rows[-1].place
+        source, after = rows[-1].source, rows[-1].place
 
 
-def _taken(row: Chosen) -> Taken:
+def _taken(row: Chosen) -> _Taken:
     # Of a text's bytes its characters are known; a volume is as large as these say.
-    return Taken(id=row.id, family=row.family_id, parent=row.parent, size=row.bytes + row.characters)
+    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=row.bytes + row.characters, row=row)
 
 
 class _Tally:
@@ -260,8 +270,8 @@ class _Tally:
             part = self._texts[shard] = _Part(shard, number)
         part.last, part.items, part.weight = number, part.items + 1, part.weight + characters + _ITEM_COST
 
-    def tasks(self, kind: JobType) -> Iterator[NewTask]:
-        """Of every phase that works on batches."""
+    def tasks(self, kind: JobType, holding: Sequence[int]) -> Iterator[NewTask]:
+        """Of every phase that works on batches. `holding`: items without a native, by number."""
         if kind in (JobType.EXTRACTION, JobType.EXPORT):
             for part in (*self._full, *self._texts.values()):
                 payload = {"shard": part.shard.hex, "first": part.first, "last": part.last}
@@ -270,7 +280,9 @@ class _Tally:
             for phase, fineness in _BATCHED[kind].items():
                 for first, last, size in self._fine(fineness):
                     weight = size + _ITEM_COST * (last - first + 1)
-                    yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last})
+                    held = holding[bisect_left(holding, first) : bisect_right(holding, last)]
+                    more = {WITHHELD: list(held)} if held else {}
+                    yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last} | more)
 
     def _fine(self, fineness: _Fineness) -> Iterator[tuple[int, int, int]]:
         """The batches, each cut where they are too few for the slots."""

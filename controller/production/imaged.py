@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
+from controller.production.choosing import Picked, called
 from core.errors import UsageError
 from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions, JobState
@@ -49,12 +50,23 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
                 f"--images takes the items and numbers of job {images.id}; leave {name.replace('_', ' ')} out",
                 field="images",
             )
-    kept = {name: getattr(theirs, name) for name in _THEIRS}
+    kept = {name: getattr(theirs, name) for name in _THEIRS}  # and not what they withhold: that has gone already
     return dataclasses.replace(options, production=dataclasses.replace(choice, images=images.id.hex, **kept))
 
 
+def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
+    """Raises UsageError where items have pages that would not be taken now, and are not withheld: tagged since, for example."""
+    found = PRODUCTION.production_fallen(conn, job=images.id, everything=picked.everything, returned=picked.returned)
+    if found:
+        raise UsageError(
+            f"{called(found)} of job {images.id} would not be taken any more by what it was told (query, tag, --withhold);"
+            " process anew, or give this export --withhold TAG with a tag that they have",
+            field="images",
+        )
+
+
 def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, Numbered, int]]:
-    """Each item with its number, and the characters of its text as far as they are known: not at all."""
+    """Each item that is not withheld with its number, and the characters of its text as far as they are known: not at all."""
     for row in PRODUCTION.production_imaged(conn, job=images.id):
         place = Place(row.volume, row.folder)
         taken = Taken(id=row.item, family=None, parent=None, size=row.bytes)

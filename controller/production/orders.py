@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,16 @@ def _plain(prefix: str) -> str:
     return prefix
 
 
+def _tags(given: Sequence[str]) -> tuple[str, ...]:
+    """Each once. Raises UsageError for what no tag can be called."""
+    from worker.indexes.ledger_fields import checked_name  # few give any, and a command's start would wait
+
+    try:
+        return tuple(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
+    except UsageError as error:
+        raise UsageError(str(error), field="withhold") from error
+
+
 class ProductionOrder(Order):
     """What jobs of these types have in common."""
 
@@ -35,8 +46,19 @@ class ProductionOrder(Order):
         str, Field(max_length=10_000, pattern=TEXT, description="which items, as `edbench search` takes it")
     ] = ""
     tag: Annotated[str, Field(max_length=100, pattern=TEXT, description="only those with this tag")] = ""
+    withhold: Annotated[
+        list[str] | None,
+        Field(
+            max_length=100, description="leave out what has this tag, and its whole family; may be given several times"
+        ),
+        Metavar("TAG"),
+    ] = None
     originals: Annotated[
-        bool, Field(title="Originals alone", description="leave duplicates out, as `edbench dedupe` found them")
+        bool,
+        Field(
+            title="Originals alone",
+            description="leave out duplicates of what is taken, as `edbench dedupe` found them",
+        ),
     ] = False
     not_nist: Annotated[
         bool, Field(title="No system files", description="leave system files out, as `edbench denist` found them")
@@ -86,6 +108,7 @@ class ProductionOrder(Order):
             out=str(out),
             query=self.query.strip(),
             tag=self.tag,
+            withhold=_tags(self.withhold or ()),
             originals=self.originals,
             not_nist=self.not_nist,
             families=not self.no_families,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,15 @@ from controller.search.opened import Opened
 from core.document import Document
 from core.errors import UsageError
 from sql.faces.search import SEARCH
-from worker.indexes.ledger_fields import checked_name
+from worker.indexes.ledger_fields import TAG, checked_name
+from worker.indexes.nodes import Node, values_of
 from worker.indexes.query_language import parse
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _AT_ONCE = 10_000
+_SHOWN = 20  # tags, where one is unknown
 SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"
 
 
@@ -63,11 +65,13 @@ def tag_found(
     remove: bool = False,
 ) -> TagChange:
     """Give what the query finds the tag, or take it away; with whole families if wanted. One durable transaction for
-    each job. Raises UsageError, RunFailed, faults."""
+    each job. Raises UsageError, for a tag in the query that no item has, too; RunFailed, faults."""
     checked_name(tag, "a tag")
+    meant = [meaning(handle, query) for handle in handles]
+    refuse_unknown_tags(handles, tags_in(meant), "query")
     found = changed = 0
-    for handle in handles:
-        items = _found(handle, opened, query, families=families)
+    for handle, node in zip(handles, meant, strict=True):
+        items = _found(handle, opened, node, families=families)
         with handle.database.transaction(durable=True) as conn:
             here = sum(_tag(conn, handle.id, tag, some, remove) for some in _portions(items))
             action = UNTAGGED if remove else TAGGED
@@ -122,12 +126,12 @@ def _portions(items: list[uuid.UUID]) -> list[list[uuid.UUID]]:
     return [items[at : at + _AT_ONCE] for at in range(0, len(items), _AT_ONCE)]
 
 
-def _found(handle: JobHandle, opened: Opened, query: str, *, families: bool) -> list[uuid.UUID]:
+def _found(handle: JobHandle, opened: Opened, node: Node, *, families: bool) -> list[uuid.UUID]:
     from controller.search.evaluate import Evaluation  # numbers in rows: lists of tags and searches need none
     from worker.indexes.found import uuids
 
     with opened(handle) as index:
-        mask = Evaluation(index).mask(meaning(handle, query))
+        mask = Evaluation(index).mask(node)
         items = index.items
     return uuids(items.ids[items.with_families(mask) if families else mask])
 
@@ -169,6 +173,22 @@ def tags_of(handles: Sequence[JobHandle]) -> list[Tag]:
                     last_at=max(row.last_at, so_far.last_at) if so_far else row.last_at,
                 )
     return [out[name] for name in sorted(out)]
+
+
+def tags_in(nodes: Iterable[Node]) -> set[str]:
+    """Those that queries ask for."""
+    return {tag for node in nodes for tag in values_of(node, TAG)}
+
+
+def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
+    """Raises UsageError where no item of the jobs has one of these tags: excluded, a misspelt one would exclude nothing."""
+    if not (asked := set(wanted)):
+        return
+    known = [each.tag for each in tags_of(handles)]
+    if missing := sorted(asked.difference(known)):
+        more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+        there = f"the tags are {', '.join(known[:_SHOWN])}{more}" if known else "none is tagged"
+        raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
 
 
 def searches_of(handles: Sequence[JobHandle]) -> list[Search]:

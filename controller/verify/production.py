@@ -147,7 +147,7 @@ def _pages(handle: JobHandle) -> list[PageCount]:
 def _rows(handle: JobHandle) -> Iterator[FileRow]:
     """Reports, then the files of the items, some at a time."""
     choice = handle.job.options.production
-    last = choice.first + choice.items - 1
+    last = choice.last
     ranges = [(0, 0), *((at, min(at + _AT_ONCE - 1, last)) for at in range(choice.first, last + 1, _AT_ONCE))]
     for first, until in ranges:
         with handle.database.transaction() as conn:

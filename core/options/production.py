@@ -35,6 +35,7 @@ class FileKind(enum.StrEnum):
 
 DAT_ENCODING = "dat_encoding"  # of an export's extras
 IMAGE_FORMAT, DPI = "format", "dpi"  # of those of a processing job
+WITHHELD = "withheld"  # in the payload of a task of phase export: numbers of items whose natives are not written
 MARKER = ".edbench-production.json"  # in the output directory: whose it is
 
 
@@ -47,10 +48,14 @@ class ProductionChoice:
     out: str = ""  # absolute; everything is written below it
     query: str = ""  # that chose the items; empty: all of them
     tag: str = ""
-    originals: bool = False  # families, or items without one, that are duplicates were left out
+    withhold: tuple[
+        str, ...
+    ] = ()  # tags whose items are not taken, with their families; with `images` beside that job's
+    originals: bool = False  # families, or items without one, whose originals are taken were left out
     not_nist: bool = False  # so were those on a list of known software
     families: bool = True  # whole ones were taken or left
-    items: int = 0  # that were chosen
+    items: int = 0  # that are taken
+    withheld: int = 0  # that were chosen and are not taken for `withhold`
     prefix: str = ""  # of a control number …
     digits: int = 8  # … and how many digits it has at least
     first: int = 1  # number of the first item
@@ -63,6 +68,11 @@ class ProductionChoice:
     def asked(self) -> bool:
         """Whether the job produces files out of another's items."""
         return self.type is not JobType.DISCOVERY
+
+    @property
+    def last(self) -> int:
+        """The number of the last item at most. Those of pages were given before some were withheld."""
+        return self.first + self.items - 1 + (self.withheld if self.images else 0)
 
     def control(self, number: int) -> str:
         """The control number of an item."""

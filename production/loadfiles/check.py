@@ -27,6 +27,7 @@ T = TypeVar("T")
 Row = Mapping[str, str]  # a record by the columns of a table
 _RANGE = ("begin", "end", "begin_family", "end_family")
 _LISTED, _TABLE = "hashes.csv", "metadata.csv"  # the second of a job that writes no DAT
+_WITHHELD = "withheld.csv"  # of an export of pages that leaves some out
 _NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them otherwise
 
 
@@ -79,6 +80,12 @@ def _rows(first: Path) -> Iterator[Row]:
         yield {name: row[title] or "" for name, title in called.items() if title in row}
 
 
+def _withheld(listed: Path) -> Iterator[tuple[str, str]]:
+    """Numbers that a production says it leaves out."""
+    for row in read_csv(listed) if listed.is_file() else ():
+        yield row.get("begin") or "", row.get("end") or ""
+
+
 class _Check:
     """A record at a time against every load file there is."""
 
@@ -91,7 +98,7 @@ class _Check:
         self._relations: Iterator[tuple[str, Told | str]] = iter(())
         self._rest: list[Callable[[], None]] = []
         self.done.load_files.append(first.name)
-        self._ranges = Ranges(self.fault)
+        self._ranges = Ranges(self.fault, _withheld(root / _WITHHELD))
         self._hashes = self._step(root / _LISTED, self._filed)
         beside, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
         self._table = self._beside(

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 class Chosen(NamedTuple):
-    """An item that is taken."""
+    """An item that is taken, and the job that it is of by its place among the sources."""
 
+    source: int
     place: int
     id: uuid.UUID
     family_id: uuid.UUID | None
@@ -24,6 +25,21 @@ class Chosen(NamedTuple):
     shard: uuid.UUID | None
     name: memoryview
     media_type: str
+
+
+class Called(NamedTuple):
+    """An item among so many."""
+
+    container_path: list[str]
+    items: int
+
+
+class Gap(NamedTuple):
+    """Numbers that are left out."""
+
+    number: int
+    pages: int | None
+    first_page: int | None
 
 
 class Imaged(NamedTuple):
@@ -178,12 +194,25 @@ class Range(NamedTuple):
 class _Production(Protocol):
     def production_tables(self, conn: Connection) -> None: ...
     def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
-    def production_forget(self, conn: Connection) -> None: ...
-    def production_take(
-        self, conn: Connection, *, job: uuid.UUID, everything: bool, originals: bool, not_nist: bool, families: bool
+    def production_withhold(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str], alike: bool, said: bool
     ) -> int: ...
-    def production_taken(self, conn: Connection, *, after: int, limit: int) -> list[Chosen]: ...
+    def production_withheld(self, conn: Connection, *, everything: bool) -> int: ...
+    def production_take(
+        self, conn: Connection, *, source: int, job: uuid.UUID, everything: bool, not_nist: bool, families: bool
+    ) -> int: ...
+    def production_drop_copies(self, conn: Connection, *, families: bool) -> int: ...
+    def production_returned(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Called]: ...
+    def production_taken(self, conn: Connection, *, source: int, after: int, limit: int) -> list[Chosen]: ...
+    def production_fallen(
+        self, conn: Connection, *, job: uuid.UUID, everything: bool, returned: Sequence[uuid.UUID]
+    ) -> list[Called]: ...
+    def production_imaged_withheld(self, conn: Connection, *, job: uuid.UUID) -> int: ...
     def production_imaged(self, conn: Connection, *, job: uuid.UUID) -> Iterator[Imaged]: ...
+    def production_holding(self, conn: Connection, *, job: uuid.UUID, everything: bool) -> list[int]: ...
+    def production_gaps(
+        self, conn: Connection, *, job: uuid.UUID, images: uuid.UUID, after: int, limit: int
+    ) -> list[Gap]: ...
     def production_alone(self, conn: Connection) -> None: ...
     def production_siblings(
         self, conn: Connection, *, type: str, job: uuid.UUID, sources: Sequence[str]

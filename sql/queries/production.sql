@@ -1,53 +1,149 @@
 -- Jobs that write files out of other jobs' items.
 
 -- name: production_tables
--- For the transaction that creates the job: what a search or a tag chose, and what is taken, by its place.
+-- For the transaction that creates the job: what a search or a tag chose, what is withheld (`said` by this job, not only by
+-- the one whose pages it takes), and what is taken, by its source job's place among them and its own place there.
 CREATE TEMP TABLE picked (item uuid PRIMARY KEY) ON COMMIT DROP;
+CREATE TEMP TABLE withheld (item uuid PRIMARY KEY, said boolean NOT NULL) ON COMMIT DROP;
 CREATE TEMP TABLE taken (
-    place bigint PRIMARY KEY, id uuid NOT NULL, family_id uuid, parent uuid, bytes bigint NOT NULL,
-    characters bigint NOT NULL, shard uuid, name bytea NOT NULL, media_type text NOT NULL
+    source int NOT NULL, place bigint NOT NULL, id uuid NOT NULL, family_id uuid, parent uuid, bytes bigint NOT NULL,
+    characters bigint NOT NULL, shard uuid, name bytea NOT NULL, media_type text NOT NULL, PRIMARY KEY (source, place)
 ) ON COMMIT DROP;
 
 -- name: production_pick
 -- Some of what was chosen.
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;
 
--- name: production_forget
--- Before the next source job.
-TRUNCATE picked, taken;
+-- name: production_withhold
+-- What is withheld of these jobs: items with one of these tags, `alike` those that were found to equal them, what is inside
+-- either, and all that is in a family with any of these.
+INSERT INTO withheld
+WITH RECURSIVE tagged AS (
+    SELECT DISTINCT item FROM item_tag WHERE job = ANY(%(jobs)s::uuid[]) AND tag = ANY(%(tags)s::text[])
+), meant (id) AS (
+    SELECT item FROM tagged
+    UNION
+    SELECT e.item
+    FROM tagged g
+    JOIN item i ON i.id = g.item
+    JOIN duplicate d ON d.item = g.item
+    JOIN duplicate e ON e.original = d.original AND e.job = ANY(%(jobs)s::uuid[])
+    JOIN item k ON k.id = e.item AND (k.sha256 = i.sha256 OR k.content_hash = i.content_hash)
+    WHERE %(alike)s
+), inside (id) AS (
+    SELECT id FROM meant
+    UNION
+    SELECT i.id FROM inside n JOIN item i ON i.parent = n.id
+)
+SELECT i.id, %(said)s FROM item i
+WHERE i.job = ANY(%(jobs)s::uuid[]) AND (i.id IN (SELECT id FROM inside) OR i.family_id IN (
+    SELECT f.family_id FROM item f JOIN inside n ON n.id = f.id WHERE f.family_id IS NOT NULL))
+ON CONFLICT DO NOTHING;
+
+-- name: production_withheld
+-- How many items are withheld of what was chosen in these jobs; containers are never taken.
+SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
+WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
 
 -- name: production_take
 -- The items of a source job that are taken, in the order of their numbers: by custodian and path, a family together, its
 -- topmost item first. Families are judged by that one where they are taken or left whole. Containers hold others and are
--- nothing beside them.
+-- nothing beside them: what lies in one is attached to what that is attached to.
 INSERT INTO taken
-SELECT row_number() OVER (
+SELECT %(source)s, row_number() OVER (
         ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C", coalesce(top.id, i.id),
             i.id <> coalesce(top.id, i.id), i.container_path COLLATE "C", i.id),
-    i.id, i.family_id, i.parent, i.bytes, coalesce(t.characters, 0), x.shard, i.name, i.media_type
+    i.id, i.family_id,
+    CASE WHEN i.id = i.family_id THEN NULL WHEN above.container THEN (
+        WITH RECURSIVE up (id, parent, container) AS (
+            SELECT above.id, above.parent, above.container
+            UNION ALL
+            SELECT p.id, p.parent, p.container FROM up JOIN item p ON p.id = up.parent WHERE up.container
+        ) SELECT id FROM up WHERE NOT container
+    ) ELSE i.parent END,
+    i.bytes, coalesce(t.characters, 0), x.shard, i.name, i.media_type
 FROM item i
 LEFT JOIN item top ON top.id = i.family_id
+LEFT JOIN item above ON above.id = i.parent
 LEFT JOIN item_text t ON t.item = i.id
 LEFT JOIN item_index x ON x.item = i.id
 WHERE i.job = %(job)s AND NOT i.container
   AND (%(everything)s OR i.id IN (SELECT item FROM picked))
-  AND NOT (%(originals)s AND EXISTS (
-      SELECT 1 FROM duplicate d
-      WHERE d.copy AND d.item = CASE WHEN %(families)s THEN coalesce(i.family_id, i.id) ELSE i.id END))
+  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = i.id)
   AND NOT (%(not_nist)s AND EXISTS (
       SELECT 1 FROM system_file y
       WHERE y.item = CASE WHEN %(families)s THEN coalesce(i.family_id, i.id) ELSE i.id END));
 
+-- name: production_drop_copies
+-- Leaves out what was found to be a copy of something that is taken: of an original, else of the first of its copies. Families
+-- are judged by their topmost item, and where families were compared, each member by itself is a copy of what has its bytes
+-- in the other ones. An original inside another family counts where that is surely taken: its topmost item is no copy.
+DELETE FROM taken t USING (
+    SELECT j.id, d.copy AND (row_number() OVER (
+            PARTITION BY d.original, CASE WHEN v.options ->> 'by' = 'family' AND j.id <> j.family_id
+                THEN coalesce(i.sha256, i.content_hash, uuid_send(i.id)) END
+            ORDER BY d.copy, j.source, j.place) > 1
+        OR (o.id IS NOT NULL AND f.copy IS NOT TRUE)) AS spare
+    FROM taken j
+    JOIN duplicate d ON d.item = j.id
+    JOIN item i ON i.id = j.id
+    LEFT JOIN review v ON v.job = i.job AND v.kind = 'dedupe'
+    LEFT JOIN taken o ON %(families)s AND o.id = d.original AND o.id <> o.family_id
+    LEFT JOIN duplicate f ON f.item = o.family_id
+    WHERE NOT %(families)s OR j.id = coalesce(j.family_id, j.id)
+) AS s
+WHERE s.spare AND s.id = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END;
+
+-- name: production_returned
+-- Of these items those that are taken: their number, and the first by the order of numbers.
+SELECT i.container_path, count(*) OVER () AS items
+FROM taken t JOIN item i ON i.id = t.id WHERE t.id = ANY(%(items)s::uuid[])
+ORDER BY t.source, t.place LIMIT 3;
+
 -- name: production_taken
 -- Some of them.
-SELECT place, id, family_id, parent, bytes, characters, shard, name, media_type
-FROM taken WHERE place > %(after)s ORDER BY place LIMIT %(limit)s;
+SELECT source, place, id, family_id, parent, bytes, characters, shard, name, media_type
+FROM taken WHERE (source, place) > (%(source)s, %(after)s) ORDER BY source, place LIMIT %(limit)s;
+
+-- name: production_fallen
+-- Items of a processing job that it would not take now, or not without what comes with it only as its family, and that this
+-- job does not withhold: their number, and the first.
+SELECT i.container_path, count(*) OVER () AS items
+FROM production_item p JOIN item i ON i.id = p.item LEFT JOIN withheld w ON w.item = p.item
+WHERE p.job = %(job)s AND w.said IS NOT TRUE AND (w.item IS NOT NULL OR p.item = ANY(%(returned)s::uuid[])
+    OR NOT (%(everything)s OR p.item IN (SELECT item FROM picked)))
+ORDER BY p.number LIMIT 3;
+
+-- name: production_imaged_withheld
+-- How many items of a processing job this one withholds.
+SELECT count(*) AS items FROM production_item p JOIN withheld w ON w.item = p.item WHERE p.job = %(job)s AND w.said;
 
 -- name: production_imaged
--- The items of a processing job, with the numbers that their pages have.
+-- The items of a processing job that are not withheld, with the numbers that their pages have.
 SELECT p.number, p.item, p.source_job, p.family_first, p.family_last, p.parent, p.volume, p.folder, p.suffix, p.bytes,
     p.shard, p.pages, p.first_page
-FROM production_item p WHERE p.job = %(job)s ORDER BY p.number;
+FROM production_item p WHERE p.job = %(job)s
+  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = p.item AND w.said) ORDER BY p.number;
+
+-- name: production_holding
+-- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container is what it holds.
+WITH RECURSIVE inside (number, id) AS (
+    SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = %(job)s
+    UNION ALL
+    SELECT n.number, i.id FROM inside n JOIN item i ON i.parent = n.id
+)
+SELECT DISTINCT n.number FROM inside n JOIN item i ON i.id = n.id
+WHERE NOT i.container
+  AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = %(job)s AND q.item = n.id)
+  AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR i.id IN (SELECT item FROM picked)))
+ORDER BY n.number;
+
+-- name: production_gaps
+-- Numbers of a processing job's items that the job which takes its pages has not, some of them after one.
+SELECT q.number, q.pages, q.first_page FROM production_item q
+WHERE q.job = %(images)s AND q.number > %(after)s
+  AND NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(job)s AND p.number = q.number)
+ORDER BY q.number LIMIT %(limit)s;
 
 -- name: insert_production_items
 -- The items of a new job.

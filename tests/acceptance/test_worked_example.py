@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -36,7 +37,28 @@ def test_the_worked_example_runs_as_written(open_dir: Path) -> None:
             )
             if done.returncode:
                 pytest.fail(f"{line}: {done.stdout[-500:]}{done.stderr[-500:]}")
+        _nothing_privileged(home, environment)
     assert list(home.glob("production/VOL001/IMAGES/*/ABC*.tif"))
     assert (home / "production/loadfile.opt").stat().st_size
     actions = [one for one in map(json.loads, (home / "custody.jsonl").open()) if one["record"] == "action"]
     assert {"created", "tagged", "export created", "processing created"} <= {action["action"] for action in actions}
+
+
+def _nothing_privileged(home: Path, environment: dict[str, str]) -> None:
+    """No item that is privileged was produced, nor any of its family, of which some are responsive: one of them by what is
+    attached to it alone."""
+    rows = list(csv.DictReader((home / "production/loadfile.csv").open(newline="", encoding="utf-8")))
+    produced = {row["path"] for row in rows}
+    assert produced
+
+    def found(*asked: str) -> set[str]:
+        line = [EDBENCH, "search", "last", *asked, "--json", "--limit", "100000"]
+        done = subprocess.run(line, cwd=home, env=environment, capture_output=True, text=True, check=True, timeout=COMMAND_SECONDS)  # fmt: skip
+        return {"; ".join(hit["container_path"]) for hit in json.loads(done.stdout)}
+
+    responsive, alone = found("tag:responsive"), found("tag:privileged")
+    withheld = found("tag:privileged", "--families")
+    assert responsive & alone
+    assert responsive & withheld - alone
+    assert produced <= responsive - withheld
+    assert (home / "images/metadata.csv").read_text(encoding="utf-8").count("\n") > 1

@@ -21,7 +21,11 @@ from web.api.models.system import Choices
 _KINDS = ("text", "number", "choice", "lines", "check")  # in the order of the page
 _TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting", "job", "result"}
 _WORKERS = {"workers", "slots"}  # asked for where the server starts them
-_HINTS = {"slots": "", "passwords": "one a line; tried on encrypted items, shown nowhere afterwards"}
+_HINTS = {
+    "slots": "",
+    "passwords": "one a line; tried on encrypted items, shown nowhere afterwards",
+    "withhold": "tags, one a line: what has one of them is left out, and its whole family",
+}
 _WORDS: Mapping[str, str] = {
     FsyncPolicy.TASK: "once a task",
     FsyncPolicy.FILE: "every file",

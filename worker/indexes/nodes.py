@@ -104,6 +104,27 @@ def asks_ledger(node: Node) -> bool:
     return isinstance(node, Asked)
 
 
+def values_of(node: Node, field: str) -> Iterator[str]:
+    """What a field of the ledger is asked for, wherever in the query."""
+    match node:
+        case All(wanted, excluded):
+            yield from (value for each in (*wanted, *excluded) for value in values_of(each, field))
+        case Either(choices):
+            yield from (value for each in choices for value in values_of(each, field))
+        case Asked(name, _, value) if name == field:
+            yield value
+
+
+def excluded_by(node: Node, field: str) -> Iterator[Node]:
+    """What the query excludes that asks for this field."""
+    match node:
+        case All(wanted, excluded):
+            yield from (each for each in excluded if any(values_of(each, field)))
+            yield from (found for each in wanted for found in excluded_by(each, field))
+        case Either(choices):
+            yield from (found for each in choices for found in excluded_by(each, field))
+
+
 def sought(node: Node) -> Iterator[Pattern]:
     """What is looked for in an item's text, to be marked there; nothing of what is excluded."""
     match node:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from production.loadfiles.checks.numbers import before, span
 
 
 class Ranges:
-    """Told the records in their order; holds the numbers of one family."""
+    """Told the records in their order; holds the numbers of one family. `withheld`: first and last numbers that are said to be
+    left out, in order."""
 
-    def __init__(self, fault: Callable[[str], None]) -> None:
-        self._fault = fault
+    def __init__(self, fault: Callable[[str], None], withheld: Iterable[tuple[str, str]] = ()) -> None:
+        self._fault, self._withheld = fault, iter(withheld)
+        self._left_out = next(self._withheld, None)  # the next that is
         self._last = ""  # number of the record before
         self._family = ("", "")
         self._members: set[str] = set()
@@ -19,11 +21,12 @@ class Ranges:
     def at(self, row: Mapping[str, str]) -> None:
         """The next record."""
         begin, end = row["begin"], row["end"]
+        known = self._known(begin)
         family = (row["begin_family"], row["end_family"])
         if self._last and not before(self._last, begin):
             self._fault(f"{begin}: comes after {self._last}")
-        elif self._last and span(self._last, begin) != 2:
-            self._fault(f"{begin}: what lies between {self._last} and it is missing")
+        elif self._last and span(known, begin) != 2:
+            self._fault(f"{begin}: what lies between {known} and it is missing")
         if before(end, begin) or before(begin, family[0]) or before(family[1], end):
             self._fault(f"{begin}: {begin} to {end} is not within its family's {family[0]} to {family[1]}")
         if family != self._family:
@@ -31,6 +34,15 @@ class Ranges:
         self._hangs(begin, row.get("parent") or "")
         self._last = end
         self._members.add(begin)
+
+    def _known(self, begin: str) -> str:
+        """The last number before this one without a gap behind the record before: its own, or one that is said to be left out."""
+        known = self._last
+        while self._left_out is not None and before(self._left_out[0], begin):
+            if known and span(known, self._left_out[0]) == 2:
+                known = self._left_out[1]
+            self._left_out = next(self._withheld, None)
+        return known
 
     def end(self) -> None:
         """There is no record any more."""

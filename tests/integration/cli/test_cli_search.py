@@ -81,6 +81,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("search", "saved:none"), "no saved search"),
         (("tag", "seen"), "go together"),
         (("tag", "a/b", "the"), "cannot be called"),
+        (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
     ],
 )

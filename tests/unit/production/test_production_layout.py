@@ -68,16 +68,31 @@ def test_batches_are_whole_families(families: list[list[int]], items: int, size:
 
 
 def test_an_item_hangs_on_what_is_around_it() -> None:
-    """The attachment of an attached message hangs on that; what came out of an archive, which is no item here, on the
-    family's first."""
-    top, inner, leaf, packed = (uuid.uuid4() for _ in range(4))
+    """The attachment of an attached message hangs on that, and comes behind it, whatever lies between them by its name."""
+    top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
     family = [
         Taken(id=top, family=top, parent=None, size=1),
         Taken(id=inner, family=top, parent=top, size=1),
+        Taken(id=other, family=top, parent=top, size=1),
         Taken(id=leaf, family=top, parent=inner, size=1),
-        Taken(id=packed, family=top, parent=uuid.uuid4(), size=1),
     ]
-    assert [one.parent for one in numbered(family, 7, Layout(10))] == [None, 7, 8, 7]
+    found = list(numbered(family, 7, Layout(10)))
+    assert [one.taken.id for one in found] == [top, inner, leaf, other]
+    assert [one.parent for one in found] == [None, 7, 8, 7]
+    assert {(one.first, one.last) for one in found} == {(7, 10)}
+
+
+def test_an_item_without_what_is_around_it_hangs_on_nothing() -> None:
+    """Not on its sibling: each begins a range, with what hangs on it, in the place of the family."""
+    top, inner, leaf, other = (uuid.uuid4() for _ in range(4))
+    family = [
+        Taken(id=other, family=top, parent=top, size=1),
+        Taken(id=inner, family=top, parent=top, size=1),
+        Taken(id=leaf, family=top, parent=inner, size=1),
+    ]
+    found = list(numbered(family, 7, Layout(1)))
+    assert [(one.parent, one.first, one.last) for one in found] == [(None, 7, 7), (None, 8, 9), (8, 8, 9)]
+    assert {one.place for one in found} == {Place(1, 1)}
 
 
 @pytest.mark.parametrize(

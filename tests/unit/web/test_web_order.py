@@ -14,15 +14,18 @@ from typer.main import get_command
 
 from cli.experiments.studies import ALIKE, knee, scale_out, scale_up
 from cli.jobs.discover import discover
+from cli.production.commands import export
 from cli.system.inspect import inspect
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
+from controller.production.orders import ProductionOrder
 from core.document import bounds
 from core.errors import UsageError
-from core.options.production import Priority
+from core.options.production import JobType, Priority
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
 from web.api.models.jobs import NewJob
+from web.api.models.production import NewProduction
 from web.api.models.system import Choices
 from web.pages.form import inputs
 from web.pages.render import environment
@@ -134,6 +137,20 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
     assert all_here.keys() - others == {"workers", "slots"}
     assert all_here.keys() == NewJob.model_fields.keys() - {"corpus", "source"}
     assert (all_here["databases"].attributes["max"], "there are 2" in all_here["databases"].hint) == (2, True)
+
+
+def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
+    """In the form, over the API and to the command, and each is one tag of the choice, blanks and all."""
+    (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
+    assert (asked.kind, "one a line" in asked.hint) == ("lines", True)
+    option = options(export)["withhold"]
+    assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
+    for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
+        order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
+        assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
+    with pytest.raises(UsageError, match="cannot be called") as refused:
+        ProductionOrder(withhold=["a/b"]).choice(JobType.EXPORT, Path("/x"))
+    assert refused.value.field == "withhold"
 
 
 def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:

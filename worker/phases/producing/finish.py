@@ -22,7 +22,7 @@ from core.storage.layer import EntryKind
 from core.storage.naming import strays
 from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
 from sql.faces.production import PRODUCTION
-from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Xml
+from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Withheld, Xml
 from worker.phases.producing.output import Growing, Output
 from worker.phases.producing.records import records
 from worker.phases.producing.reports import HashTable, MetadataLines, MetadataTable, Report
@@ -30,7 +30,7 @@ from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 _NAMED: Mapping[str, type[Report]] = {
-    kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable)
+    kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable, Withheld)
 }
 # What a type of job writes at its end.
 ENDS: Mapping[JobType, tuple[type[Report], ...]] = {
@@ -85,9 +85,12 @@ def _forget_rendered(work: TaskWork) -> None:
 
 
 def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
-    """Of an export without images there are no pages to tell of."""
-    drawn = choice.type is not JobType.EXPORT or choice.images
-    return (report for report in ENDS[choice.type] if drawn or report is not Opt)
+    """Of an export without images there are no pages to tell of, and no numbers that were given before."""
+    wanted: dict[type[Report], bool] = {
+        Opt: choice.type is not JobType.EXPORT or bool(choice.images),
+        Withheld: bool(choice.images and choice.withheld),
+    }
+    return (report for report in ENDS[choice.type] if wanted.get(report, True))
 
 
 def _sweep_all(out: Output) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
@@ -12,11 +13,13 @@ from core.records import FINALISE_REST
 from production.layout import volume
 from production.loadfiles import concordance, edrm, opticon
 from production.loadfiles.fields import TITLES, cells
-from sql.faces.production import FileRow
+from sql.faces.production import PRODUCTION, FileRow, Gap
 from worker.phases.producing.records import Record
-from worker.phases.producing.reports import MetadataTable, Report
+from worker.phases.producing.reports import MetadataTable, Report, table, table_head
 from worker.phases.task import TaskWork
 
+_GAP = ("begin", "end")
+_GAPS_AT_ONCE = 1_000
 _HELD = 1 << 20  # bytes of what is attached to what that memory holds; more go to scratch
 
 
@@ -98,3 +101,31 @@ class Opt(Report):
         begin = record.row.first_page or 0
         told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
         return opticon.lines(volume(record.row.volume), told) if pages else b""
+
+
+class Withheld(Report):
+    """The numbers of pages whose items an export leaves out: nothing else of these is told."""
+
+    path = "withheld.csv"
+
+    def head(self) -> bytes:
+        return table_head(_GAP)
+
+    def some(self, records: Sequence[Record]) -> bytes:
+        return b""
+
+    def tail(self) -> Iterator[bytes]:
+        job, after = self.work.job, 0
+        images = uuid.UUID(job.options.production.images)
+        while True:
+            with self.work.database.transaction() as conn:
+                gaps = PRODUCTION.production_gaps(conn, job=job.id, images=images, after=after, limit=_GAPS_AT_ONCE)
+            if not gaps:
+                return
+            yield table(_GAP, map(self._told, gaps))
+            after = gaps[-1].number
+
+    def _told(self, gap: Gap) -> dict[str, str]:
+        control = self.work.job.options.production.control
+        begin = gap.number if gap.first_page is None else gap.first_page
+        return {"begin": control(begin), "end": control(begin + (gap.pages or 1) - 1)}

@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import uuid
 
-from core.errors import DocumentError, SourceFileError, StorageFault
+from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
-from core.options.production import FileKind, ProducedFile
+from core.options.production import WITHHELD, FileKind, ProducedFile
 from core.records import TaskResult
 from production.layout import Place
 from sql import jobs
@@ -23,8 +23,9 @@ from worker.slots.activity import Activity
 
 def run(work: TaskWork) -> TaskResult:
     """Write the natives of this task's items. One whose bytes differ or cannot be had is an exception of that item, and
-    no file."""
-    first, last = work.claimed.payload["first"], work.claimed.payload["last"]
+    no file; so is one that holds what the job does not take."""
+    payload = work.claimed.payload
+    first, last, withheld = payload["first"], payload["last"], set(payload.get(WITHHELD, ()))
     out, findings = Output(work), Findings()
     with work.database.transaction() as conn:
         rows = PRODUCTION.production_natives(conn, job=work.job.id, first=first, last=last)
@@ -35,6 +36,8 @@ def run(work: TaskWork) -> TaskResult:
     for row in rows:
         work.context.crumb.doing(Activity.COPYING, str(row.item).encode())
         try:
+            if row.number in withheld:
+                raise DocumentError(ExceptionCode.WITHHELD, "its bytes hold items that are not produced")
             if (native := _native(out, evidence, row)) is not None:
                 files.append(native)
         except DocumentError as e:
