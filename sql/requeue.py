@@ -13,6 +13,7 @@ from core.options.production import JobType
 from core.records import JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
+from sql.taken import refuse_taken
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
 _FILE_COST = 4_096  # of a task's weight, beside the file's bytes
+TAKEN = "cancel that one, or wait until it is over, then requeue"  # what to do where a job takes the items
 
 
 def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | None = None) -> int:
@@ -27,7 +29,7 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     everything inside it, and make tasks that process it again; how many loose files these are.
 
     The job is paused then, to be resumed. Call it in a durable transaction. Raises UsageError when the job did not
-    complete with exceptions, or no such exception can be gone over again.
+    complete with exceptions, another job takes its items, or no such exception can be gone over again.
     """
     if options.type is not JobType.DISCOVERY:
         raise UsageError(f"job {job} is of type {options.type}; only a discovery's exceptions can be processed again")
@@ -37,6 +39,7 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
         raise UsageError(
             f"job {job} is {state or 'not there'}; only one that completed with exceptions has any to requeue"
         )
+    refuse_taken(conn, job, TAKEN)
     QUERIES["requeue_roots"].run(conn, job=job, code=code)
     gone: Counter[str] = Counter()
     first = Phase.EXPAND

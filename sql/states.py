@@ -135,11 +135,18 @@ def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
     return bool(QUERIES["phase_open"].run(conn, job=job, phase=phase.value).scalar_one())
 
 
+def _numbered(conn: Connection, job: uuid.UUID, options: JobOptions) -> str | None:
+    from sql.numbers import number_pages  # of no other job, and every process has this module
+
+    return number_pages(conn, job, options.production)
+
+
 def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     """The barrier: leave the phase when none of its tasks is open; call it in a durable transaction.
 
     Returns the phase entered (a phase without tasks is entered and left at once), the final state after
-    finalise, or None when there is nothing to change: a task is open, or the job does not run.
+    finalise, `suspended` where pages would have numbers that others have, or None when there is nothing to change: a task is
+    open, or the job does not run.
     """
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
@@ -147,6 +154,9 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     options = JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one())
     phases = options.phases
     while True:
+        if phase is Phase.RENDER and (twice := _numbered(conn, job, options)) is not None:
+            QUERIES["stop_job"].run(conn, job=job, state=JobState.SUSPENDED.value, reason=bulk.storable(twice))
+            return JobState.SUSPENDED
         QUERIES["close_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
             final = JobState(QUERIES["final_state"].run(conn, job=job).scalar_one())
@@ -155,8 +165,6 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         phase = phases[phases.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
-        if phase is Phase.STAMP:
-            QUERIES["number_production_pages"].run(conn, job=job, first=options.production.first)
         if phase is Phase.FINALISE:
             # What was produced is told of in order, so that a report is one task's.
             shares = [FINALISE_TABLES] if options.production.asked else [*"0123456789abcdef"]

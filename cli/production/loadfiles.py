@@ -17,6 +17,10 @@ def check(
     production: Annotated[
         Path, typer.Argument(metavar="DIR", help="what `edbench export`, `process` or `extract` wrote")
     ],
+    records: Annotated[
+        int | None,
+        typer.Option("--records", metavar="N", min=0, help="how many there are to be, which load files do not say"),
+    ] = None,
 ) -> None:
     """Read every file of a production again and compare it, and all its load files, with each other.
 
@@ -27,7 +31,7 @@ def check(
     from production.loadfiles.check import check as check_production  # slow to come
 
     out = shared(ctx).out
-    done = check_production(production, lambda line: out.print(line, markup=False, soft_wrap=True))
+    done = check_production(production, lambda line: out.print(line, markup=False, soft_wrap=True), records=records)
     out.print(
         f"{done.records:,} records, {done.files:,} files, {' '.join(done.load_files)}: {done.faults:,} faults",
         markup=False,

@@ -34,15 +34,19 @@ def produce(stage: Stage) -> None:
     (source,) = refresh(found).each
     calm, calm_out = _create(stage, source)
     _in_peace(stage, calm)
+    in_peace, kept = _tree(calm_out), [calm, found]
+    if stage.kind.produces is JobType.PROCESSING:  # spoiled evidence has other pages
+        delete_found(stage, refresh(calm))
+        kept = [found]
     started = time.monotonic()
     wild, wild_out = _create(stage, source)
     stage.begin()
     follow(stage, wild, started)
     stage.wrong += _faults(stage, wild)
     if not stage.source.spoiled:  # of evidence that was changed, what is left of it may differ
-        stage.wrong += _differences(calm_out, wild_out)
+        stage.wrong += _differences(in_peace, _tree(wild_out))
     if not stage.wrong:
-        for jobs in (wild, calm, found):
+        for jobs in (wild, *kept):
             delete_found(stage, refresh(jobs))
 
 
@@ -90,8 +94,7 @@ def _faults(stage: Stage, jobs: Jobs) -> list[str]:
     return patiently(verified, stage.deadline)
 
 
-def _differences(calm: Path, wild: Path) -> list[str]:
-    one, other = _tree(calm), _tree(wild)
+def _differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
     return [
         f"{path} is not as in peace" for path in sorted(one.keys() | other.keys()) if one.get(path) != other.get(path)
     ]

@@ -35,6 +35,7 @@ from sql.faces.figures import FIGURES
 from sql.faces.production import PRODUCTION
 from sql.jobs import NewJob
 from sql.session import Database
+from sql.taken import refuse_taken
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
 _POLL_SECONDS = 0.2
@@ -186,7 +187,6 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
     """
     storage.keep_below(os.fsencode(storage_root), own=True)
-    _refuse_taken(handle)
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
         _begin_deletion(conn, handle)  # from here on nobody resumes it
@@ -203,19 +203,12 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_job(conn, job=job)
+    refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
     if not deletion.begin(conn, handle.id):
         return
     told = {"as_job": handle.id, "name": handle.job.name, "chain": last_chain(conn, handle.id)}
     for job in kin:
         note(conn, job, f"{handle.job.options.type} deleted", **told)
-
-
-def _refuse_taken(handle: JobHandle) -> None:
-    """What others still take items of stays."""
-    with handle.database.transaction() as conn:
-        taking = PRODUCTION.production_of(conn, job=handle.id.hex)
-    if taking:
-        raise UsageError(f"job {taking[0]} takes items of job {handle.id}; delete that one, or wait until it is over")
 
 
 def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:

@@ -13,7 +13,8 @@ from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState
 from sql.jobs import get_job, set_options
-from sql.requeue import requeue
+from sql.requeue import TAKEN, requeue
+from sql.taken import refuse_taken
 
 
 def requeue_exceptions(
@@ -22,14 +23,17 @@ def requeue_exceptions(
     """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
     many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
 
-    Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, or
-    the jobs read copies of their source, which are gone; DatabaseFault.
+    Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, another
+    job takes items of one of them, or they read copies of their source, which are gone; DatabaseFault.
     """
     if jobs.group is None:
         return _requeue(jobs.each[0], code, storage_root, passwords)
     if jobs.copied:
         raise UsageError(f"the jobs of group {jobs.id} read copies of their source, which were removed at their end")
     with_exceptions = [h for h in refresh(jobs).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
+    for handle in with_exceptions:  # before any is changed: what is refused of one below is told where all are
+        with handle.database.transaction() as conn:
+            refuse_taken(conn, handle.id, TAKEN)
     total = 0
     refused = UsageError(f"no job of group {jobs.id} completed with exceptions")
     for handle in with_exceptions:

@@ -16,6 +16,7 @@ from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
 from controller.production.choosing import Picked, pick, prepare, refuse_returned
+from controller.production.held import hold
 from controller.production.imaged import imaged, refuse_fallen
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
@@ -81,6 +82,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
         storage.mkdir(job_directory(settings.storage, job))
         hand_over(job_directory(settings.storage, job), settings.storage)
         with database.transaction(durable=True) as conn:
+            refuse_sources(hold(conn, plan.sources, plan.images))  # somebody may have been faster
             _create(conn, job, settings, plan, picked)
     except BaseException:
         give_up(storage, Path(choice.out), job)

@@ -1,4 +1,4 @@
-"""Numbers of several productions of the same items: one number is one item's."""
+"""Numbers of several productions of the same items: one number is one item's, and one page's."""
 
 from __future__ import annotations
 
@@ -8,33 +8,17 @@ from sqlalchemy import Connection
 
 from core.errors import UsageError
 from core.options.production import JobType, ProductionChoice
-from sql import jobs
-from sql.faces.production import PRODUCTION, Range
+from sql.numbers import given_twice
 
 
 def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:
-    """In the transaction that creates the job. Raises UsageError where one of its numbers is another item's in a job of the
-    same type that takes items of the same discovery; the same numbers of the same items are no clash. An extraction's are
-    no production's, and pages that nobody has counted yet are taken for one an item."""
-    if choice.type is JobType.EXTRACTION or choice.images:
+    """In the transaction that creates the job. Raises UsageError where one of its numbers is another item's, or page's, in a
+    job that takes items of the same discovery; the same numbers of the same items are no clash. An extraction's are no
+    production's, and pages that nobody has counted yet are taken for one an item: the barrier looks again."""
+    if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
         return
-    PRODUCTION.production_alone(conn)
-    ours = PRODUCTION.production_range(conn, job=job)
-    for other in PRODUCTION.production_siblings(conn, type=choice.type, job=job, sources=list(choice.sources)):
-        theirs, numbers = jobs.get_job(conn, other).options.production, PRODUCTION.production_range(conn, job=other)
-        if (theirs.prefix, theirs.digits) != (choice.prefix, choice.digits) or not _meet(ours, numbers):
-            continue
-        whole = numbers.paged or choice.type is JobType.PROCESSING
-        if PRODUCTION.production_clash(conn, job=job, other=other, whole=whole):
-            last = numbers.last or 0
-            raise UsageError(
-                f"numbers up to {choice.control(last)} are other items' in job {other}: give --first {last + 1}, or another"
-                " --prefix",
-                field="first",
-            )
-
-
-def _meet(one: Range, other: Range) -> bool:
-    if one.first is None or one.last is None or other.first is None or other.last is None:
-        return False
-    return one.first <= other.last and other.first <= one.last
+    told = f"numbers up to {choice.control(twice.last)} are other items' or pages' in job {twice.other}"
+    if choice.images:  # whose numbers are not ours to choose
+        again = f"process anew with --first {twice.free} or another --prefix, then export those pages"
+        raise UsageError(f"{told}: {again}", field="images")
+    raise UsageError(f"{told}: give --first {twice.free}, or another --prefix", field="first")

@@ -107,7 +107,7 @@ def verify_production(
             progress(f"{files:,} files read")
     _extra(handle, storage, out, found)
     progress("comparing the load files")
-    compared, told = _load_files(Path(choice.out), examples)
+    compared, told = _load_files(Path(choice.out), choice.items, examples)
     return ProductionVerification(
         job_id=handle.id,
         type=choice.type,
@@ -124,8 +124,9 @@ def verify_production(
     )
 
 
-def _load_files(out: Path, most: int) -> tuple[Checked, list[str]]:
-    """What they say of each other. The files themselves have been read, and held against rows that `hashes.csv` was made of."""
+def _load_files(out: Path, items: int, most: int) -> tuple[Checked, list[str]]:
+    """What they say of each other, of so many items. The files themselves have been read, and held against rows that
+    `hashes.csv` was made of."""
     told: list[str] = []
 
     def tell(line: str) -> None:
@@ -133,7 +134,7 @@ def _load_files(out: Path, most: int) -> tuple[Checked, list[str]]:
             told.append(line)
 
     try:
-        return check(out, tell, contents=False), told
+        return check(out, tell, contents=False, records=items), told
     except UsageError as error:  # one is none
         return Checked(faults=1), [str(error)]
 

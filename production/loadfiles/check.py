@@ -41,9 +41,10 @@ class Checked:
     load_files: list[str] = field(default_factory=list)
 
 
-def check(root: Path, tell: Callable[[str], None], *, contents: bool = True) -> Checked:
+def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
     """Each fault is told in a line. Without `contents` files are not read and not looked for, which somebody else does then, but
-    the load files are compared. Raises UsageError where there is none, or one cannot be read at all; StorageFault."""
+    the load files are compared. `records`: how many there are to be, where that is known; nothing else shows an end that all
+    load files lack. Raises UsageError where there is none, or one cannot be read at all; StorageFault."""
     first = _first(root)
     try:
         at = _Check(root, first, tell, contents=contents)
@@ -53,6 +54,8 @@ def check(root: Path, tell: Callable[[str], None], *, contents: bool = True) -> 
             row, ahead = ahead, next(rows, None)
             at.record(row, None if ahead is None else ahead["begin"])
         at.end()
+        if records is not None and at.done.records != records:
+            at.fault(f"{first.name}: {at.done.records:,} records, and there are to be {records:,}")
     except OSError as error:
         raise StorageFault(f"{root}: {error.strerror or error}") from error
     return at.done

@@ -68,7 +68,7 @@ class TextRow(NamedTuple):
     volume: int
     folder: int
     first_page: int | None
-    owner: str
+    owner: str | None  # None: its document is not in this shard any more
 
 
 class ShardRow(NamedTuple):
@@ -135,6 +135,7 @@ class RecordRow(NamedTuple):
     volume: int
     pages: int | None
     first_page: int | None
+    gone: bool  # the item has no row any more, and nothing of it can be told
     container_path: list[str]
     kind: str
     media_type: str
@@ -183,6 +184,13 @@ class PagesRow(NamedTuple):
     differing: int
 
 
+class Sibling(NamedTuple):
+    """A job that numbers items of the same discoveries."""
+
+    id: uuid.UUID
+    options: Mapping[str, Any]
+
+
 class Range(NamedTuple):
     """Numbers of a job; none of one without items."""
 
@@ -214,11 +222,12 @@ class _Production(Protocol):
         self, conn: Connection, *, job: uuid.UUID, images: uuid.UUID, after: int, limit: int
     ) -> list[Gap]: ...
     def production_alone(self, conn: Connection) -> None: ...
-    def production_siblings(
-        self, conn: Connection, *, type: str, job: uuid.UUID, sources: Sequence[str]
-    ) -> list[uuid.UUID]: ...
+    def number_production_pages(self, conn: Connection, *, job: uuid.UUID, first: int) -> int: ...
+    def production_siblings(self, conn: Connection, *, job: uuid.UUID, sources: Sequence[str]) -> list[Sibling]: ...
     def production_range(self, conn: Connection, *, job: uuid.UUID) -> Range: ...
-    def production_clash(self, conn: Connection, *, job: uuid.UUID, other: uuid.UUID, whole: bool) -> bool: ...
+    def production_clash(
+        self, conn: Connection, *, job: uuid.UUID, other: uuid.UUID, paged: bool, first: int, last: int
+    ) -> bool: ...
     def production_texts(
         self, conn: Connection, *, job: uuid.UUID, shard: uuid.UUID, first: int, last: int
     ) -> list[TextRow]: ...
@@ -235,6 +244,7 @@ class _Production(Protocol):
     def production_written(self, conn: Connection, *, job: uuid.UUID) -> list[Written]: ...
     def production_pages(self, conn: Connection, *, job: uuid.UUID) -> list[PagesRow]: ...
     def production_of(self, conn: Connection, *, job: str) -> list[uuid.UUID]: ...
+    def production_requeued(self, conn: Connection, *, job: uuid.UUID) -> list[uuid.UUID]: ...
     def production_kin(self, conn: Connection, *, job: uuid.UUID) -> list[uuid.UUID]: ...
 
 

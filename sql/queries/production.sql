@@ -51,8 +51,9 @@ WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
 -- nothing beside them: what lies in one is attached to what that is attached to.
 INSERT INTO taken
 SELECT %(source)s, row_number() OVER (
-        ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C", coalesce(top.id, i.id),
-            i.id <> coalesce(top.id, i.id), i.container_path COLLATE "C", i.id),
+        ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C",
+            length(coalesce(top.ordinal, i.ordinal)), coalesce(top.ordinal, i.ordinal), coalesce(top.id, i.id),
+            i.id <> coalesce(top.id, i.id), i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id),
     i.id, i.family_id,
     CASE WHEN i.id = i.family_id THEN NULL WHEN above.container THEN (
         WITH RECURSIVE up (id, parent, container) AS (
@@ -181,13 +182,13 @@ FROM (
 WHERE p.job = %(job)s AND p.number = n.number;
 
 -- name: production_alone
--- Jobs that are created at the same moment look at each other's numbers one after another.
+-- Jobs that are created, or whose pages are numbered, at the same moment look at each other's numbers one after another.
 SELECT pg_advisory_xact_lock(hashtext('numbers of productions'));
 
 -- name: production_siblings
--- Jobs of a type that take items of one of these, too.
-SELECT id FROM job
-WHERE type = %(type)s AND id <> %(job)s AND state NOT IN ('cancelled', 'deleting')
+-- Jobs that number items of one of these, too, and what they were created with.
+SELECT id, options FROM job
+WHERE type IN ('processing', 'export') AND id <> %(job)s AND state NOT IN ('cancelled', 'deleting')
   AND jsonb_exists_any(options -> 'production' -> 'sources', %(sources)s::text[])
 ORDER BY id;
 
@@ -198,16 +199,32 @@ SELECT min(coalesce(first_page, number)) AS first, max(coalesce(first_page + pag
 FROM production_item WHERE job = %(job)s;
 
 -- name: production_clash
--- Whether a number is one item's in a job and another one's in another job; or, as `whole`, is missing there.
+-- Whether a number between these is one thing in a job and something else in another one, which has given it too: where two
+-- items' numbers overlap they have to be one item, and to begin alike. `paged`: by numbers of pages, where there are any. Of one
+-- job no two overlap, so that of the other's items before an end the last one is the only one to look at.
+WITH given AS (
+    SELECT job = %(job)s AS ours, item, CASE WHEN %(paged)s THEN coalesce(first_page, number) ELSE number END AS begins,
+        CASE WHEN %(paged)s THEN coalesce(first_page + pages - 1, number) ELSE number END AS ends
+    FROM production_item WHERE job IN (%(job)s, %(other)s)
+), near AS (
+    SELECT * FROM given WHERE ends >= %(first)s AND begins <= %(last)s
+)
 SELECT EXISTS (
-    SELECT 1 FROM production_item q LEFT JOIN production_item p ON p.job = %(other)s AND p.number = q.number
-    WHERE q.job = %(job)s AND p.item IS DISTINCT FROM q.item AND (%(whole)s OR p.item IS NOT NULL)
+    SELECT 1 FROM near q JOIN near p USING (begins) WHERE q.ours AND NOT p.ours AND p.item <> q.item
+) OR EXISTS (
+    SELECT 1 FROM (
+        SELECT ours, begins, max(begins) FILTER (WHERE NOT ours) OVER w AS theirs,
+            max(ends) FILTER (WHERE NOT ours) OVER w AS until
+        FROM near
+        WINDOW w AS (ORDER BY CASE WHEN ours THEN ends ELSE begins END, ours ROWS UNBOUNDED PRECEDING)
+    ) AS n WHERE ours AND theirs <> begins AND until >= begins
 ) AS found;
 
 -- name: production_texts
--- What of one shard a job takes, in the order of the numbers, with the owner of the document that counts.
+-- What of one shard a job takes, in the order of the numbers, with the owner of the document that counts; NULL: the item's is
+-- not in this shard any more.
 SELECT p.number, p.item, p.volume, p.folder, p.first_page, x.owner
-FROM production_item p JOIN item_index x ON x.item = p.item AND x.shard = p.shard
+FROM production_item p LEFT JOIN item_index x ON x.item = p.item AND x.shard = p.shard
 WHERE p.job = %(job)s AND p.shard = %(shard)s AND p.number BETWEEN %(first)s AND %(last)s
 ORDER BY p.number;
 
@@ -249,7 +266,7 @@ WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
-    i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
+    i.id IS NULL AS gone, i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT d.custodians FROM duplicate d WHERE d.item = p.item AND NOT d.copy) AS custodians,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
@@ -258,8 +275,8 @@ SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.f
 FROM (
     SELECT * FROM production_item WHERE job = %(job)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
 ) AS p
-JOIN item i ON i.id = p.item
-JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+LEFT JOIN item i ON i.id = p.item
+LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
 LEFT JOIN production_item g ON g.job = p.job AND g.number = p.family_first
 LEFT JOIN production_item l ON l.job = p.job AND l.number = p.family_last
@@ -278,10 +295,16 @@ SELECT kind, count(*) AS files, sum(bytes)::bigint AS bytes FROM production_file
 ORDER BY kind;
 
 -- name: production_of
--- Jobs that are not over and take items of this one.
+-- Jobs that are not over and take items of this one, or pages that it made.
 SELECT id FROM job
-WHERE options -> 'production' -> 'sources' ? %(job)s AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
+WHERE (options -> 'production' -> 'sources' ? %(job)s OR options -> 'production' ->> 'images' = %(job)s)
+  AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
 ORDER BY id;
+
+-- name: production_requeued
+-- Of the jobs whose items this one took those that have ended once more since.
+SELECT s.id FROM job j JOIN job s ON j.options -> 'production' -> 'sources' ? replace(s.id::text, '-', '')
+WHERE j.id = %(job)s AND s.finished_at > j.created_at ORDER BY s.id;
 
 -- name: production_kin
 -- Jobs whose items this one took, and jobs that took its items, but for those that are being deleted.

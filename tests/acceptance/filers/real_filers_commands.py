@@ -46,7 +46,7 @@ def test_productions_are_whole(there: Bench) -> None:
     with there.standing():
         there.edbench("discover", str(there.corpus))
         there.edbench("extract", "last", "--out", str(out / "extract"))
-        there.edbench("process", "last", "--out", str(out / "process"), "--query", _SOON_DRAWN)
+        there.edbench("process", "last", "--out", str(out / "process"), "--query", _SOON_DRAWN, "--prefix", "PAGE")
         held.after(1)
         process = there.start("export", "last", "--out", str(out / "export"), "--folder-files", "40")
         held.until_reached(process).kill()

@@ -46,7 +46,8 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         checked = bench.ask("production", "check", str(home / "out")).stdout
         assert "6 records" in checked
         assert ": 0 faults" in checked
-        bench.edbench("process", bob, "--out", str(home / "pages"), "--format", "pdf", "--dpi", "72", "--not-nist")
+        pages = ("--format", "pdf", "--dpi", "72", "--prefix", "PAGE")
+        bench.edbench("process", bob, "--out", str(home / "pages"), *pages, "--not-nist")
         _pages(home / "pages")
 
 
@@ -111,7 +112,7 @@ def _in_volumes(out: Path, rows: list[dict[str, str]]) -> None:
 def _pages(out: Path) -> None:
     """Each is a PDF of one page, as many as were numbered."""
     pages = sorted(out.rglob("VOL001/IMAGES/*/*.pdf"))
-    assert [path.stem for path in pages] == [f"EDB{n + 1:08d}" for n in range(len(pages))]
+    assert [path.stem for path in pages] == [f"PAGE{n + 1:08d}" for n in range(len(pages))]
     assert len(pages) == sum(int(row["pages"]) for row in _rows(out / "metadata.csv")) > 2
     for path in pages:
         with pypdfium2.PdfDocument(path) as document:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from taskbench import TaskBench
 
 from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
+from controller.verify.production import verify_production
 from core.errors import StorageFault
 from core.operations import NullRecorder
 from core.options.production import MARKER, JobType, ProductionChoice
@@ -124,6 +127,65 @@ def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extracti
     task_bench.drain()
     assert str(task_bench.advance()) == "completed"
     assert b"A00000002.txt" in (extraction / "metadata.csv").read_bytes()
+
+
+def test_an_item_without_a_row_ends_no_load_file_early(task_bench: TaskBench, extraction: Path) -> None:
+    """It was the last one of a page of rows, to whoever counted these: the job is suspended with a line, and nothing is named."""
+    task_bench.rows("DELETE FROM item WHERE display LIKE '%%a.txt' RETURNING 1")
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert state == "suspended"
+    assert "1 of the items are gone" in str(reason)
+    assert "cancel this one" in str(reason)
+    assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
+
+
+def test_load_files_have_as_many_records_as_the_job_items(task_bench: TaskBench, extraction: Path) -> None:
+    """Rows of its own that are lost are not left out without a word."""
+    task_bench.rows("DELETE FROM production_item WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
+    task_bench.rows("DELETE FROM production_file WHERE job = %(j)s AND number = 2 RETURNING 1", j=task_bench.job)
+    task_bench.drain()
+    ((state, reason),) = task_bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=task_bench.job)
+    assert (state, "1 of the items are gone" in str(reason)) == ("suspended", True)
+    assert [path.name for path in extraction.iterdir() if path.is_file()] == [MARKER]
+
+
+def test_a_text_that_lies_in_another_shard_now_is_told(task_bench: TaskBench, begun: Path) -> None:
+    """No text is written of it, and that is an exception of the item, in the load files too."""
+    task_bench.rows(
+        "UPDATE item_index x SET shard = gen_random_uuid() FROM item i WHERE i.id = x.item AND i.display LIKE '%%b.txt' RETURNING 1"
+    )
+    task_bench.until(Phase.FINALISE)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed_with_exceptions"
+    first, second = csv.DictReader((begun / "metadata.csv").read_text(encoding="utf-8").splitlines())
+    assert (first["text"], first["exceptions"]) == ("VOL001/TEXT/0001/A00000001.txt", "")
+    assert (second["text"], second["exceptions"]) == ("", "vanished")
+
+
+def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extraction: Path) -> None:
+    """By `verify`, which knows of how many items they have to tell: each file is what its row says, and no number is missing
+    between two."""
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    with task_bench.database.transaction() as conn:
+        handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+
+    def faults() -> tuple[int, list[str]]:
+        found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
+        assert found.differences == found.load_file_faults
+        return found.load_file_faults, found.load_file_examples
+
+    assert faults() == (0, [])
+    for name in ("metadata.csv", "metadata.jsonl", "hashes.csv"):
+        path = extraction / name
+        data = b"".join(path.read_bytes().splitlines(keepends=True)[:-1])
+        path.write_bytes(data)
+        task_bench.rows(
+            "UPDATE production_file SET bytes = %(b)s, sha256 = %(h)s WHERE job = %(j)s AND path = %(p)s RETURNING 1",
+            j=task_bench.job, p=name, b=len(data), h=hashlib.sha256(data).digest(),
+        )  # fmt: skip
+    assert faults() == (1, ["metadata.csv: 1 records, and there are to be 2"])
 
 
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:

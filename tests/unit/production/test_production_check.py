@@ -225,6 +225,19 @@ def test_without_contents_no_file_is_read(tmp_path: Path) -> None:
     assert check(tmp_path, faults.append, contents=False).faults == len(faults) == 1
 
 
+@pytest.mark.parametrize("write", [write_export, write_processed])
+def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, list[Item]], None]) -> None:
+    """No number is missing between two: it takes who knows how many there are, or a file that no list has."""
+    write(tmp_path, _items()[:-1])
+    assert _checked(tmp_path)[1] == []
+    faults: list[str] = []
+    assert check(tmp_path, faults.append, contents=False, records=4).faults == 1
+    assert faults[0].endswith(": 3 records, and there are to be 4")
+    assert check(tmp_path, faults.append, records=3).faults == 0
+    (tmp_path / "VOL001/NATIVES/0001/A12.eml").write_bytes(b"alone")
+    assert _checked(tmp_path)[1] == ["VOL001/NATIVES/0001/A12.eml: no list has it"]
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

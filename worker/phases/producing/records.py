@@ -13,6 +13,7 @@ from typing import Any
 
 from core.options.production import FileKind, ProductionChoice
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
+from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500
@@ -58,8 +59,9 @@ class Record:
 
 
 def records(work: TaskWork) -> Iterator[list[Record]]:
-    """All of the job, some at a time. The next ones are read while the last ones are told: the database works, too."""
-    choice = work.job.options.production
+    """All of the job, some at a time. The next ones are read while the last ones are told: the database works, too. Raises
+    StorageFault where one has gone: load files that end early look as whole as any."""
+    choice, told = work.job.options.production, 0
     with ThreadPoolExecutor(1) as reading:
         coming = reading.submit(_read, work, 0)
         while True:
@@ -69,8 +71,11 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
                 coming = reading.submit(_read, work, rows[-1].number)
             by_number = {number: list(of) for number, of in groupby(files, key=attrgetter("number"))}
             yield [Record(row, by_number.get(row.number, ()), choice) for row in rows]
+            told += len(rows)
             if not full:
-                return
+                break
+    if told != choice.items:
+        raise items_gone(choice.items - told)
 
 
 def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
@@ -79,6 +84,8 @@ def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
         rows = PRODUCTION.production_records(conn, job=work.job.id, after=after, limit=_AT_ONCE)
         if not rows:
             return [], []
+        if gone := sum(row.gone for row in rows):
+            raise items_gone(gone)
         return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
 
 

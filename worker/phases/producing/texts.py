@@ -28,6 +28,7 @@ from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 ALIVE_EVERY = 100
+_LOST = "its text is not in the index shard that had it when this job was created"
 _REMOVALS = 20  # an engine may make a lock file in a directory that is being emptied
 
 
@@ -47,7 +48,7 @@ def run(work: TaskWork) -> TaskResult:
     by_item = {row.item: row for row in rows}
     with fetched(work, where) as reader:
         work.context.crumb.doing(Activity.WRITING, out.path)
-        texts = reader.bodies({row.item: row.owner for row in rows})
+        texts = reader.bodies({row.item: row.owner for row in rows if row.owner is not None})
         for done, (item, body) in enumerate(texts):
             row = by_item.pop(item)
             if done % ALIVE_EVERY == 0:
@@ -57,9 +58,7 @@ def run(work: TaskWork) -> TaskResult:
                 place = Place(row.volume, row.folder)
                 files.append(out.put(row.number, FileKind.TEXT, place, name, body.encode("utf-8", "replace")))
     lost = tuple(
-        ItemException(
-            item=item, code=ExceptionCode.VANISHED, level=ExceptionLevel.ITEM, detail="its text is in no index shard"
-        )
+        ItemException(item=item, code=ExceptionCode.VANISHED, level=ExceptionLevel.ITEM, detail=_LOST)
         for item in by_item
     )
     return TaskResult(files=tuple(files), exceptions=lost, written=len(rows), extracted_bytes=out.written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,6 +117,30 @@ def test_the_same_page_is_the_same_bytes(kind: str) -> None:
                     image.crop((0, 0, *page.size)).tobytes()
                     == page.point(lambda v: 255 * (v >= THRESHOLD), "1").tobytes()
                 )
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "1"])
+def test_a_page_that_is_narrower_than_its_number_has_all_of_it(mode: str) -> None:
+    """Icons and logos in mail are: the number is printed as on a wide page, and what is beside the picture is white."""
+    for dpi, number in itertools.product((72, 300), ("ABC00000001", "ABC00000002", "A" * 40 + "9" * 18)):
+        small = stamped(Image.new(mode, (16, 16)), dpi, number)
+        wide = stamped(Image.new(mode, (3_000, 16)), dpi, number)
+        assert _printed(small) == _printed(wide)
+        beside = small.convert("L").crop((16, 0, small.width, 16))
+        assert beside.getextrema() == (255, 255)
+        assert small.convert("L").crop((0, 0, 16, 16)).getextrema() == (0, 0)
+    assert _printed(stamped(Image.new(mode, (16, 16)), 72, "A1")) != _printed(
+        stamped(Image.new(mode, (16, 16)), 72, "A2")
+    )
+
+
+def _printed(page: Image.Image) -> tuple[tuple[int, int], bytes]:
+    """The ink of a number below 16 lines of picture, its size, and no white around it."""
+    strip = page.convert("L").crop((0, 16, *page.size)).point(lambda value: 255 - value)
+    box = strip.getbbox()
+    assert box is not None
+    assert box[2] < page.width
+    return (box[2] - box[0], box[3] - box[1]), strip.crop(box).tobytes()
 
 
 def _pages(data: bytes, media_type: str, choice: OcrChoice = _CHOICE) -> list[Page | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import time
 
 from PIL import Image, ImageDraw
@@ -18,15 +19,17 @@ _EPOCH = time.gmtime(0)
 
 
 def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
-    """The page with a strip below, in which its number stands at the right: nothing of it is covered."""
-    strip = max(12, round(_STRIP_INCHES * dpi))
-    out = Image.new(page.mode, (page.width, page.height + strip), None)  # not filled: a page is eight million pixels
+    """The page with a strip below, in which its number stands at the right: nothing of it is covered, and nothing of the number
+    cut off. Beside a page that is narrower than this there is white."""
+    strip, face = max(12, round(_STRIP_INCHES * dpi)), font(_POINTS, dpi)
+    wide = face.getlength(number, "1" if page.mode == "1" else "L")
+    width, height = max(page.width, math.ceil(wide) + 2 * strip), page.height + strip
+    out = Image.new(page.mode, (width, height), None)  # not filled: a page is eight million pixels
     out.paste(page, (0, 0))
-    out.paste("white", (0, page.height, page.width, page.height + strip))
-    face = font(_POINTS, dpi)
-    draw = ImageDraw.Draw(out)
-    wide = draw.textlength(number, font=face)
-    draw.text((max(0, page.width - wide - strip), page.height + strip // 8), number, fill=0, font=face)
+    if width > page.width:
+        out.paste("white", (page.width, 0, width, page.height))
+    out.paste("white", (0, page.height, width, height))
+    ImageDraw.Draw(out).text((width - wide - strip, page.height + strip // 8), number, fill=0, font=face)
     return out
 
 

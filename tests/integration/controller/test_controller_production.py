@@ -1,0 +1,302 @@
+"""Productions beside each other, and beside whoever requeues or deletes what they take: no number is given twice, and nothing
+changes under a job."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from taskbench import TaskBench
+
+from controller.databases import JobHandle, Jobs, alone
+from controller.jobs.jobs import cancel_job, delete_job
+from controller.jobs.requeue import requeue_exceptions
+from controller.production.create import ProductionPlan, create_production
+from controller.production.imaged import options_with_images
+from core.errors import UsageError
+from core.operations import NullRecorder
+from core.options.production import JobType, ProductionChoice
+from core.records import GroupKind, JobOptions, JobState, Phase
+from core.storage.layer import Storage
+from sql import deletion, states
+from sql.groups import GroupRow
+from sql.jobs import get_job
+
+pytestmark = pytest.mark.services
+
+FILER = Storage(NullRecorder())
+_MANY = 12  # messages of one name
+
+
+@dataclass(slots=True)
+class Productions:
+    """Of one discovery; nobody draws pages, they are said to be so many."""
+
+    bench: TaskBench
+    source: JobHandle
+
+    def job(self, job: uuid.UUID) -> JobHandle:
+        """As it is now."""
+        with self.bench.database.transaction() as conn:
+            return JobHandle(self.bench.database, get_job(conn, job))
+
+    def create(self, kind: JobType, images: JobHandle | None = None, **chosen: Any) -> JobHandle:
+        """Numbers begin with `A`, but for those of pages that were made before."""
+        out = self.bench.home / f"out-{uuid.uuid4().hex}"
+        prefix = {"prefix": "EDB" if images else "A"}
+        options = JobOptions(production=ProductionChoice(type=kind, out=str(out), **(prefix | chosen)))
+        if images is not None:
+            options = options_with_images(images, options, [self.source])
+        plan = ProductionPlan(sources=[self.source], options=options, name="x", workers=1, slots=1, images=images)
+        return create_production(FILER, self.bench.context.settings, plan).each[0]
+
+    def counted(self, job: JobHandle, *pages: int) -> object:
+        """Phase render has found so many pages of its items; what comes of the barrier behind it."""
+        for place, many in enumerate(pages):
+            self.bench.rows(
+                "UPDATE production_item SET pages = %(p)s WHERE job = %(j)s AND number = %(n)s RETURNING 1",
+                j=job.id, p=many, n=job.job.options.production.first + place,
+            )  # fmt: skip
+        self.bench.rows("UPDATE task SET state = 'done' WHERE job = %(j)s AND phase = 'render' RETURNING 1", j=job.id)
+        return self.barrier(job)
+
+    def barrier(self, job: JobHandle) -> object:
+        """As the queue manager, by its login."""
+        with self.bench.managers.transaction(durable=True) as conn:
+            return states.advance(conn, job.id)
+
+    def resumed(self, job: JobHandle) -> object:
+        """What comes of it."""
+        with self.bench.database.transaction(durable=True) as conn:
+            states.request_resume(conn, job.id)
+        return self.barrier(job)
+
+    def ended(self, job: JobHandle) -> JobHandle:
+        """As if the rest of it were done."""
+        ends = "UPDATE job SET state = 'completed', finished_at = clock_timestamp() WHERE id = %(j)s RETURNING 1"
+        self.bench.rows(ends, j=job.id)
+        return self.job(job.id)
+
+    def processed(self, *pages: int, **chosen: Any) -> JobHandle:
+        """A processing job that is over."""
+        made = self.create(JobType.PROCESSING, **chosen)
+        assert self.counted(made, *pages) is Phase.STAMP
+        return self.ended(made)
+
+    def first_pages(self, job: JobHandle) -> list[int | None]:
+        """Of its items."""
+        found = self.bench.rows("SELECT first_page FROM production_item WHERE job = %(j)s ORDER BY number", j=job.id)
+        return [page for (page,) in found]
+
+    def state(self, job: JobHandle) -> tuple[str, str]:
+        """And why, if it is suspended."""
+        ((state, reason),) = self.bench.rows("SELECT state, reason FROM job WHERE id = %(j)s", j=job.id)
+        return state, reason or ""
+
+
+def _discovered(bench: TaskBench, files: dict[str, bytes]) -> Productions:
+    for name, data in files.items():
+        (bench.source / name).write_bytes(data)
+    bench.create()
+    bench.run()
+    with bench.database.transaction() as conn:
+        return Productions(bench, JobHandle(bench.database, get_job(conn, bench.job)))
+
+
+@pytest.fixture
+def made(task_bench: TaskBench) -> Productions:
+    """Of three texts."""
+    return _discovered(task_bench, {f"{name}.txt": name.encode() for name in "abc"})
+
+
+def test_an_export_is_held_against_pages(made: Productions) -> None:
+    """The second page of one item is no other item's number, whatever the type of the job."""
+    pages = made.processed(1, 3, 1)
+    assert made.first_pages(pages) == [1, 2, 5]
+    with pytest.raises(UsageError, match=f"job {pages.id}: give --first 6, or another --prefix"):
+        made.create(JobType.EXPORT)
+    with pytest.raises(UsageError, match="give --first 6"):
+        made.create(JobType.EXPORT, first=5)
+    made.create(JobType.EXPORT, first=6)
+    made.create(JobType.EXPORT, prefix="B")
+    made.create(JobType.EXTRACTION)
+
+
+def test_pages_that_would_have_an_exports_numbers_are_not_numbered(made: Productions) -> None:
+    """The job is suspended at the barrier, and says where to begin; it goes on once those numbers are free. Items of one page
+    each have the numbers that they have as items."""
+    export, alike = made.create(JobType.EXPORT), made.create(JobType.PROCESSING)
+    assert made.counted(alike, 1, 1, 1) is Phase.STAMP
+    cancel_job(alike)
+    pages = made.create(JobType.PROCESSING)
+    assert made.counted(pages, 1, 3, 1) is JobState.SUSPENDED
+    state, reason = made.state(pages)
+    assert state == "suspended"
+    assert f"job {export.id}: cancel this job and process anew with --first 4" in reason
+    assert made.first_pages(pages) == [None] * 3
+    assert made.resumed(pages) is JobState.SUSPENDED
+    cancel_job(export)
+    assert made.resumed(pages) is Phase.STAMP
+    assert made.first_pages(pages) == [1, 2, 5]
+
+
+def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
+    """Their items do not when the jobs are created: what nobody has counted has no numbers yet."""
+    one = made.create(JobType.PROCESSING)
+    other = made.create(JobType.PROCESSING, first=4)
+    assert made.counted(other, 1, 1, 1) is Phase.STAMP
+    assert made.counted(one, 1, 3, 1) is JobState.SUSPENDED
+    assert "--first 7" in made.state(one)[1]
+    apart = made.create(JobType.PROCESSING, first=7)
+    assert made.counted(apart, 9, 9, 9) is Phase.STAMP
+    with pytest.raises(UsageError, match=f"job {apart.id}: give --first 34"):
+        made.create(JobType.PROCESSING, first=11)
+
+
+def test_an_export_that_leaves_pages_out_is_no_other(made: Productions) -> None:
+    """Numbers that it has not given are nobody else's in it: all of the pages may be exported beside."""
+    pages = made.processed(1, 3, 1)
+    less = made.create(JobType.EXPORT, pages)
+    made.bench.rows("DELETE FROM production_item WHERE job = %(j)s AND number = 2 RETURNING 1", j=less.id)
+    made.create(JobType.EXPORT, pages)
+    made.processed(1, 3, 1)
+    with pytest.raises(UsageError, match="give --first 6"):
+        made.create(JobType.EXPORT, first=5)
+
+
+def test_the_same_pages_may_be_made_again_but_no_others(made: Productions) -> None:
+    """In another format, say; an item that has one page more now moves all that follow."""
+    made.processed(1, 2, 1)
+    made.processed(1, 2, 1)
+    more = made.create(JobType.PROCESSING)
+    assert made.counted(more, 2, 2, 1) is JobState.SUSPENDED
+    assert "--first 5" in made.state(more)[1]
+
+
+def test_numbers_of_pages_are_the_exports_that_took_them(made: Productions) -> None:
+    """Two exports may take them; once the job that made them is deleted, its numbers are still theirs."""
+    pages = made.processed(1, 3, 1)
+    exports = [made.ended(made.create(JobType.EXPORT, pages)) for _ in range(2)]
+    delete_job(pages, FILER, made.bench.storage_root)
+    again = made.create(JobType.PROCESSING)
+    assert made.counted(again, 2, 3, 1) is JobState.SUSPENDED
+    assert any(str(export.id) in made.state(again)[1] for export in exports)
+    assert "--first 6" in made.state(again)[1]
+
+
+def test_an_export_of_pages_is_held_against_others(made: Productions) -> None:
+    """One that was made before numbers were compared: to give another number is the processing job's."""
+    plain = made.create(JobType.EXPORT, prefix="B")
+    pages = made.processed(1, 3, 1)
+    made.bench.rows(
+        "UPDATE job SET options = jsonb_set(options, '{production,prefix}', '\"A\"') WHERE id = %(j)s RETURNING 1",
+        j=plain.id,
+    )
+    with pytest.raises(UsageError, match=f"job {plain.id}: process anew with --first 6 or another --prefix"):
+        made.create(JobType.EXPORT, pages)
+
+
+def test_numbers_of_other_digits_are_compared_as_they_are_written(made: Productions) -> None:
+    """`A10` is `A10` with one digit at least and with two; `A1` and `A01` are not the same."""
+    made.create(JobType.EXPORT, digits=1, first=9)
+    made.create(JobType.EXPORT, digits=3, first=9)
+    made.create(JobType.EXPORT, digits=2, first=7)
+    with pytest.raises(UsageError, match="give --first 12"):
+        made.create(JobType.EXPORT, digits=2, first=10)
+
+
+def test_a_discovery_is_not_requeued_under_a_job_that_takes_its_items(task_bench: TaskBench) -> None:
+    """One line says what to do, and nothing has changed; once that job is over it can be."""
+    made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
+    taking, before = made.create(JobType.EXTRACTION), task_bench.value("SELECT count(*) FROM item")
+    line = f"job {taking.id} takes items or pages of job {made.source.id}; cancel that one, or wait"
+    with pytest.raises(UsageError, match=line):
+        requeue_exceptions(alone(made.source), storage_root=task_bench.storage_root)
+    assert made.state(made.source)[0] == "completed_with_exceptions"
+    assert task_bench.value("SELECT count(*) FROM item") == before
+    cancel_job(taking)
+    assert requeue_exceptions(alone(made.source), storage_root=task_bench.storage_root) == 1
+
+
+def test_of_a_group_all_jobs_are_requeued_or_none(task_bench: TaskBench) -> None:
+    """One whose items are taken keeps the others as they are, else nobody would hear of it."""
+    made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
+    task_bench.job = uuid.uuid4()
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    other, database = made.job(task_bench.job), task_bench.database
+    group = GroupRow(
+        id=uuid.uuid4(), name="g", kind=GroupKind.SHARDED, source=b"/s", source_copies=1, members=(), created_at=datetime.now(UTC)
+    )  # fmt: skip
+    jobs = Jobs(each=(other, made.source), home=database, group=group)
+    taking = made.create(JobType.EXTRACTION)
+    with pytest.raises(UsageError, match=f"job {taking.id} takes items or pages of job {made.source.id}"):
+        requeue_exceptions(jobs, storage_root=task_bench.storage_root)
+    assert made.state(other)[0] == "completed_with_exceptions"
+    cancel_job(taking)
+    assert requeue_exceptions(jobs, storage_root=task_bench.storage_root) == 2
+
+
+def test_pages_of_items_that_were_processed_again_are_not_exported(task_bench: TaskBench) -> None:
+    """They may be others now, as their texts may: whoever wants them processes anew."""
+    made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
+    pages = made.processed(1, 1)
+    assert requeue_exceptions(alone(made.source), storage_root=task_bench.storage_root) == 1
+    (task_bench.source / "empty.txt").write_bytes(b"words")
+    with task_bench.database.transaction(durable=True) as conn:
+        states.request_resume(conn, made.source.id)
+    assert task_bench.run() == "completed"
+    made.source = made.job(made.source.id)
+    with pytest.raises(UsageError, match=f"job {made.source.id} was requeued after job {pages.id}.* process anew"):
+        made.create(JobType.EXPORT, pages)
+    made.create(JobType.EXPORT, made.processed(1, 1))
+
+
+def test_what_an_export_takes_is_not_deleted(made: Productions) -> None:
+    """The discovery whose items and the job whose pages they are, until the export is over."""
+    pages = made.processed(1, 1, 1)
+    export = made.create(JobType.EXPORT, pages)
+    for taken in (pages, made.source):
+        line = f"job {export.id} takes items or pages of job {taken.id}; delete that one, or wait"
+        with pytest.raises(UsageError, match=line):
+            delete_job(taken, FILER, made.bench.storage_root)
+        assert made.state(taken)[0].startswith("completed")
+    cancel_job(export)
+    delete_job(pages, FILER, made.bench.storage_root)
+
+
+def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> None:
+    """Though it was whole when it was looked at: no row of a job is made, and the directory is nobody's."""
+    pages = made.processed(1, 1, 1)
+    for taken, line, of in ((pages, f"--images {pages.id} is deleting", pages), (made.source, "is deleting", None)):
+        with made.bench.database.transaction(durable=True) as conn:
+            assert deletion.begin(conn, taken.id)
+        with pytest.raises(UsageError, match=line):
+            made.create(JobType.EXPORT, of)
+    assert made.bench.value("SELECT count(*) FROM job") == 2
+    kept = [str(path.parent) for path in made.bench.home.glob("out-*/*")]
+    assert kept == [pages.job.options.production.out]  # its marker
+
+
+def test_messages_of_one_path_have_their_numbers_as_they_lie_in_the_store(task_bench: TaskBench) -> None:
+    """By id they would have others in each discovery of the same evidence; each has what is attached to it behind it."""
+    part = b"--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nnumber %d\n--b--\n\n"
+    head = b"From ann Mon Jan  1 00:00:00 2024\nSubject: same\nContent-Type: multipart/mixed; boundary=b\n\n"
+    made = _discovered(task_bench, {"box.mbox": b"".join(head + part % number for number in range(_MANY))})
+    named = "UPDATE item SET container_path[2] = 'same' WHERE array_length(container_path, 1) > 1 RETURNING 1"
+    assert len(task_bench.rows(named)) == 2 * _MANY  # as those of a PST are: by their subjects
+    job = made.create(JobType.EXTRACTION)
+    rows = task_bench.rows(
+        "SELECT i.container_path, coalesce(above.ordinal, i.ordinal) AS ordinal FROM production_item p"
+        " JOIN item i ON i.id = p.item LEFT JOIN item above ON above.id = i.parent AND NOT above.container"
+        " WHERE p.job = %(j)s ORDER BY p.number",
+        j=job.id,
+    )
+    assert len(rows) == 2 * _MANY
+    assert len({tuple(row.container_path) for row in rows}) == 2
+    places = [int(bytes(row.ordinal)[1:]) for row in rows]
+    assert places == sorted(places)
+    assert [len(row.container_path) for row in rows] == [2, 3] * _MANY
