@@ -17,6 +17,7 @@ from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.filer.load import load_filer, scaled_site, site_names, site_source
 from core.filer.machine import speed_at_work
+from core.records import JobOptions
 from dataset_gen.corpus import generate_corpus
 from experiments.kinds.grid import Grid
 from experiments.orders import R1Order
@@ -24,17 +25,15 @@ from experiments.processes import processors
 from experiments.report import FIGURES
 from experiments.workloads.discovery.r1.brief import brief as brief_lines
 from experiments.workloads.discovery.r1.brief import speed_told
-from experiments.workloads.discovery.r1.checks import checks, verdict
-from experiments.workloads.discovery.r1.pace import AUTO, time_scale
+from experiments.workloads.discovery.r1.checks import checks, verdict, window_told
+from experiments.workloads.discovery.r1.pace import AUTO, said_scale, time_scale
 from experiments.workloads.discovery.r1.parameters import (
-    ASSUMED,
-    FITTED,
-    FROM_REPORT,
     INDEX_STREAMS,
     KIND,
     POINTS,
     SITE,
     SLOTS,
+    parameters,
     scaled_tasks,
 )
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
@@ -57,10 +56,10 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
             generate_corpus(corpus, "r1", 1 / times, _SEED, usable_processors(), report)
     points = [PointSpec(databases, workers, SLOTS) for databases, workers in POINTS]
     plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=given_seed(asked.seed))
-    streams = INDEX_STREAMS if asked.index_streams is None else asked.index_streams
-    order = DiscoveryOrder(index_streams=streams or None)
+    options = order_options(times, asked.index_streams)
+    order = DiscoveryOrder(index_streams=options.index_streams)
     study = Study(min_seconds=asked.min_seconds)
-    result, path = carry_out(ctx, settings, corpus, plan, study, order, options=scaled_tasks(times), brief=brief)
+    result, path = carry_out(ctx, settings, corpus, plan, study, order, options=options, brief=brief)
     _tables(context.out, of_discovery(result))
     if brief:
         _few_lines(context.out, of_discovery(result), times, path)
@@ -69,13 +68,19 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     print(path)
 
 
+def order_options(times: int, streams: int | None) -> JobOptions:
+    """As `--index-streams` was said: not at all is as fitted, and 0 no limit."""
+    return scaled_tasks(times, INDEX_STREAMS if streams is None else streams or None)
+
+
 def _on_site(console: Console, site: str, times: int, asked: str) -> str:
     """The site, as slow as it was asked for; says how fast this machine is. A file says its time scale itself."""
-    usable = processors()
-    speed = speed_at_work(usable)
     own = load_filer(site_source(site))
     if asked == AUTO and site not in site_names() and own is not None and own.site is not None:
         asked = repr(own.site.time_scale)
+    scaled_site(site, times, said_scale(asked) or 1.0)  # what is wrong is said before seconds are spent on the speed
+    usable = processors()
+    speed = speed_at_work(usable)
     scale = time_scale(asked, speed, usable, times)
     said = (
         f"this machine: {usable} processors of {speed:.2f} of the speed that the site is stated for; time x {scale:g}"
@@ -109,12 +114,13 @@ def _few_lines(console: Console, result: Result, times: int, report: Path) -> No
 
 
 def _show(console: Console, result: Result) -> None:
-    """The checks, the three lists."""
+    """The checks, the three lists where it is the site that they are about."""
     header = ("what", "R1", "ours", "tolerance", "held")
-    console.print(table(header, [(c.what, c.r1, c.ours, c.tolerance, verdict(c)) for c in checks(result)]))
-    for line in speed_told(result):
+    rows = [(c.what, c.r1, c.ours, c.tolerance, verdict(c, result)) for c in checks(result)]
+    console.print(table(header, rows))
+    for line in (window_told(result), *speed_told(result)):
         console.print(line, markup=False, soft_wrap=True)
-    for title, lines in (("from the report", FROM_REPORT), ("assumed", ASSUMED), ("fitted", FITTED)):
-        console.print(f"\n{title}:")
+    for title, lines in parameters(result):
+        console.print(f"\n{title.lower()}:")
         for line in lines:
             console.print(f"  {line}", markup=False)

@@ -30,7 +30,7 @@ _METADATA_OPS = frozenset(Op) - DATA_OPS
 _MIX_TOLERANCE = 0.001
 _DEFAULT = "default"  # in service times: of every op that is not named
 # A site of ours, at a scale of its data perhaps, and of its time.
-_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6})(?:x([0-9]{1,6}(?:\.[0-9]{1,6})?))?)?")
+_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6})(?:x([0-9]{1,7}(?:\.[0-9]{1,6})?))?)?")
 _TABLES = ("metadata", "data", "link", "disk", "directory", "client", "mix", "sizes")
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from core.filer import FilerModel
 from core.options.choices import DEFAULT_ZONE
+from core.records import JobOptions
 from core.settings import Settings
+from experiments.workloads.discovery.result import NO_LIMIT
 from experiments.workloads.discovery.run_point import Load
 
 
@@ -21,7 +23,7 @@ def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, c
         "index_engine": settings.index_engine,
         "index_io": "built on scratch, then published through the storage layer",
         "passes": 1 if options.single_pass else 2,
-        "index_streams": options.index_streams or "no limit",
+        "index_streams": options.index_streams or NO_LIMIT,
         "fsync": options.fsync.value,
         "layout": options.layout.value,
         "task_bytes": options.batch_bytes,
@@ -35,12 +37,14 @@ def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, c
         "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
         "cold": load.cold,
         "several_databases": _several(load),
-    } | _zone(options.time_zone)
+    } | _chosen(options)
 
 
-def _zone(name: str) -> dict[str, str]:
-    """Only where one was chosen: results of before, which name none, were in the default."""
-    return {} if name == DEFAULT_ZONE else {"time_zone": name}
+def _chosen(options: JobOptions) -> dict[str, Any]:
+    """Only what is not as usual: results of before, which do not name it, had the usual, those of `experiment r1` aside."""
+    said = {"task_files": options.batch_files, "index_tasks": options.index_tasks, "time_zone": options.time_zone}
+    usual = {"task_files": JobOptions().batch_files, "index_tasks": None, "time_zone": DEFAULT_ZONE}
+    return {name: value for name, value in said.items() if value != usual[name]}
 
 
 def _several(load: Load) -> str:

@@ -12,6 +12,7 @@ from experiments.result.schema import Estimate, Latency
 from experiments.workloads.discovery.phase_use import PhaseUse
 
 NAME = "discovery"
+NO_LIMIT = "no limit"  # in a configuration: of index streams
 RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
 SHARE, UNRECORDED, DURABLE = "storage_share", "unrecorded_share", "durable_s_per_gb"
 
@@ -84,8 +85,8 @@ class PointSpec(schema.At):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(schema.Run):
-    """One run of a point. `elapsed_s`: first claim to the commit of finalise, the longest job's; latencies are
-    closed-loop."""
+    """One run of a point. `elapsed_s`: first claim to the commit of finalise, of several jobs the first one's and the last
+    one's; latencies are closed-loop."""
 
     result: dict[
         str, Any

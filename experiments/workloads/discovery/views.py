@@ -7,6 +7,8 @@ from typing import Any
 
 from experiments.report import words
 from experiments.report.views import middle
+from experiments.result.schema import Estimate
+from experiments.result.statistics import estimate
 from experiments.workloads.discovery.result import Point, Result, Run
 
 
@@ -42,6 +44,26 @@ def jobs_of(run: Run) -> list[Mapping[str, Any]]:
     """The results of the run's jobs: one, or with several databases one for each."""
     jobs = run.result.get("jobs")
     return list(jobs) if isinstance(jobs, list) and jobs else [run.result]
+
+
+def longest_job_s(run: Run) -> float:
+    """Elapsed time of the job that took longest, which is report R1's; of a job alone, its own."""
+    return max((float(job.get("elapsed_s") or 0.0) for job in jobs_of(run)), default=0.0) or run.elapsed_s
+
+
+def rate_over_longest_job(run: Run) -> float:
+    """Discovered GB/hour of all jobs together over that time: report R1's."""
+    longest = longest_job_s(run)
+    return run.gb_per_hour_discovered * (run.elapsed_s / longest) if longest else run.gb_per_hour_discovered
+
+
+def over_longest_job(point: Point) -> tuple[Estimate, Estimate]:
+    """Elapsed seconds of the longest job and discovered GB/hour over that. A point's own figures go from the start of the first
+    job to the end of the last."""
+    if point.databases == 1:
+        return point.elapsed_s, point.gb_per_hour_discovered
+    every = point.repeats
+    return estimate([longest_job_s(run) for run in every]), estimate([rate_over_longest_job(run) for run in every])
 
 
 def total(run: Run, field: str) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from controller.labels.rules import OVERRUN
 from experiments.overrun import overran
-from experiments.workloads.discovery.r1.checks import Check, time_scale
+from experiments.workloads.discovery.r1.checks import Check, without_verdict
 from experiments.workloads.discovery.r1.pace import larger_scale
+from experiments.workloads.discovery.r1.seen import time_scale
 from experiments.workloads.discovery.result import Result
 
 _RATIO = ", GB/hour"  # how the checks of R1's two ratios end
@@ -15,17 +16,16 @@ _RATIO = ", GB/hour"  # how the checks of R1's two ratios end
 
 def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     """Lines for people; `times`: the data is one part in so many of R1's. A ratio that does not hold is said first, with why
-    so small a run may miss it."""
+    so small a run may miss it. Where this machine did not keep up nothing is said to hold or not."""
+    if without_verdict(result):
+        late = f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
+        return [late, *speed_told(result)]
     ratios = [one for one in found if one.what.endswith(_RATIO)]
     others = [one for one in found if one not in ratios and one.passed is not None]
     runs = min(len(point.repeats) for point in result.points)
     size = f"1/{times} of its data, {runs} run{'s' if runs > 1 else ''} of each row"
     missed = [one for one in ratios if not one.passed]
-    if any(OVERRUN in label for label in result.labels):
-        lines = [
-            f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
-        ]
-    elif missed:
+    if missed:
         lines = [
             f"R1's ratios do NOT come out here ({size}): {_listed(missed)}. So short a run is bound by its largest mail store and"
             " by its tasks; `edbench experiment r1` takes more data and five runs, docs/site.md says what came of it."

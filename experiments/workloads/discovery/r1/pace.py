@@ -23,8 +23,9 @@ _TIMES = 500
 def time_scale(asked: str, speed: float, processors: int, times: int) -> float:
     """What was asked for; of `auto` the least, not under 1, with which so many processors of that speed keep up with data of one in
     `times`. Raises UsageError for what is neither that nor a number, and for a machine that no scale helps."""
-    if asked != AUTO:
-        return _number(asked)
+    said = said_scale(asked)
+    if said is not None:
+        return said
     left = _AIM * speed * processors - _WATCH
     needed = work_of(times) / left if left > 0 else math.inf
     if needed > MOST_SCALE:
@@ -46,7 +47,10 @@ def work_of(times: int) -> float:
     return _LITTLE + _DATA * min(1.0, _TIMES / times)
 
 
-def _number(asked: str) -> float:
+def said_scale(asked: str) -> float | None:
+    """The number that was asked for, None for `auto`; raises UsageError for what is neither."""
+    if asked == AUTO:
+        return None
     try:
         found = float(asked)
     except ValueError:

@@ -5,27 +5,51 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.records import JobOptions
+from experiments.workloads.discovery.result import Result
 
 KIND = "r1"
 SITE = "r1"
 SLOTS = 4
 INDEX_STREAMS = 3
-INDEX_TASKS = 2 * INDEX_STREAMS
+_TASKS_A_STREAM = 2  # of phase index
 _FINER = 8  # than the data are smaller: 2,000 items are 17 for each of 120 slots, and a task of ten is half a run
 _LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 3, 30_000, 16_000  # or bytes: else a task's own share is most of it
 POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases two simultaneous jobs
 
 
-def scaled_tasks(times: float) -> JobOptions:
-    """Options with tasks as much smaller as the data are: else one mail store would be as long as the whole run."""
+def scaled_tasks(times: float, streams: int | None) -> JobOptions:
+    """Options with tasks as much smaller as the data are: else one mail store would be as long as the whole run. Without a limit of
+    streams those of phase index are not put together, which would be another limit."""
     usual, parts = JobOptions(), _FINER * times
     return replace(
         usual,
         batch_bytes=max(_LEAST_BATCH, round(usual.batch_bytes / parts)),
         batch_files=max(_LEAST_FILES, round(usual.batch_files / parts)),
         split_bytes=max(_LEAST_SPLIT, round(usual.split_bytes / parts)),
-        index_tasks=INDEX_TASKS,
+        index_streams=streams,
+        index_tasks=_TASKS_A_STREAM * streams if streams else None,
     )
+
+
+def streams_of(result: Result) -> int | str:
+    """Tasks of phase index that a job of it had out at a time."""
+    found: int | str = result.conditions.get("configuration", {}).get("index_streams", "not known")
+    return found
+
+
+def parameters(result: Result) -> list[tuple[str, tuple[str, ...]]]:
+    """Title and lines of each list, as the rows were run; none where they were run on another site."""
+    if (result.conditions.get("emulated_filer") or {}).get("name") != SITE:
+        return []
+    fitted = (*FITTED, _streams(streams_of(result)))
+    return [("From the report", FROM_REPORT), ("Assumed", ASSUMED), ("Fitted", fitted)]
+
+
+def _streams(streams: int | str) -> str:
+    fitted = f"{INDEX_STREAMS} tasks of phase index at a time, of each job, so that indexing takes about as long as R1's times ask for"
+    if streams == INDEX_STREAMS:
+        return f"{fitted}, and those put together to {_TASKS_A_STREAM * INDEX_STREAMS}: a task's own share would be most of it"
+    return f"{fitted}; in this study: {streams}"
 
 
 FROM_REPORT = (
@@ -36,20 +60,22 @@ FROM_REPORT = (
 )
 ASSUMED = (
     "filer ops of our calls: protocol r1 (docs/filer.md); R1 names none, and its product made other calls",
-    "a data set of the profile r1, 22,700 items a GB raw where R1's had 22,200: the reference profile without archives 33 deep; the seed is"
-    " that of sixteen with the smallest single task: messages of 4 % of all data, and chains of a tenth of a run, are in 90 MB and hardly in 45 GB",
+    "a data set of the profile r1, 22,700 items a GB raw where R1's had 22,200: the reference profile without archives 33 deep",
     "hosts of 9, 9, 9, 9 and 8 cores of equal speed; workers dealt out to them in turn",
     "database times: 2 ms a transaction and 2 ms a row of one core at 3.16 GHz; 2 filer ops a transaction, 0.5 a row",
-    f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in {_FINER} K of the usual size, whichever is more, K being the"
-    f" scale; those of phase index put together to {INDEX_TASKS}: a task's own share would be most of it",
+    "eight servers in each of the filer's two units",
+    "a disk for one read in ten, 4 ms, and one write in fifty, 20 ms: the report has the bounds, and not how often",
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
     "a round trip of 5.5 ms a metadata op, and an emulated processor 5 times slower than one of speed 1: so that 10 workers are bound by their"
     " 40 slots, and 30 by the filer's metadata unit until indexing begins",
-    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000 of the calls that are"
-    " made at the peak",
-    f"{INDEX_STREAMS} tasks of phase index at a time, of each job: so that indexing takes about as long as R1's times ask for",
+    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000 of the calls that were"
+    " made at the peak of earlier runs, whose mix and sizes the filer's ceiling is stated for",
+    "the seed of the data set, that of sixteen with the smallest single task: messages of 4 % of all data, and chains of a tenth of a run,"
+    " are in 90 MB and hardly in 45 GB",
+    f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in {_FINER} K of the usual size, whichever is more, K being the"
+    " scale: with larger ones the end of unpacking was long, a few slots at work",
 )
 STRUCTURE = (
     "One stage of walking, extraction and database together, A, bound by filer and slots; one of indexing, B, whose parallelism is"

@@ -9,7 +9,7 @@ from experiments.result.statistics import interval_text
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.beside_r1 import same_workers
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
-from experiments.workloads.discovery.views import middle_run, total
+from experiments.workloads.discovery.views import middle_run, over_longest_job, total
 
 TABLE = (
     "whose",
@@ -41,11 +41,11 @@ def _rows(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -> list[tupl
         sizes = (f"{run.before_gb}", f"{run.after_gb}", f"{run.gb_per_hour}")
         gain = run.after_gb / run.elapsed_s / base
         rows.append(("R1", f"{run.databases}", f"{run.workers}", run.elapsed, *sizes, f"{gain:.2f} x"))
-    first = ours[0].gb_per_hour_discovered.median
+    first = over_longest_job(ours[0])[1].median
     for point in ours:
-        rate = point.gb_per_hour_discovered
+        elapsed, rate = over_longest_job(point)
         before, after = (words.figure(total(middle_run(point), name) / words.GB) for name in _SIZES)
-        number = (f"{point.databases}", f"{point.workers}", interval_text(point.elapsed_s, words.seconds))
+        number = (f"{point.databases}", f"{point.workers}", interval_text(elapsed, words.seconds))
         over = f"{rate.median / first:.2f} x" if first else "-"
         rows.append(("ours", *number, before, after, interval_text(rate, words.figure), over))
     return rows

@@ -11,7 +11,12 @@ from experiments.report.views import interval, shouted
 from experiments.result.significance import LEAST_REPEATS, LEVEL, ratio_of
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
-from experiments.workloads.discovery.views import middle_run, total
+from experiments.workloads.discovery.views import (
+    middle_run,
+    over_longest_job,
+    rate_over_longest_job,
+    total,
+)
 
 ANCHOR, TITLE = "r1", "Report R1's tables, and ours beside"
 _HEADER = (
@@ -97,12 +102,12 @@ def _table(
         numbers.append(
             ("R1", run.databases, run.workers, run.elapsed_s, run.before_gb, run.after_gb, run.gb_per_hour, gain)
         )
-    first = ours[0].gb_per_hour_discovered.median
+    first = over_longest_job(ours[0])[1].median
     labels = shouted(result)
     for point in ours:
         run_ = middle_run(point)
         before, after = (total(run_, field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
-        rate = point.gb_per_hour_discovered
+        elapsed, rate = over_longest_job(point)
         gain = rate.median / first if first else 0.0
         marks = [*labels, *point.marks]
         whose = "; ".join(["ours", *dict.fromkeys(marks)])
@@ -111,16 +116,14 @@ def _table(
                 whose,
                 point.databases,
                 point.workers,
-                interval(point.elapsed_s, words.seconds),
+                interval(elapsed, words.seconds),
                 words.figure(before),
                 words.figure(after),
                 interval(rate, words.figure),
                 _gain(gain),
             )
         )
-        numbers.append(
-            (whose, point.databases, point.workers, point.elapsed_s.median, before, after, rate.median, gain)
-        )
+        numbers.append((whose, point.databases, point.workers, elapsed.median, before, after, rate.median, gain))
     header = ("whose", "databases", "workers", "elapsed_s", "gb_before", "gb_after", "gb_per_hour_discovered", "gain")
     series = Series(name=name, header=header, rows=tuple(numbers))
     shown = table(_HEADER, rows, caption=title, marked=frozenset(range(len(reference))))
@@ -136,17 +139,17 @@ def _sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -> str:
     gain = (last.after_gb / last.elapsed_s) / (first.after_gb / first.elapsed_s)
     r1 = f"R1 gains {_gain(gain)} from {_step(first, last)}"
     a, b = ours[0], ours[-1]
-    if a is b or not a.gb_per_hour_discovered.median:
+    low, high = (over_longest_job(point)[1].median for point in (a, b))
+    if a is b or not low:
         return f"{r1}; ours has one point only, so no gain."
-    ours_gain = b.gb_per_hour_discovered.median / a.gb_per_hour_discovered.median
-    clause = f"{r1}; ours gains {_gain(ours_gain)} from {_step(a, b)}"
+    clause = f"{r1}; ours gains {_gain(high / low)} from {_step(a, b)}"
     return f"{clause}{caveat(a, b)}."
 
 
 def caveat(a: Point, b: Point) -> str:
     """What the repeats of two points' discovered GB/hour say against a difference between them; nothing where they are
     enough and show it."""
-    ratio = ratio_of(*([run.gb_per_hour_discovered for run in point.repeats] for point in (b, a)))
+    ratio = ratio_of(*([rate_over_longest_job(run) for run in point.repeats] for point in (b, a)))
     if ratio is None:
         return f"; fewer than {LEAST_REPEATS} repeats, which prove no difference"
     return "" if ratio.p <= 1 - LEVEL else "; the repeats show no difference"

@@ -58,4 +58,4 @@ def _sentence(points: list[Point]) -> str:
         f"{first.databases} change discovered GB/hour from {words.figure(first.gb_per_hour_discovered.median)} to "
         f"{words.figure(last.gb_per_hour_discovered.median)}, {words.figure(gain)}×"
     )
-    return f"{said}{caveat(first, last)} (R1 with 30 workers: 1.49× from one to two)."
+    return f"{said}{caveat(first, last)} (R1 with 30 workers, over its longest job's time: 1.49× from one to two)."
