@@ -19,6 +19,7 @@ from controller.jobs.ownership import hand_over
 from controller.production.imaged import imaged
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
+from controller.production.told import refuse_other_findings, told_of
 from controller.search.meaning import meaning
 from controller.search.opened import opened_index
 from core.errors import UsageError
@@ -168,10 +169,11 @@ def _create(
     refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type))
-    told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    told = told_of(conn, job, choice)
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
     for handle in plan.sources:
         note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
+    refuse_other_findings(conn, choice)  # these jobs' rows are locked now
 
 
 def _numbered(
