@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 _ACTING: ContextVar[str] = ContextVar("edbench_operator")
+_NAME = re.compile(r"[\w.@\\-]{1,64}\$?")  # of a login; nothing else of the environment gets into a list
 
 
 def operator() -> str:
-    """Whoever is said to act here; else the login's name and the host's, the login's number where it has no name."""
+    """Whoever is said to act here; else the name of the user that the process runs as and the host's, the user's number where
+    it has no name. Whom sudo says it acts for stands behind. `LOGNAME` and `USER` are not asked: anybody sets them."""
     said = _ACTING.get("")
     if said:
         return said
     try:
-        name = getpass.getuser()
-    except (KeyError, OSError):
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
         name = f"uid {os.geteuid()}"
-    return f"{name}@{socket.gethostname()}"
+    caller = os.environ.get("SUDO_USER", "")
+    behind = f" (sudo: {caller})" if caller != name and _NAME.fullmatch(caller) else ""
+    return f"{name}@{socket.gethostname()}{behind}"
 
 
 @contextmanager

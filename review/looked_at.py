@@ -119,6 +119,7 @@ class Found:
     options: dict[str, Any]
     figures: dict[str, Any]
     created_at: float
+    token: uuid.UUID
 
 
 def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
@@ -140,7 +141,7 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
     if tokens != {first.token}:
         raise UsageError(f"job {handles[0].id} was looked through with jobs that differ now; {again} anew")
-    return Found(dict(first.options), dict(first.figures), first.created_at)
+    return Found(dict(first.options), dict(first.figures), first.created_at, first.token)
 
 
 def check_findings(

@@ -41,7 +41,7 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "exception": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
     "item_tag": {},
     "saved_search": {},
-    "operator_action": {},
+    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # that a production is over, and what it wrote
     "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
     "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
     "replay_client": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "UPDATE")},

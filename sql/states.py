@@ -14,6 +14,7 @@ from core.errors import UsageError
 from core.options.production import Priority
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, JobState, NewTask, Phase
 from sql import bulk
+from sql.custody import note_ended
 from sql.queries import QUERIES
 from sql.recut import join, recut
 
@@ -128,7 +129,12 @@ def settle(conn: Connection, job: uuid.UUID) -> JobState:
         QUERIES["stop_job"].run(conn, job=job, state=JobState.PAUSED.value, reason=None)
         return JobState.PAUSED
     QUERIES["end_job"].run(conn, job=job, state=JobState.CANCELLED.value)
+    note_ended(conn, job, _options(conn, job).production, JobState.CANCELLED)
     return JobState.CANCELLED
+
+
+def _options(conn: Connection, job: uuid.UUID) -> JobOptions:
+    return JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one())
 
 
 def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
@@ -151,7 +157,7 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
         return None
-    options = JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one())
+    options = _options(conn, job)
     phases = options.phases
     while True:
         if phase is Phase.RENDER and (twice := _numbered(conn, job, options)) is not None:
@@ -161,6 +167,7 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         if phase is Phase.FINALISE:
             final = JobState(QUERIES["final_state"].run(conn, job=job).scalar_one())
             QUERIES["end_job"].run(conn, job=job, state=final.value)
+            note_ended(conn, job, options.production, final)
             return final
         phase = phases[phases.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)

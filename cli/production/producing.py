@@ -1,4 +1,4 @@
-"""What `edbench extract` and `export` do; imported while the services start."""
+"""What `edbench extract`, `process` and `export` do; imported while the services start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from controller.production.imaged import options_with_images
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
-from review.looked_at import check_findings
+from review.producing import with_findings
 
 
 def produce(
@@ -33,8 +33,8 @@ def produce(
     pages = installed.find(images).each[0] if images else None
     if pages is not None:
         options = options_with_images(pages, options, sources)
+    options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
     choice = options.production
-    check_findings(sources, installed.databases, duplicates=choice.originals, system=choice.not_nist)
     database = sources[0].database
     refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
     crew = (workers, installed.settings.slots) if installed.embedded else crew_of(database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import uuid
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ class Action(Document):
     chain: str | None = Field(
         description="sha256 over it and the one before, in hex; none of actions that are older than this."
     )
+    hashed: str = Field(
+        description="What the hash is over, behind the chain of the one before: seconds since 1970, who, action and details."
+    )
     broken: bool = Field(description="It is not what was written down, or the one before it is not.")
 
 
@@ -50,17 +54,18 @@ def last_chain(conn: Connection, job: uuid.UUID) -> str | None:
 
 
 def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
-    """Who did what, oldest first."""
-    out: list[Action] = []
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            rows = CUSTODY.list_actions(conn, job=handle.id)
-        out += [
-            Action(
-                at=row.at, who=row.who, action=row.action, details=dict(row.details),
-                chain=None if row.chain is None else bytes(row.chain).hex(),
-                broken=(row.begun or row.action == CREATED) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
-            )
-            for row in rows
-        ]  # fmt: skip
-    return sorted(out, key=lambda action: action.at)
+    """Who did what, oldest first; what was done to one job in the order of its chain, whatever the clock said."""
+    return list(heapq.merge(*map(_actions, handles), key=lambda action: action.at))
+
+
+def _actions(handle: JobHandle) -> list[Action]:
+    with handle.database.transaction() as conn:
+        rows = CUSTODY.list_actions(conn, job=handle.id)
+    return [
+        Action(
+            at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
+            chain=None if row.chain is None else bytes(row.chain).hex(),
+            broken=(row.begun or row.action == CREATED) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+        )
+        for row in rows
+    ]  # fmt: skip

@@ -117,7 +117,7 @@ def parsers_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
 
 
 def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
-    """Every operator action, in order."""
+    """Every operator action, job by job in the order of its chain."""
     for handle in handles:
         for action in actions_of([handle]):
             yield {"record": "action", "job": str(handle.id)} | action.to_json()

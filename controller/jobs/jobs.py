@@ -31,6 +31,7 @@ from core.records import JobState
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
+from sql.custody import ended
 from sql.faces.figures import FIGURES
 from sql.faces.production import PRODUCTION
 from sql.jobs import NewJob
@@ -199,14 +200,20 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
 
 def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     """Once, whatever goes wrong behind it: its own actions go with it, so that this one is written down with the jobs whose
-    items it took, and with those that took its items. All are locked in one order, whichever of them is deleted."""
+    items it took, and with those that took its items, and with it what a production wrote. All are locked in one order,
+    whichever of them is deleted."""
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_job(conn, job=job)
     refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
     if not deletion.begin(conn, handle.id):
         return
-    told = {"as_job": handle.id, "name": handle.job.name, "chain": last_chain(conn, handle.id)}
+    told = {
+        "as_job": handle.id,
+        "name": handle.job.name,
+        "chain": last_chain(conn, handle.id),
+        **ended(conn, handle.id),
+    }
     for job in kin:
         note(conn, job, f"{handle.job.options.type} deleted", **told)
 

@@ -20,6 +20,7 @@ from controller.production.held import hold
 from controller.production.imaged import imaged, refuse_fallen
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
+from controller.production.told import refuse_other_findings, told_of
 from core.errors import UsageError
 from core.options.production import WITHHELD, JobType, ProductionChoice
 from core.records import JobOptions, JobState, NewTask, Phase
@@ -147,11 +148,11 @@ def _create(conn: Connection, job: uuid.UUID, settings: Settings, plan: Producti
     refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
-    told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
-    told |= {"withhold": choice.withhold, "withheld": withheld}
+    told = told_of(conn, job, choice)
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
     for handle in plan.sources:
         note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
+    refuse_other_findings(conn, choice)  # these jobs' rows are locked now
 
 
 def _chosen(

@@ -62,12 +62,20 @@ class ProductionChoice:
     folder_files: int = 1_000  # items in one folder of a volume at most
     volume_bytes: int = 0  # of natives and text in one volume; 0: there is one volume
     images: str = ""  # of an export: the processing job whose images it takes, its id in hex
+    findings: tuple[
+        str, ...
+    ] = ()  # of duplicates, as they were told of each source: tokens in hex, empty: of that one nothing is told
     extras: tuple[tuple[str, str], ...] = ()  # what one type alone is told, by name
 
     @property
     def asked(self) -> bool:
         """Whether the job produces files out of another's items."""
         return self.type is not JobType.DISCOVERY
+
+    @property
+    def deduped(self) -> list[str]:
+        """Sources of whose items it is told who else has them."""
+        return [source for source, finding in zip(self.sources, self.findings, strict=False) if finding]
 
     @property
     def last(self) -> int:

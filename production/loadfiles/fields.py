@@ -9,7 +9,7 @@ FIELDS: Mapping[str, str] = {
     "begin": "BEGDOC", "end": "ENDDOC", "begin_family": "BEGATTACH", "end_family": "ENDATTACH", "parent": "PARENTDOC",
     "custodian": "CUSTODIAN", "all_custodians": "ALLCUSTODIANS", "path": "FILEPATH", "name": "FILENAME", "kind": "DOCTYPE",
     "media_type": "MIMETYPE", "bytes": "FILESIZE", "sha256": "SHA256", "md5": "MD5", "message_id_hash": "MESSAGEIDHASH",
-    "modified": "DATEMODIFIED", "from": "FROM", "to": "TO", "cc": "CC", "subject": "SUBJECT", "date": "DATE",
+    "modified": "DATEMODIFIED", "from": "FROM", "to": "TO", "cc": "CC", "bcc": "BCC", "subject": "SUBJECT", "date": "DATE",
     "title": "TITLE", "author": "AUTHOR", "pages": "PGCOUNT", "found_pages": "PAGESFOUND", "text_state": "TEXTSTATE", "native": "NATIVEPATH",
     "text": "TEXTPATH", "exceptions": "EXCEPTIONS",
 }  # fmt: skip

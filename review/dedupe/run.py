@@ -16,6 +16,7 @@ from controller.databases import Jobs
 from core.document import Document
 from review.kinds import By, ReviewKind, Scope
 from review.looked_at import Site, looked_at, note, transactions
+from review.producing import refuse_told
 from sql.carry import carry
 from sql.faces.review import REVIEW
 
@@ -43,9 +44,13 @@ class Duplicates(Document):
 
 
 def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
-    """De-duplicate these jobs, and forget what was said of duplicates in them before. Raises UsageError, DatabaseFault."""
+    """De-duplicate these jobs, and forget what was said of duplicates in them before. Raises UsageError, also while a
+    production tells of that; DatabaseFault."""
     jobs = looked_at(references)
     with transactions(jobs) as sites:
+        for site in sites:
+            for job in site.ids:
+                refuse_told(site.conn, job)
         for site in sites:
             _compare(site, scope, by)
         _decide(sites)

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 class ActionRow(NamedTuple):
-    """An operator action; `told` is what its hash should be."""
+    """An operator action; `told` is what its hash should be, `hashed` the text that this is over."""
 
     at: datetime
     who: str
     action: str
     details: Mapping[str, Any]
     chain: memoryview | None
+    hashed: str
     told: memoryview
     begun: bool
 

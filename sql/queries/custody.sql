@@ -10,12 +10,16 @@ FROM (SELECT id AS job, clock_timestamp() AS at, %(who)s::text AS who, %(action)
     %(details)s::jsonb AS details FROM job WHERE id = %(job)s) AS n;
 
 -- name: list_actions
--- Who did what, in the order that it was written down, with the hash that each has and the one that it should have.
-SELECT at, who, action, details, chain, sha256(
-    coalesce(lag(chain) OVER w, uuid_send(job))
-    || convert_to(concat_ws(E'\n', extract(epoch FROM at)::text, who, action, details::text), 'UTF8')) AS told,
+-- Who did what, in the order that it was written down, with the hash that each has, the one that it should have, and the
+-- text that this is over.
+SELECT at, who, action, details, chain, hashed,
+    sha256(coalesce(lag(chain) OVER w, uuid_send(job)) || convert_to(hashed, 'UTF8')) AS told,
     coalesce(bool_or(chain IS NOT NULL) OVER (w ROWS UNBOUNDED PRECEDING), false) AS begun
-FROM operator_action WHERE job = %(job)s WINDOW w AS (ORDER BY id) ORDER BY id;
+FROM (
+    SELECT *, concat_ws(E'\n', extract(epoch FROM at)::text, who, action, details::text) AS hashed
+    FROM operator_action WHERE job = %(job)s
+) AS a
+WINDOW w AS (ORDER BY id) ORDER BY id;
 
 -- name: custody_items
 -- Items in the order of their ids, at most so many after one, with the task that read their text, the one that made that

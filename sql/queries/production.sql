@@ -265,12 +265,15 @@ WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 -- name: production_records
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
+-- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
+-- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
     i.id IS NULL AS gone, i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
-    (SELECT d.custodians FROM duplicate d WHERE d.item = p.item AND NOT d.copy) AS custodians,
+    (SELECT coalesce(o.custodians, d.custodians) FROM duplicate d LEFT JOIN duplicate o ON o.item = d.original
+        WHERE d.item = p.item AND p.source_job = ANY(%(deduped)s::uuid[])) AS custodians,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
-        WHERE e.item = p.item AND e.job IN (p.job, p.source_job)) AS codes,
+        WHERE e.item = p.item AND e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
 FROM (
     SELECT * FROM production_item WHERE job = %(job)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
@@ -293,6 +296,13 @@ ORDER BY number, kind, page;
 -- Sums over what was written, by kind.
 SELECT kind, count(*) AS files, sum(bytes)::bigint AS bytes FROM production_file WHERE job = %(job)s GROUP BY kind
 ORDER BY kind;
+
+-- name: production_ended
+-- What of items a job has written, and the sha256 of its table of hashes, in hex.
+SELECT count(*) FILTER (WHERE kind <> 'report') AS files,
+    coalesce(sum(bytes) FILTER (WHERE kind <> 'report'), 0)::bigint AS bytes,
+    max(encode(sha256, 'hex')) FILTER (WHERE kind = 'report' AND path = 'hashes.csv') AS hashes
+FROM production_file WHERE job = %(job)s;
 
 -- name: production_of
 -- Jobs that are not over and take items of this one, or pages that it made.

@@ -87,6 +87,7 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             job,
             chain,
         )
+        _check_noted(noted["details"], home / "calm")
         found = bench.result()["job_id"]
         takers = [one["job_id"] for one in json.loads(bench.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
         bench.ask("delete", found)
@@ -98,6 +99,15 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
 def _last_action(bench: Bench, job: str) -> dict[str, Any]:
     lines = bench.ask("custody", job, "--actions").stdout.splitlines()
     return dict(json.loads(lines[-1]))
+
+
+def _check_noted(details: dict[str, Any], same: Path) -> None:
+    """After everything of an export has gone it is known what it was: the same as this one."""
+    files, rows = _tree(same), _rows(same / "loadfile.csv")
+    written = [data for path, data in files.items() if path.startswith("VOL")]
+    assert (details["files"], details["bytes"]) == (len(written), sum(map(len, written)))
+    assert details["numbers"] == [rows[0]["begin"], rows[-1]["begin"]]
+    assert details["hashes"] == hashlib.sha256(files["hashes.csv"]).hexdigest()
 
 
 def _disturb_extraction(bench: Bench, home: Path) -> None:
@@ -241,6 +251,12 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         made = _tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
         assert made["loadfile.opt"] == files["loadfile.opt"]
+        told = [
+            {row["name"]: row["exceptions"] for row in _rows(home / path)}
+            for path in ("calm/metadata.csv", "all/loadfile.csv")
+        ]
+        assert told[0] == told[1]  # what went wrong with the pages is told beside them
+        assert any(told[0].values())
         assert "loadfile.opt: 0 faults" in bench.ask("production", "check", str(home / "all")).stdout
 
 

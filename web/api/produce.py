@@ -14,7 +14,7 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 from core.storage.layer import Storage
-from review.looked_at import check_findings
+from review.producing import with_findings
 from web.api.create import at_field, crew, server_settings
 from web.api.models.common import responses
 from web.api.models.jobs import JobId
@@ -34,7 +34,6 @@ def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
     with at_field("sources"):
         sources = [job for one in wish.sources for job in find_discovered(context.databases, one).each]
         refuse_sources(sources)
-        check_findings(sources, context.databases, duplicates=wish.originals, system=wish.not_nist)
         refuse_no_common_arbiter([sources[0].database], settings, ours=context.embedded)
     context.runner.refuse(workers, slots, settings.filer)
     kind = JobType(wish.type)
@@ -46,6 +45,8 @@ def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
                 raise UsageError("an export takes the pages of another job; nothing else does", field="images")
             images = find(context.databases, wish.images).each[0]
             options = options_with_images(images, options, sources)
+        with at_field("sources"):
+            options = with_findings(options, sources, context.databases, None if images is None else images.job)
         plan = ProductionPlan(
             sources=sources,
             options=options,

@@ -12,12 +12,28 @@ from worker.indexes.words import is_alone, placed, placed_patterns
 
 MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`worker.indexes.readings`)
 MOST_ROWS = 1_000  # that one of them is written out to
+_SHOWN = 60  # characters of a phrase that are told again
+_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # in quotes; a question mark behind a word is one
 _FUZZY = re.compile(r"(.+)~(\d{0,9})", re.DOTALL)
 
 
 def phrase(fields: tuple[str, ...], text: str) -> Row:
-    """The words of a text, as they follow each other."""
+    """The words of a text, as they follow each other. Its signs only separate words, so that one who meant a wildcard would
+    find nothing and not be told."""
+    if (sign := _WILD.search(text)) is not None:
+        meant = "*" if "*" in sign[0] else "?"
+        raise UsageError(f"in quotes {meant} is no wildcard; {_unquoted(text)}, or leave it out")
     return _row(fields, [(place, Word(word)) for place, word in placed(usual(text))], text)
+
+
+def _unquoted(text: str) -> str:
+    """How to say it where the last word alone has wildcards; else how such a thing looks."""
+    head, _, last = " ".join(text.split()).rpartition(" ")
+    if _WILD.search(head) or last[:1] in ("*", "?") or '"' in text or len(text) > _SHOWN:
+        return "write such a word outside quotes, as in third pre/1 quart*"
+    if not head:
+        return f"write {last} outside quotes"
+    return f"write {head} pre/1 {last}" if head.isalnum() else f'write "{head}" pre/1 {last}'
 
 
 def word(fields: tuple[str, ...], text: str) -> Row:

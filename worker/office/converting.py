@@ -40,6 +40,7 @@ class Document:
 
     media_type: str
     source: Source
+    limits: Limits | None = None  # for it and its PDF; None: the converter's
 
 
 Verdict = bytes | DocumentError
@@ -51,7 +52,7 @@ class Converter:
 
     office: Office
     scratch: Path
-    limits: Limits  # for a document, and for its PDF
+    limits: Limits  # of documents that have none of their own
     alive: Callable[[], None]
     bounds: Bounds = field(default_factory=Bounds)
 
@@ -78,7 +79,7 @@ class Converter:
                 ended = Ended(0, "")
                 if names:
                     ended = convert(self.office, list(names), place, self.bounds, self.alive)
-                    verdicts.update(self._made(place / "out", names))
+                    verdicts.update(self._made(place / "out", names, chosen))
                     if len(verdicts) < len(chosen) and shutil.disk_usage(place).free < _LEAST_FREE:
                         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
         except OSError as error:
@@ -98,13 +99,14 @@ class Converter:
         names: dict[str, int] = {}
         for place, document in chosen.items():
             name = f"{place:06d}{KINDS[document.media_type].suffix}"
+            limits = document.limits or self.limits
             try:
-                if document.source.size > self.limits.parse_bytes:
-                    detail = f"{document.source.size} bytes; the limit is {self.limits.parse_bytes}"
+                if document.source.size > limits.parse_bytes:
+                    detail = f"{document.source.size} bytes; the limit is {limits.parse_bytes}"
                     raise DocumentError(ExceptionCode.TOO_LARGE, detail)
                 with document.source.open() as source, (directory / name).open("wb") as target:
                     if document.source.head.startswith(_ZIP):
-                        _refuse_bomb(source, document.source.size, self.limits)
+                        _refuse_bomb(source, document.source.size, limits)
                     source.seek(0)
                     shutil.copyfileobj(source, target, 1 << 20)
             except DocumentError as error:
@@ -113,12 +115,15 @@ class Converter:
                 names[name] = place
         return names
 
-    def _made(self, directory: Path, names: dict[str, int]) -> Iterator[tuple[int, Verdict]]:
+    def _made(
+        self, directory: Path, names: dict[str, int], chosen: dict[int, Document]
+    ) -> Iterator[tuple[int, Verdict]]:
         for name, place in names.items():
-            if (pdf := self._pdf(directory / f"{Path(name).stem}.pdf")) is not None:
+            most = (chosen[place].limits or self.limits).parse_bytes
+            if (pdf := self._pdf(directory / f"{Path(name).stem}.pdf", most)) is not None:
                 yield place, pdf
 
-    def _pdf(self, path: Path) -> Verdict | None:
+    def _pdf(self, path: Path, most: int) -> Verdict | None:
         """What a process that a document may have taken over has left there: a whole PDF, or nothing."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -128,11 +133,8 @@ class Converter:
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):
                 return None
-            if about.st_size > self.limits.parse_bytes:
-                return DocumentError(
-                    ExceptionCode.TOO_LARGE,
-                    f"its PDF has {about.st_size} bytes; the limit is {self.limits.parse_bytes}",
-                )
+            if about.st_size > most:
+                return DocumentError(ExceptionCode.TOO_LARGE, f"its PDF has {about.st_size} bytes; the limit is {most}")
             data = file.read()
         return data if data.startswith(b"%PDF-") and b"%%EOF" in data[-32:] else None
 

@@ -20,7 +20,7 @@ _LETTER = (
 )
 _GERMAN = "Der Ausschuss hat am Montag beschlossen, dass die neue Brücke über den Fluss vor dem Winter gestrichen wird."
 _MAIL = (
-    b"Subject: apples\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nfruit basket\r\n"
+    b"Subject: apples\r\nBcc: carl@example.org\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nfruit basket\r\n"
     b"--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=pears.txt\r\n\r\npears\r\n--b--\r\n"
 )
 _PROGRAM = b"MZ a program that everybody has"
@@ -39,6 +39,7 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         names = ["a letter.txt", "c near.txt", "m.eml", "pears.txt", "plan.pdf", "Überblick.txt"]
         assert [row["name"] for row in rows] == names
         assert [row["all_custodians"] for row in rows] == ["ann; bob", *["ann"] * 3, *["bob"] * 2]
+        assert ["carl@example.org" in row["bcc"] for row in rows] == [name == "m.eml" for name in names]
         _in_volumes(home / "out", rows)
         dat = (home / "out/loadfile.dat").read_bytes()
         assert dat.startswith(codecs.BOM_UTF16_LE + "þBEGDOCþ\x14".encode("utf-16-le"))

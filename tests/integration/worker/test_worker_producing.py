@@ -6,6 +6,7 @@ import csv
 import errno
 import hashlib
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from controller.production.create import ProductionPlan, create_production
 from controller.verify.production import verify_production
 from core.errors import StorageFault
 from core.operations import NullRecorder
-from core.options.production import MARKER, JobType, ProductionChoice
-from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, NewTask, Phase
+from core.options.production import DPI, MARKER, JobType, ProductionChoice
+from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage.files import WriteFile
 from core.storage.layer import Storage
 from sql import bulk, states
+from sql.faces.custody import CUSTODY, ActionRow
 from sql.jobs import get_job
 from worker.phases.producing import finish
 from worker.phases.producing.records import Record, records
@@ -107,6 +109,62 @@ def test_a_claim_that_was_lost_gives_its_reports_no_names(
     task_bench.handle(task)
     assert b",7," in done[0]["metadata.csv"]
     assert _tree(extraction) == done[0]
+
+
+def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Path) -> None:
+    """When it is created what it was told, in its list and its source's; at its end what it wrote, by the queue manager's own
+    login."""
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    job, source = (_actions(task_bench, which) for which in ("=", "<>"))
+    assert [row.action for row in job] == ["created", "completed"]
+    assert [row.action for row in source] == ["extraction created"]
+    for told in (job[0].details, source[0].details):
+        assert (told["prefix"], told["families"], told["originals"], told["out"]) == ("A", True, False, str(extraction))
+        assert told["numbers"] == ["A00000001", "A00000002"]
+    hashes = hashlib.sha256((extraction / "hashes.csv").read_bytes()).hexdigest()
+    assert job[1].details == {
+        "state": "completed", "files": 2, "bytes": 10, "hashes": hashes, "numbers": ["A00000001", "A00000002"],
+    }  # fmt: skip
+    assert job[1].who == f"queue manager@{socket.gethostname()}"
+    assert all(bytes(row.chain or b"") == bytes(row.told) for row in job)
+
+
+def test_a_cancelled_job_leaves_what_it_wrote_and_says_so(task_bench: TaskBench, extraction: Path) -> None:
+    """Files of items, and no table or load file that names them."""
+    with task_bench.database.transaction(durable=True) as conn:
+        assert states.request_cancel(conn, task_bench.job) == "cancelled"
+    assert sorted(_tree(extraction)) == [f"VOL001/TEXT/0001/A0000000{n}.txt" for n in (1, 2)]
+    *_, last = _actions(task_bench, "=")
+    assert last.action == "cancelled"
+    assert (last.details["files"], last.details["bytes"], last.details["hashes"]) == (2, 10, None)
+
+
+def _actions(task_bench: TaskBench, which: str) -> list[ActionRow]:
+    """Of the extraction (=), or of the other job."""
+    job = task_bench.value(f"SELECT id FROM job WHERE id {which} %(job)s", job=task_bench.job)
+    with task_bench.database.transaction() as conn:
+        return CUSTODY.list_actions(conn, job=job)
+
+
+def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench) -> None:
+    """A message that was too large for it has no text in the index; it is a slip sheet, and the exception says why."""
+    task_bench.options = JobOptions(limits=Limits(parse_bytes=300))
+    for name, many in (("a.eml", 1), ("b.eml", 400)):
+        (task_bench.source / name).write_bytes(b"Subject: plums\r\nFrom: ann@example.org\r\n\r\n" + b"x" * many)
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    choice = ProductionChoice(
+        type=JobType.PROCESSING, out=str(task_bench.home / "out"), prefix="A", extras=((DPI, "72"),)
+    )
+    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+    assert task_bench.run() == "completed_with_exceptions"
+    told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
+    assert [code for (code,) in told] == ["too_large"]
+    assert len(list((task_bench.home / "out").rglob("*.tif"))) == 2
 
 
 def test_a_file_that_went_before_the_end_is_told(task_bench: TaskBench, extraction: Path) -> None:

@@ -119,7 +119,9 @@ def pages() -> dict[str, dict[str, Any]]:
     equal = Equal(**known, copy_of=None)
     near = Near(**known, near_to=JOB, similarity=0.9)
     message = Message(**known, depth=1, sent_at=None, subject=HOSTILE)
-    action = Action(at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, broken=True)
+    action = Action(
+        at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, hashed=HOSTILE, broken=True
+    )
     way = Way(words="items", back="/", before=None, after=None)
     return {
         "run.html": {},

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from core.errors import StorageFault, UsageError
-from core.records import Item, Job
+from core.records import Item, Job, JobOptions
 from sql import jobs
 from sql.items import load_items
 from worker.items.sources import FilerSource, FoundSource
@@ -54,9 +54,9 @@ class Evidence:
         """Raises StorageFault unless the job's source is what it was when the job was created."""
         self._work.check_root_of(self._source_of(job))
 
-    def time_zone(self, job: uuid.UUID) -> str:
-        """That of the job's dates that note none."""
-        return self._source_of(job).options.time_zone
+    def options(self, job: uuid.UUID) -> JobOptions:
+        """By which the job found its items: what is read of one again is what was read then, and is in the index."""
+        return self._source_of(job).options
 
     def _source_of(self, job: uuid.UUID) -> Job:
         if job not in self._jobs:

@@ -3,6 +3,7 @@ filer is written to."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -44,7 +45,7 @@ class Record:
             "md5": None if native is None else native.md5.hex(),
             "message_id_hash": None if row.message_id_hash is None else row.message_id_hash.hex(),
             "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
-            **{name: metadata.get(name) for name in ("from", "to", "cc", "subject", "date", "title", "author")},
+            **{name: metadata.get(name) for name in ("from", "to", "cc", "bcc", "subject", "date", "title", "author")},
             "pages": row.pages,
             "found_pages": row.found_pages,
             "text_state": row.text_state,
@@ -80,8 +81,16 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
 
 def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
     """The items after this number, and their files."""
+    choice = work.job.options.production
     with work.database.transaction() as conn:
-        rows = PRODUCTION.production_records(conn, job=work.job.id, after=after, limit=_AT_ONCE)
+        rows = PRODUCTION.production_records(
+            conn,
+            job=work.job.id,
+            images=uuid.UUID(choice.images) if choice.images else None,
+            deduped=[uuid.UUID(source) for source in choice.deduped],
+            after=after,
+            limit=_AT_ONCE,
+        )
         if not rows:
             return [], []
         if gone := sum(row.gone for row in rows):

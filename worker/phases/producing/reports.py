@@ -15,7 +15,7 @@ from worker.phases.task import TaskWork
 
 _COLUMNS = (
     "begin", "end", "begin_family", "end_family", "parent", "custodian", "all_custodians", "path", "name", "kind",
-    "media_type", "bytes", "sha256", "md5", "message_id_hash", "modified", "from", "to", "cc", "subject", "date",
+    "media_type", "bytes", "sha256", "md5", "message_id_hash", "modified", "from", "to", "cc", "bcc", "subject", "date",
     "title", "author", "pages", "found_pages", "text_state", "native", "text", "exceptions",
 )  # fmt: skip
 _HASHES = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")

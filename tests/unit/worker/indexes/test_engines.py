@@ -116,7 +116,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader
         ("path:ann", {1}),
         ("日本語", {1}),
         ("nothing", set()),
-        ("'\"wor*\"'", set()),  # in quotes an asterisk is no prefix
     ],
 )
 def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:

@@ -55,6 +55,14 @@ from worker.indexes.words import placed
         ("exception:weather", "any"),
         ("tag:a/b", "a tag cannot be called"),
         ("&", "no letter or digit"),
+        (
+            'a "third quart*"',
+            "character 3, '\"third quart*\"': in quotes * is no wildcard; write third pre/1 quart*, or leave it out",
+        ),
+        ("subject:'wor*'", "write wor* outside quotes"),
+        ('"the third qu?rter"', 'in quotes ? is no wildcard; write "the third" pre/1 qu?rter'),
+        ('"third* quarter"', "as in third pre/1 quart*"),
+        ('"third *quarter"', "no wildcard"),
         ("a “third quarter”", "character 3, '“third quarter”': “ is no quote of the language; type \" instead"),
         ("subject:third quarter”", 'type "'),
         ("company:„a b“", 'type "'),
@@ -92,6 +100,7 @@ def test_what_the_signs_mean() -> None:
     assert parse(r'"a \"b\""') == parse('"a b"')
     assert parse("don't") == parse("don’t") == parse('"don t"')
     assert parse('"a “b” –c"') == parse('"a b c"')
+    assert parse('"who is it? * ask"') == parse('"who is it ask"')  # neither sign is a wildcard's
     assert parse("a–b") == parse("a-b")
     assert parse("a W/2 b") == parse("a w/2 b")
     assert isinstance(parse('"two words"~2'), Near)

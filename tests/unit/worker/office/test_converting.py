@@ -204,12 +204,20 @@ def test_a_link_in_place_of_a_pdf_is_not_followed(tmp_path: Path) -> None:
     converter = Converter(_stand_in(tmp_path, ""), tmp_path, Limits(parse_bytes=1_000), lambda: None)
     link = tmp_path / "link.pdf"
     link.symlink_to(outside)
-    assert converter._pdf(link) is None
+    assert converter._pdf(link, 1_000) is None
     large = tmp_path / "large.pdf"
     large.write_bytes(b"%PDF-1.4" + bytes(2_000) + b"%%EOF")
-    found = converter._pdf(large)
+    found = converter._pdf(large, 1_000)
     assert found is not None
     assert _code(found) is ExceptionCode.TOO_LARGE
+
+
+def test_a_document_has_the_limits_of_the_discovery_that_found_it(tmp_path: Path) -> None:
+    """Not those of the job that draws it."""
+    converter = Converter(_stand_in(tmp_path, ""), tmp_path, Limits(), lambda: None)
+    document = Document("application/msword", MemorySource(b"x", b"some"), Limits(parse_bytes=3))
+    ((_, verdict),) = converter.converted([document])
+    assert _code(verdict) is ExceptionCode.TOO_LARGE
 
 
 def test_one_that_cannot_be_started_is_no_documents_fault(tmp_path: Path) -> None:

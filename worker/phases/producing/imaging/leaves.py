@@ -13,7 +13,7 @@ from PIL import Image
 
 from core.errors import DocumentError, ExceptionCode
 from core.options.choices import OcrChoice
-from core.records import Item
+from core.records import Item, JobOptions, TextState
 from formats.base import Source
 from formats.registry import handler_for
 from worker.items.findings import Findings
@@ -32,6 +32,7 @@ from worker.phases.task import TaskWork
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 _TEXTS = (*_MAIL, "text/plain", "text/csv", "text/html", "text/calendar", "text/vcard")
 _NETPBM = re.compile(rb"P([456]) ([0-9]{1,5}) ([0-9]{1,5})( 255)?\n")
+_SHOWN = 200  # characters of what is said of an exception
 _HEAD = ("from", "to", "cc", "bcc", "date", "subject")
 
 
@@ -46,14 +47,21 @@ class Leaves(Protocol):
     def lost(self) -> AbstractSet[str]:
         """Characters of the pages drawn so far that are not to be seen as they should."""
 
+    @property
+    def faults(self) -> Sequence[DocumentError]:
+        """What of the item its pages lack although it could be opened."""
+
     def leaf(self, number: int) -> tuple[Image.Image, int]:
         """Page `number` (from 0) and its dots an inch. Raises DocumentError."""
 
 
 @contextmanager
-def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoice, time_zone: str) -> Iterator[Leaves]:
-    """Open an item; dates that note no zone are in `time_zone`, as when it was found. Raises DocumentError where it cannot be imaged, and why."""
-    limits = work.job.options.limits
+def leaves_of(
+    work: TaskWork, item: Item, source: Source | None, choice: OcrChoice, found_by: JobOptions
+) -> Iterator[Leaves]:
+    """Open an item under the limits of the job that found it, and with its time zone. Raises DocumentError where it cannot be
+    imaged, and why."""
+    limits = found_by.limits
     if source is None or item.size == 0:
         raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
     media_type = item.media_type
@@ -64,9 +72,10 @@ def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoi
             _refuse_many(rendering.count)
             yield Rendered(rendering, choice.dpi)
     elif media_type in _TEXTS:
-        pages = typeset(_text(work, item, source, time_zone), MOST_PAGES)
+        text, faults = text_of(item, source, found_by)
+        pages = typeset(text, MOST_PAGES)
         _refuse_many(len(pages))
-        yield Typeset(pages, choice.dpi)
+        yield Typeset(pages, choice.dpi, faults)
     else:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {media_type}")
 
@@ -77,16 +86,25 @@ def _refuse_many(count: int) -> None:
         raise DocumentError(ExceptionCode.TOO_LARGE if count else ExceptionCode.CORRUPT, what)
 
 
-def _text(work: TaskWork, item: Item, source: Source, time_zone: str) -> str:
-    found, limits = Findings(), work.job.options.limits
+def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tuple[DocumentError, ...]]:
+    """The text as the index has it, of mail its fields first, and what went wrong beside it. Where some of it is missing the
+    last line says so. Raises DocumentError where there is none, and why."""
+    found = Findings()
     with guarded:
-        body, row = take_text(item, source, handler_for(item.media_type), limits, found, time_zone)
-    if found.exceptions and not body:
-        raise DocumentError(found.exceptions[0].code, found.exceptions[0].detail)
-    if item.media_type not in _MAIL:
-        return body
-    head = [f"{name.title() + ':':10}{_said(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
-    return "\n".join((*head, "", body))
+        body, row = take_text(item, source, handler_for(item.media_type), found_by.limits, found, found_by.time_zone)
+    faults = tuple(DocumentError(one.code, one.detail) for one in found.exceptions)
+    if faults and not body:
+        raise faults[0]
+    head: list[str] = []
+    if item.media_type in _MAIL:
+        head = [f"{name.title() + ':':10}{_said(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
+        head.append("")
+    mark: list[str] = []
+    if row.state is TextState.TRUNCATED_BY_LIMIT:
+        mark = ["", f"[The text was cut here, behind {len(body):,} characters.]"]
+    elif faults:
+        mark = ["", f"[The text is not whole: {faults[0].code}: {faults[0].detail[:_SHOWN]}]"]
+    return "\n".join((*head, body, *mark)), faults
 
 
 def _said(value: object) -> str:
@@ -100,6 +118,7 @@ class Rendered:
     rendering: Rendering
     dpi: int
     lost: frozenset[str] = frozenset()
+    faults: tuple[DocumentError, ...] = ()
 
     @property
     def count(self) -> int:
@@ -134,6 +153,7 @@ class Typeset:
 
     pages: Sequence[Sequence[str]]
     dpi: int
+    faults: Sequence[DocumentError] = ()
     lost: set[str] = field(default_factory=set)  # what is drawn as a box, or in the wrong order
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.places import rendered_location
-from core.records import Item
+from core.records import Item, Limits
 from formats.base import Source
 from sql.items import item_codes
 from worker.items.sources import FilerSource
@@ -29,19 +29,19 @@ _SAID = {  # of what discovery found such a thing of, LibreOffice would draw les
 
 
 def keep_rendered(
-    work: TaskWork, sources: Iterable[tuple[Item, Source | DocumentError]], check: Callable[[], None]
+    work: TaskWork, sources: Iterable[tuple[Item, Source | DocumentError, Limits]], check: Callable[[], None]
 ) -> None:
     """Render those of a task's items that are for LibreOffice and have not been rendered yet by somebody who had this task
-    before; a DocumentError says why one is not to be read. `check` is called where a source could not be, and raises
-    StorageFault where that is not the source's fault. Raises StorageFault, SystemFault."""
-    wanted: list[tuple[Item, Source]] = []
-    for item, source in sources:
+    before, each under its own limits; a DocumentError says why one is not to be read. `check` is called where a source could
+    not be, and raises StorageFault where that is not the source's fault. Raises StorageFault, SystemFault."""
+    wanted: list[tuple[Item, Document]] = []
+    for item, source, limits in sources:
         if _is_there(work, item):
             continue
         if isinstance(source, DocumentError):
             _keep(work, item.id, source)
         else:
-            wanted.append((item, source))
+            wanted.append((item, Document(item.media_type, source, limits)))
     if not wanted:
         return
     with work.database.transaction() as conn:
@@ -59,13 +59,13 @@ def keep_rendered(
             )
         return
     left = []
-    for item, source in wanted:
+    for item, document in wanted:
         if said := next((code for code in _SAID if (item.id, code) in codes), None):
             _keep(work, item.id, DocumentError(said, _SAID[said]))
         elif (part := KINDS[item.media_type].part) not in office.parts:
             _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
         else:
-            left.append((item, Document(item.media_type, source)))
+            left.append((item, document))
     converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, crumb.alive)
     if not left:
         return

@@ -10,7 +10,7 @@ from PIL import Image
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError
 from core.options.production import FileKind, ProducedFile
-from core.records import Item, TaskResult
+from core.records import Item, Limits, TaskResult
 from formats.base import Source
 from production.layout import Place
 from sql.faces.production import PRODUCTION, BatchRow
@@ -94,14 +94,14 @@ class _Batch:
                 yield row, item
         self.work.context.crumb.leave()
 
-    def documents(self) -> Iterator[tuple[Item, Source | DocumentError]]:
-        """Those that LibreOffice is to render; or why one is not to be read any more."""
+    def documents(self) -> Iterator[tuple[Item, Source | DocumentError, Limits]]:
+        """Those that LibreOffice is to render, or why one is not to be read any more; and the limits that it was found under."""
         for row in self.rows:
             item = self._items[row.item]
             if item.media_type in KINDS and item.size:
                 source = self.costs.refusal(item.id) or self._source(row, item)
                 if source is not None:
-                    yield item, source
+                    yield item, source, self._evidence.options(row.source_job).limits
 
     def check(self) -> None:
         """Raises StorageFault unless the sources are what they were when their jobs were created."""
@@ -109,7 +109,8 @@ class _Batch:
             self._evidence.check(job)
 
     def _source(self, row: BatchRow, item: Item) -> FoundSource | None:
-        return self._evidence.source(item, row.source_job, self.work.job.options.limits.parse_bytes)
+        limits = self._evidence.options(row.source_job).limits
+        return self._evidence.source(item, row.source_job, limits.parse_bytes)
 
     def enter(self, item: Item) -> None:
         """Begin a page: its deadline runs."""
@@ -124,8 +125,8 @@ class _Batch:
                 if self._refusal is not None:
                     raise self._refusal
                 source = self._source(row, item)
-                zone = self._evidence.time_zone(row.source_job)
-                leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering, zone))
+                found_by = self._evidence.options(row.source_job)
+                leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering, found_by))
             except DocumentError as error:
                 if isinstance(error, SourceFileError):
                     self._evidence.check(row.source_job)
@@ -148,8 +149,9 @@ class _Item:
                 self._failed(_other_pages(leaves.count, counted))
                 leaves = None
             files = [self._page(leaves, number) for number in range(counted)]
-            if leaves is not None and leaves.lost:
-                self._findings.item_failed(self._item.id, _not_shown(leaves.lost))
+            if leaves is not None:
+                for error in (*leaves.faults, *([_not_shown(leaves.lost)] if leaves.lost else ())):
+                    self._findings.item_failed(self._item.id, error)
             return files
 
     def _failed(self, error: DocumentError) -> None:

@@ -1,0 +1,121 @@
+"""Holds an exported list of operator actions against its own hashes (docs/custody.md).
+
+It asks no database and nothing of edbench: whoever is handed a list can read here, or in the document, what is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+_ACTION = "action"  # what such a line says that it is; the others are about items
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TOLD = ("at", "who", "action", "details")  # what stands in the hashed text, a line each
+_FIRST = "created"  # the action that every list begins with
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a list came to."""
+
+    actions: int = 0
+    without: int = 0  # that have no hash: they are older than the list's hashes
+    faults: int = 0
+    last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action that has one
+
+
+def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
+    """Every action of the list; `noted` are chains that have to be in it. `fault` is told a line for each thing that is
+    wrong."""
+    checking = _Checking(fault)
+    for number, line in enumerate(lines, 1):
+        checking.line(number, line)
+    for chain in noted:
+        if chain.lower() not in checking.seen:
+            checking.wrong(
+                f"no action has the chain {chain}, which was noted: the list's end was cut off, or it is another"
+            )
+    if not checking.done.actions:
+        checking.wrong("there is no operator action in it")
+    return checking.done
+
+
+class _Checking:
+    def __init__(self, fault: Callable[[str], None]) -> None:
+        self.done, self.seen = Checked(), set[str]()
+        self._fault = fault
+
+    def wrong(self, what: str) -> None:
+        self.done.faults += 1
+        self._fault(what)
+
+    def line(self, number: int, line: str) -> None:
+        try:
+            told = json.loads(line, object_pairs_hook=_once)
+            if told["record"] == _ACTION:
+                self.done.actions += 1
+                self._action(told)
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            self.wrong(f"line {number}: {_said(error)}")
+
+    def _action(self, told: dict[str, Any]) -> None:
+        job, chain = str(uuid.UUID(told["job"])), told["chain"]
+        before = self.done.last.get(job)
+        if chain is None:
+            self.done.without += 1
+            if before is not None or told["action"] == _FIRST:
+                raise ValueError("its hash was taken away")
+            return
+        self.done.last[job] = chain
+        self.seen.add(chain)
+        start = uuid.UUID(job).bytes if before is None else bytes.fromhex(before)
+        if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:
+            raise ValueError(
+                "its hash is another: `hashed` was changed, or an action before it taken out, put in or moved"
+            )
+        if (other := _differing(told)) is not None:
+            raise ValueError(f"{other} is not what was hashed")
+        if told.get("broken"):
+            raise ValueError("it was broken when the list was printed")
+
+
+def _differing(told: dict[str, Any]) -> str | None:
+    """The first field that says something else than the hashed text."""
+    parts = told["hashed"].split("\n")
+    if len(parts) != len(_TOLD):
+        return "the number of its lines"
+    seconds, who, action, details = parts
+    told_at = datetime.fromisoformat(told["at"])
+    same = (
+        Decimal(seconds) == Decimal((told_at - _EPOCH) // timedelta(microseconds=1)) / 1_000_000,
+        told["who"] == who,
+        told["action"] == action,
+        _canonical(told["details"]) == _canonical(json.loads(details, object_pairs_hook=_once)),
+    )
+    return next((name for name, is_same in zip(_TOLD, same, strict=True) if not is_same), None)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A name that stands twice would be read as one thing here and as another elsewhere."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands in it twice")
+    return found
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if isinstance(error, json.JSONDecodeError | TypeError | AttributeError | InvalidOperation):
+        return "it is no record"
+    return str(error)

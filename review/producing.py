@@ -1,0 +1,59 @@
+"""What jobs that produce and findings of duplicates have of each other: custodians of duplicates stand in load files, and
+`--originals` leaves duplicates out, so that a production goes by one finding from its beginning to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from controller.databases import JobHandle
+from core.errors import UsageError
+from core.records import Job, JobOptions
+from review.kinds import ReviewKind
+from review.looked_at import check_findings, latest
+from sql.faces.production import PRODUCTION
+from sql.jobs import get_job
+from sql.session import Database
+
+if TYPE_CHECKING:
+    import uuid
+
+    from sqlalchemy import Connection
+
+
+def with_findings(
+    options: JobOptions, sources: Sequence[JobHandle], databases: Sequence[Database], images: Job | None
+) -> JobOptions:
+    """What a production is told, with the finding of duplicates in each source; where there is none, or one that does not
+    hold any more, its items name their own custodian alone. `images`: the job whose items and pages it takes. Raises
+    UsageError where it leaves something out by a finding that does not hold, or by another than that job."""
+    choice = options.production
+    check_findings(sources, databases, duplicates=choice.originals, system=choice.not_nist)
+    findings = tuple(_finding(handle, databases) for handle in sources)
+    if images is not None and choice.originals:
+        theirs = dict(zip(images.options.production.sources, images.options.production.findings, strict=False))
+        for handle, finding in zip(sources, findings, strict=True):
+            if theirs.get(handle.id.hex, finding) != finding:
+                raise UsageError(
+                    f"job {handle.id} was looked through for duplicates since job {images.id} made pages of its originals;"
+                    " process them anew",
+                    field="images",
+                )
+    return dataclasses.replace(options, production=dataclasses.replace(choice, findings=findings))
+
+
+def _finding(handle: JobHandle, databases: Sequence[Database]) -> str:
+    try:
+        return latest([handle], ReviewKind.DEDUPE, databases).token.hex
+    except UsageError:
+        return ""
+
+
+def refuse_told(conn: Connection, job: uuid.UUID) -> None:
+    """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
+    for taking in PRODUCTION.production_of(conn, job=job.hex):
+        if job.hex in get_job(conn, taking).options.production.deduped:
+            raise UsageError(
+                f"job {taking} tells of the duplicates of job {job} as they were found; wait until it is over, or cancel it"
+            )
