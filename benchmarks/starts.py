@@ -2,7 +2,8 @@
 
 Each is run once beforehand, and there is a job of one message. For `inspect` the first word is the whole: it prints when it has
 read the file. Beside the clock stands what the command's own process had used of a processor by then, which other programs on
-the machine hardly change; the services that it starts beside it are not in that.
+the machine hardly change; the services that it starts beside it are not in that. With `--workers N` it is instead how soon so many
+workers of four slots are there, and what memory they hold at a job (benchmarks.crowd).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import crowd
 from benchmarks.bench_home import EDBENCH, BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
 
@@ -39,25 +41,35 @@ def main() -> None:
     """Measure; exit status 0 whether targets are met or not."""
     parser = argparse.ArgumentParser(prog="make bench-starts BENCH_ARGS=…", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--workers", type=int, help="of four slots each, in place of commands")
+    parser.add_argument("--scale", default="0.002", help="of the reference corpus, for the workers' job")
     parser.add_argument("--output", type=Path, default=Path("bench-starts.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
     with bench_home() as home:
-        (home.directory / "small.eml").write_bytes(_SMALL)
-        (home.directory / "small.txt").write_bytes(_SMALL.partition(b"\n\n")[2])
-        source = home.directory / "source"
-        (source / "custodian").mkdir(parents=True)
-        (source / "custodian" / "small.eml").write_bytes(_SMALL)
-        home.run("discover", str(source), "--workers", "1")
-        for command, most in _COMMANDS:
-            runs = [_first_word(home, command) for _ in range(arguments.rounds + 1)][1:]
-            times, used = ([run[at] for run in runs] for at in (0, 1))
-            span = f"{min(times):.3f} to {max(times):.3f}"
-            note = f"median of {len(times)}, {span}; {statistics.median(used):.2f} s of a processor"
-            figure = Figure(value=statistics.median(times), unit="s", target=most, at_most=True, note=note)
-            figures.add(f"first word of edbench {' '.join(command)}", figure)
+        if arguments.workers is None:
+            _first_words(home, arguments.rounds, figures)
+        else:
+            crowd.measure(home, arguments.workers, arguments.scale, figures)
     print()
     figures.show()
+
+
+def _first_words(home: BenchHome, rounds: int, figures: Figures) -> None:
+    """Each of them, by clock."""
+    (home.directory / "small.eml").write_bytes(_SMALL)
+    (home.directory / "small.txt").write_bytes(_SMALL.partition(b"\n\n")[2])
+    source = home.directory / "source"
+    (source / "custodian").mkdir(parents=True)
+    (source / "custodian" / "small.eml").write_bytes(_SMALL)
+    home.run("discover", str(source), "--workers", "1")
+    for command, most in _COMMANDS:
+        runs = [_first_word(home, command) for _ in range(rounds + 1)][1:]
+        times, used = ([run[at] for run in runs] for at in (0, 1))
+        span = f"{min(times):.3f} to {max(times):.3f}"
+        note = f"median of {len(times)}, {span}; {statistics.median(used):.2f} s of a processor"
+        figure = Figure(value=statistics.median(times), unit="s", target=most, at_most=True, note=note)
+        figures.add(f"first word of edbench {' '.join(command)}", figure)
 
 
 def _first_word(home: BenchHome, command: tuple[str, ...]) -> tuple[float, float]:

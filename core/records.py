@@ -240,6 +240,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
 FINALISE_REST = ""  # … and whatever is to be done once …
 FINALISE_TABLES = "tables"  # … and, of jobs that produce, what is told of the whole as tables
+FINALISE_SHARES = (*"0123456789abcdef", FINALISE_REST)  # all of it, of a discovery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from controller.labels.rules import OVERRUN
 from experiments.result.schema import CallTime
 
 MOST_BUSY = 0.70  # of this host's processors: beyond it slots wait for them
-MOST_OVER = 0.05  # of the time that calls were booked for: what they ended later than booked
+MOST_OVER = 0.05  # of the time that calls and waits for a site were booked for: what they ended later than booked
 
 
 class Emulated(Protocol):
@@ -26,12 +26,15 @@ class Emulated(Protocol):
 
 
 def overshoot(run: Emulated) -> float | None:
-    """What calls took beyond their booked end, of what they were booked for; None where nobody measured it."""
+    """What calls, and waits for a site's processors and databases, took beyond their booked end, of what they were booked for;
+    None where nobody measured it. Runs of before these waits were told have calls alone."""
     time = run.call_time
     if time is None or not time.exact:
         return None
-    booked = time.call_s - time.processor_s
-    return time.processor_s / booked if booked > 0 else None
+    waits = (run.result.get("filer") or {}).get("site_waits") or {}
+    late = time.processor_s + float(waits.get("late_s", 0.0))
+    booked = time.call_s - time.processor_s + float(waits.get("booked_s", 0.0))
+    return late / booked if booked > 0 else None
 
 
 def slower_than_stood_for(run: Emulated) -> bool:

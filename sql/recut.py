@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
-_LEAST = {"items": 16, "files": 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
-
+ITEMS, FILES = "items", "files"
+LEAST = {ITEMS: 16, FILES: 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
 _MOST_JOINED = 100_000  # tasks; what they are to do is read into memory
 
 
@@ -88,9 +88,9 @@ def _dealt(rows: Sequence[Any], many: int) -> list[list[Any]]:
 
 def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
     """The payload in at most so many; whatever is not its list stands in each of them."""
-    name = next((name for name in _LEAST if name in payload), None)
+    name = next((name for name in LEAST if name in payload), None)
     if name is None:
         return [payload]
     entries = payload[name]
-    number = max(1, min(wanted, len(entries) // _LEAST[name]))
+    number = max(1, min(wanted, len(entries) // LEAST[name]))
     return [payload | {name: entries[n::number]} for n in range(number)]

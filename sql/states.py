@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from core.errors import UsageError
 from core.options.production import Priority
-from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, JobState, NewTask, Phase
+from core.records import (
+    FINALISE_LIST,
+    FINALISE_REST,
+    FINALISE_SHARES,
+    FINALISE_TABLES,
+    JobOptions,
+    JobState,
+    NewTask,
+    Phase,
+)
 from sql import bulk
 from sql.custody import note_ended
 from sql.queries import QUERIES
@@ -174,8 +183,8 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
             # What was produced is told of in order, so that a report is one task's.
-            shares = [FINALISE_TABLES] if options.production.asked else [*"0123456789abcdef"]
-            payload = {FINALISE_LIST: [*shares, FINALISE_REST]}
+            shares = (FINALISE_TABLES, FINALISE_REST) if options.production.asked else FINALISE_SHARES
+            payload = {FINALISE_LIST: [*shares]}
             bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=payload)])
         if phase is Phase.INDEX and options.index_tasks is not None:
             join(conn, job, phase, options.index_tasks)

@@ -14,6 +14,7 @@ from cli.context import CommandContext, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.site_option import SiteFile
 from cli.taking import taking
+from controller.filer.choice import refuse_crowded_site
 from controller.jobs.ocr import refuse_no_ocr
 from controller.jobs.orders import OperatorOrder
 from controller.jobs.plan import DiscoveryPlan
@@ -52,6 +53,7 @@ def discover(
     engine, filer = order.index_engine, order.filer
     asked = context.settings(cluster)
     settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer, site=site)
+    refuse_crowded_site(settings, workers)
     writable_file(json_file, "--json")
     plan = order.plan(settings, read_bank(passwords) if passwords else None)
     if settings.embedded:

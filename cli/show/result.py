@@ -40,8 +40,15 @@ def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
         f"{name} {of.utilisation:.0%} busy, mean wait {of.mean_wait_us / 1e3:.1f} ms"
         for name, of in (filer.stations or {}).items()
     )
-    rows = [("EMULATED FILER", f"{filer.name}, scale 1/{filer.scale:g}")]
-    return [*rows, ("stations", stations)] if stations else rows
+    emulated = f"{filer.name}, {filer.site}" if filer.site else f"{filer.name}, scale 1/{filer.scale:g}"
+    rows = [("EMULATED SITE" if filer.site else "EMULATED FILER", emulated)]
+    return [*rows, ("stations", stations), *_filer_ops_rows(filer)] if stations else rows
+
+
+def _filer_ops_rows(filer: FilerFigures) -> list[tuple[str, str]]:
+    """What the calls came to there, over the time in which there were calls; older results do not tell."""
+    ops = sum(of.filer_ops or 0.0 for of in (filer.stations or {}).values())
+    return [("filer ops", f"{ops:,.0f}, {ops / filer.seconds:,.0f} a second")] if ops and filer.seconds else []
 
 
 def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:

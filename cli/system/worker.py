@@ -13,7 +13,8 @@ from cli.context import shared
 from core.errors import UsageError
 from core.settings import given_broker
 
-_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+):[0-9]{1,5}(/0)?")
+_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+):(?P<port>[0-9]{1,5})(/0)?")
+_MOST_PORT = 65_535
 
 
 def join(
@@ -29,7 +30,8 @@ def join(
     EDBENCH_LOGIN_FILE names. EDBENCH_SCRATCH is local to this host.
     """
     context = shared(ctx)
-    if _URL.fullmatch(url) is None:
+    found = _URL.fullmatch(url)
+    if found is None or not 1 <= int(found["port"]) <= _MOST_PORT:
         raise UsageError(f"{url!r} is not where an experiment listens; write redis://10.0.0.1:6390")
     place = given_broker(url, context.env)
 

@@ -1,8 +1,10 @@
-"""Which emulated filer a job is created for."""
+"""Which emulated filer a job is created for, and how many workers it has room for."""
 
 from __future__ import annotations
 
+from core.errors import UsageError
 from core.filer.load import load_filer
+from core.filer.site import MOST_WORKERS
 from core.records import FilerChoice
 from core.settings import Settings
 
@@ -11,3 +13,15 @@ def filer_choice(settings: Settings) -> FilerChoice:
     """What a job has to remember of the filer it is to run on; raises UsageError."""
     model = load_filer(settings.filer)
     return FilerChoice() if model is None else model.choice
+
+
+def refuse_crowded_site(settings: Settings, workers: int) -> None:
+    """Raises UsageError where an emulated site has not a share of its processors for each of so many workers."""
+    if workers <= MOST_WORKERS:
+        return
+    model = load_filer(settings.filer)
+    if model is not None and model.site is not None:
+        raise UsageError(
+            f"{workers} workers on the emulated site {model.name}: it has room for {MOST_WORKERS}, each with its own share"
+            " of the processors and its own client's cache"
+        )

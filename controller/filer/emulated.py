@@ -91,7 +91,8 @@ class FilerWatch:
         if self._sampler is None:
             return {}
         about = {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()
-        return {"filer": about | ({} if self._speed is None else self._speed.to_json())}
+        site = {"site": self._choice.site} if self._choice.site else {}
+        return {"filer": about | site | ({} if self._speed is None else self._speed.to_json())}
 
     def close(self) -> None:
         """Stop looking; the arbiter goes when nobody else uses it."""

@@ -67,6 +67,7 @@ class FilerFigures(Document):
 
     name: str
     scale: float
+    site: Annotated[str | None, NotNone] = None  # scales of the emulated site around it; nothing where there is none
     seconds: Annotated[float | None, NotNone] = None
     stations: Annotated[dict[str, Station] | None, NotNone] = None
     misses: Annotated[dict[str, int | float] | None, NotNone] = None
@@ -78,6 +79,9 @@ class FilerFigures(Document):
     # emulated core for a processor second at the lowest (experiments.overrun).
     machine_speed: Annotated[dict[str, float] | None, NotNone] = None
     core_s: Annotated[float | None, NotNone] = None
+    # Of a site: seconds that waits for its processors and databases were booked for (`booked_s`), and how much later they
+    # ended (`late_s`).
+    site_waits: Annotated[dict[str, float] | None, NotNone] = None
 
 
 class TraceFigures(Document):

@@ -32,6 +32,7 @@ from controller.observe.wire import wire_shares
 from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
+from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
 from sql.faces.figures import FIGURES, Worker
@@ -105,7 +106,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         calls_complete=calls_complete and not lost and settings.observe,
         storage=str(settings.storage),
         versions=_versions(options.index_engine, server),
-        filer=FilerFigures(name=options.filer.name, scale=options.filer.scale) if options.filer.digest else None,
+        filer=_filer(options.filer),
         passwords=options.passwords,
         ocr=options.ocr if options.ocr.asked else None,
         wire=wire_shares([handle]),
@@ -118,6 +119,13 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
         ],
     )
+
+
+def _filer(choice: FilerChoice) -> FilerFigures | None:
+    """What was emulated, if anything."""
+    if not choice.digest:
+        return None
+    return FilerFigures(name=choice.name, scale=choice.scale, site=choice.site or None)
 
 
 def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures | None:

@@ -24,7 +24,8 @@ _METADATA, _DATA, _LINK = range(len(STATIONS))
 _MISS_DEBT = 0  # reads, then writes: misses due, in 10^-9
 _DISK = 2  # calls that missed, and nanoseconds added to them
 _SPEED = 4  # of this machine's processors, in millionths; 0: nobody told yet
-_CACHE = 5
+_WAITS = 5  # for processors and databases of a site: nanoseconds booked, and by how many they ended later
+_CACHE = 7
 _WHOLE = 1_000_000_000
 _MILLION = 1_000_000
 _Asked = tuple[
@@ -41,6 +42,8 @@ class ArbiterCounts:
     missed_ns: int  # added to calls by misses
     cached_calls: int = 0  # reads that a client's cache answered whole
     cached_bytes: int = 0
+    site_booked_ns: int = 0  # for processors and databases of a site, over all slots …
+    site_late_ns: int = 0  # … and what ended later than booked
 
 
 class Arbiter:
@@ -165,6 +168,13 @@ class Arbiter:
                 end = self._queues.book(_DATA, asked, now_ns, end, int(ops * OPS_UNIT))
             return end
 
+    def tell_wait(self, booked_ns: int, late_ns: int) -> None:
+        """Somebody has waited for what `compute` or `transact` booked: how long that was to take, and how much later it ended."""
+        words, at = self._words, self._more + _WAITS
+        with self._queues.locked():
+            words[at] += booked_ns
+            words[at + 1] += late_ns
+
     def _miss(self, kind: int, share: int, delay: int) -> int:
         """Every so many calls one misses: spread evenly, the same share in every run."""
         words, debt, disk = self._words, self._more + _MISS_DEBT + kind, self._more + _DISK
@@ -186,6 +196,8 @@ class Arbiter:
             missed_ns=self._words[self._more + _DISK + 1],
             cached_calls=answered[0],
             cached_bytes=answered[1],
+            site_booked_ns=self._words[self._more + _WAITS],
+            site_late_ns=self._words[self._more + _WAITS + 1],
         )
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class Surroundings:
         spent = int((used - self._charged) * 1e9)
         if spent >= _LEAST_NS:
             self._charged = used
-            now_ns = max(now_ns, self._pacer.wait_until(self._arbiter.compute(self._worker, spent, now_ns)))
+            now_ns = max(now_ns, self._waited(now_ns - spent, self._arbiter.compute(self._worker, spent, now_ns)))
             self._charged += self._used() - used
         self._since = self._used()
         return now_ns
@@ -46,5 +46,11 @@ class Surroundings:
     def transaction(self, database: int, rows: int) -> None:
         """One was committed."""
         now = self.settle(time.monotonic_ns())
-        self._pacer.wait_until(self._arbiter.transact(database, rows, now))
+        self._waited(now, self._arbiter.transact(database, rows, now))
         self.resume()
+
+    def _waited(self, began_ns: int, booked_ns: int) -> int:
+        """Wait for it; the time then. How late it is must be told: the call that comes next begins then, and looks punctual."""
+        ended = self._pacer.wait_until(booked_ns)
+        self._arbiter.tell_wait(booked_ns - began_ns, ended - booked_ns)
+        return ended

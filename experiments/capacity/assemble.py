@@ -163,6 +163,7 @@ def _phase(calibration: Calibration, load: PhaseLoad, question: Question, asked:
         discovered=calibration.discovered_bytes,
         bytes_share=asked.filer.get(LINK, 0.0) / path if path else 0.0,
         times=times / (question.databases if question.shard else 1),
+        together=_together(calibration, question, load),
     )
     if question.shard:  # `sharded` deals them out again
         units, sizes = units * question.databases, sizes * question.databases
@@ -191,6 +192,17 @@ def _streams(calibration: Calibration, question: Question, load: PhaseLoad) -> i
         return None
     asked = question.index_streams
     return calibration.index_streams if asked is None else asked or None
+
+
+def _together(calibration: Calibration, question: Question, load: PhaseLoad) -> int | None:
+    """How many tasks one job's phase is put together to, as many for each stream as where it was measured; None: they are cut
+    for the slots, as without a limit of streams."""
+    tasks, asked = calibration.index_tasks, question.index_streams
+    if load.name != PhaseName.INDEX.value or tasks is None or asked == 0:
+        return None
+    if asked is None or calibration.index_streams is None:
+        return tasks
+    return max(1, round(tasks * asked / calibration.index_streams))
 
 
 def _calls(calls: Mapping[Op, Calls]) -> float:

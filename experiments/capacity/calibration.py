@@ -19,6 +19,7 @@ from core.filer import FilerModel
 from core.filer.model import STATIONS
 from core.operations import Op
 from core.options.production import JobType
+from core.records import FINALISE_SHARES
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
 from experiments.capacity.filer_load import Calls
@@ -37,7 +38,6 @@ _A_TASK: Mapping[str, frozenset[Op]] = {
 _BATCHED = frozenset((PhaseName.RENDER.value, PhaseName.STAMP.value, PhaseName.EXPORT.value))
 _MOST_GAP_S = 0.1  # of a slot between two tasks; more is a phase's end, not the queue's
 _UNTOLD = "untold"  # in a background: who is nobody that was asked
-_FAN_OUT = 16  # finalise's list: fan-out folders by their first digit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +87,8 @@ class Calibration:
     discovered_bytes: int
     items: int
     index_streams: int | None  # tasks of phase index at a time, of each job; None: no limit
+    index_tasks: int | None  # that phase index was put together to; None: they were cut for the slots
+    speed: float | None  # of a processor there (core.filer.machine); None: nobody measured it
     measured: tuple[Measured, ...]
     ledger_counted: bool = False  # whether transactions and rows are what its database counted
 
@@ -99,15 +101,15 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
     filer = filer_of(result, name)
     processors = _processors(result)
     background = _background(first, last, processors, real=filer is None)
-    streams = result.conditions.get("configuration", {}).get("index_streams")
-    streams = streams if isinstance(streams, int) else None
+    streams, together = (_whole(result, name) for name in ("index_streams", "index_tasks"))
+    speed = _speed(result)
     site = None if filer is None or filer.site is None else booked(first, filer.site)
     return Calibration(
         source=name,
         job_type=_type(first),
         labels=result.labels,
         phases=tuple(
-            _phase(n, first, last, filer, background, result, None if site is None else site[n], streams)
+            _phase(n, first, last, filer, background, result, None if site is None else site[n], streams, speed or 1.0)
             for n in range(len(first.phases))
         ),
         filer=filer,
@@ -121,6 +123,8 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
         discovered_bytes=int(first.result["discovered_bytes"]),
         items=int(first.result["items"]),
         index_streams=streams,
+        index_tasks=together,
+        speed=speed,
         measured=tuple(
             Measured(workers=point.workers, elapsed_s=tuple(run.elapsed_s for run in point.repeats)) for point in points
         ),
@@ -166,6 +170,19 @@ def _processors(result: Result) -> int:
     return max([int(host.get("processors") or 1) for host in hosts], default=1)
 
 
+def _whole(result: Result, name: str) -> int | None:
+    """A number of its configuration; None where that says `no limit`, or nothing."""
+    said = result.conditions.get("configuration", {}).get(name)
+    return said if isinstance(said, int) else None
+
+
+def _speed(result: Result) -> float | None:
+    """Of a processor of the hosts where it was made, the middle one of several."""
+    hosts: Sequence[Mapping[str, Any]] = result.conditions.get("hosts") or ()
+    told = sorted(float(host["processor_speed"]) for host in hosts if host.get("processor_speed"))
+    return told[len(told) // 2] if told else None
+
+
 def _used(run: Run, *, databases: bool) -> float:
     """Processor seconds of database servers, or of all who are neither those nor workers."""
     return sum(
@@ -208,6 +225,7 @@ def _phase(
     result: Result,
     site: SiteUse | None,
     streams: int | None,
+    speed: float,
 ) -> PhaseLoad:
     use = first.phases[n]
     again = next((other for other in last.phases if other.phase == use.phase), use)
@@ -241,7 +259,7 @@ def _phase(
         database_s=on_path,
         barrier_s=max(0.0, following - use.start_s - use.elapsed_s),
         heaviest=use.heaviest,
-        site=site or estimated(use, workers, int(first.result["items"])),
+        site=site or estimated(use, workers * speed, int(first.result["items"])),
     )
 
 
@@ -294,7 +312,7 @@ def _entries(phase: str, run: Run, result: Result) -> int:
     if phase == PhaseName.EXPAND.value:
         return int(result.conditions.get("corpus", {}).get("files") or 0)
     if phase == PhaseName.FINALISE.value:
-        return _FAN_OUT if _type(run) is JobType.DISCOVERY else 0
+        return len(FINALISE_SHARES) if _type(run) is JobType.DISCOVERY else 0
     return int(run.result["items"]) if phase == PhaseName.INDEX.value or phase in _BATCHED else 0
 
 

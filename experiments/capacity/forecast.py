@@ -26,6 +26,8 @@ from experiments.capacity.reference import NAME, read_reference
 from experiments.capacity.site_load import TRANSACTIONS_A_TASK
 from experiments.report.words import many
 from experiments.result.codec import read_result
+from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS
+from experiments.workloads.discovery.r1.parameters import SITE as R1
 
 _MOST_SLOTS = 20_000
 _ROUNDED = 0.05
@@ -210,6 +212,23 @@ def _streams_told(wish: Wish, calibration: Calibration) -> str:
     return f"tasks of phase index at a time, of each job: {streams or 'no limit'}"
 
 
+def _speed_told(calibration: Calibration) -> str:
+    """What the processor time of a calibration that was made on no site is counted in."""
+    if calibration.speed is None:
+        return "processor time of the calibration is taken for that of a processor of speed 1: nobody measured its speed there"
+    return f"processor time of the calibration is that of processors of speed {calibration.speed:.2f}, as measured before its runs"
+
+
+def _unlike_r1(filer: FilerModel) -> list[str]:
+    """What `edbench experiment r1` has that a calibration made elsewhere has not."""
+    if filer.name != R1:
+        return []
+    return [
+        f"this is not what `edbench experiment r1` runs: that has {INDEX_STREAMS} index streams a job (--index-streams {INDEX_STREAMS}"
+        " says so here) and far smaller tasks; --from a result of it has both"
+    ]
+
+
 def _answers(predictor: Predictor, largest: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
     """For each number of databases; what helps most, with the fewest and with the most of them."""
     ends = {largest[0].question.databases, largest[-1].question.databases}
@@ -261,6 +280,7 @@ def _assumptions(
                 else f"{TRANSACTIONS_A_TASK:g} transactions a task, rows by item and phase as a run on a site had them: the"
                 " calibration was made on none"
             )
+            out += [_speed_told(calibration), *_unlike_r1(filer)]
     elif other:
         out.append(f"the filer is {_called(filer)}, and not the one of the calibration")
     if site is None and not calibration.databases_known:

@@ -15,6 +15,7 @@ FILE = Path(__file__).parent / "reference.json.gz"
 NAME = "the reference calibration"
 _CONDITIONS = ("configuration", "corpus", "emulated_filer")
 _RESULT = ("workers", "slots", "items", "raw_bytes", "discovered_bytes", "calls_complete", "phases", "filer")
+_HOST = ("processors", "processor_speed")
 _EMPTY = Series(calls_per_second=(), database_activity=(), queue_depth=(), worker_cpu=(), latency_stages=(), tasks=())
 
 
@@ -36,7 +37,7 @@ def write_reference(result: Result, file: Path = FILE) -> None:
     points = tuple(dataclasses.replace(point, repeats=tuple(map(_bare, point.repeats))) for point in result.points)
     conditions = {key: result.conditions[key] for key in _CONDITIONS}
     conditions["corpus"] = {key: value for key, value in conditions["corpus"].items() if key != "path"}
-    conditions["hosts"] = [{"processors": host["processors"]} for host in result.conditions["hosts"]]
+    conditions["hosts"] = [{key: host[key] for key in _HOST if key in host} for host in result.conditions["hosts"]]
     if conditions["emulated_filer"]:
         filer = conditions["emulated_filer"]
         conditions["emulated_filer"] = filer | {"numbers": filer["numbers"] | {"source": filer["name"]}}

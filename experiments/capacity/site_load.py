@@ -2,7 +2,7 @@
 
 All are the arbiter's own bookings (`core.filer.arbiter`), so a prediction for a site and a run on it ask for the same. Of a
 result that was made on a site they are read out of the stations' counters; of any other, processor time is what the workers
-used, and transactions and rows follow from tasks and items by what a run on a site was seen to have.
+used, times the speed of the processors there, and transactions and rows follow from tasks and items by what a run on a site was seen to have.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ ROWS_AN_ITEM: Mapping[str, float] = {
 class SiteUse:
     """Of one phase of one job."""
 
-    slot_s: float  # processor seconds of this machine, of slots and their boxes
+    slot_s: float  # seconds of a processor of speed 1 (core.filer.machine), of slots and their boxes
     transactions: float
     rows: float
 
 
 def estimated(use: PhaseUse, worker_s: float, items: int) -> SiteUse:
-    """Of a run that was on no site; `worker_s`: what its workers used of processors in this phase. What its database counted
-    goes before what is known of discoveries."""
+    """Of a run that was on no site; `worker_s`: what its workers used in this phase, in seconds of a processor of speed 1. What
+    its database counted goes before what is known of discoveries."""
     return SiteUse(
         slot_s=worker_s,
         transactions=TRANSACTIONS_A_TASK * use.tasks if use.transactions is None else use.transactions,

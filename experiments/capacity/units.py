@@ -1,40 +1,55 @@
-"""How large the tasks of a phase are for so many slots: as they were, or cut again at the barrier (`sql.recut`)."""
+"""How large the tasks of a phase are for so many slots: as they were, or cut again or put together at the barrier (`sql.recut`)."""
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
 
-from core.records import JobOptions
+from core.records import FINALISE_LIST, JobOptions
 from core.records import Phase as PhaseName
 from experiments.capacity.calibration import PhaseLoad
-from sql.recut import TASKS_A_SLOT
+from sql.recut import FILES, ITEMS, LEAST, TASKS_A_SLOT
 
 _BATCH = JobOptions()
 MOST_DRAWN = 20_000  # sizes of a phase's tasks; of more tasks each is for several neighbours
 _MOST_SHARE = 0.95  # of a phase's time with the heaviest files
 _FILLED = 1.3  # batches over full ones: a custodian's last batch is what is left
-_LEAST = {PhaseName.EXPAND.value: 16, PhaseName.INDEX.value: 16, PhaseName.FINALISE.value: 2}  # as sql.recut has it
+_LISTS = {
+    PhaseName.EXPAND.value: FILES,
+    PhaseName.FINALISE.value: FINALISE_LIST,
+}  # that tasks are cut by; of the others items
 
 
 def unit_sizes(
-    phase: PhaseLoad, slots: int, dice: random.Random, *, items: int, discovered: int, bytes_share: float, times: float
+    phase: PhaseLoad,
+    slots: int,
+    dice: random.Random,
+    *,
+    items: int,
+    discovered: int,
+    bytes_share: float,
+    times: float,
+    together: int | None = None,
 ) -> tuple[int, tuple[float, ...]]:
     """How many, and relative sizes in the order of dispatch, mean 1; fewer sizes than tasks are of as many neighbours each.
     `bytes_share`: of the phase's time that goes with bytes rather than with items; `times`: how often the measured data set
-    is to be done.
+    is to be done; `together`: the tasks that the phase is put together to, whatever the slots.
 
     Where tasks are cut again, their entries are dealt out in turn, but a loose file stays whole.
     """
     tasks = _tasks(phase, items * times, discovered * times, times)
-    wanted = TASKS_A_SLOT * slots
+    wanted = together or TASKS_A_SLOT * slots
+    if together is not None and tasks > together:
+        drawn = _more(phase.sizes, min(tasks, MOST_DRAWN), dice)
+        return together, _joined(drawn, min(together, len(drawn)))
     if tasks >= wanted or not phase.entries:
         return tasks, _more(phase.sizes, min(tasks, MOST_DRAWN), dice)
     sizes = _more(phase.sizes, tasks, dice)
     parts: list[tuple[float, int]] = []  # size of a part, and of how many tasks it is one
     entries_each = phase.entries * times / len(sizes)
     for size in sizes:
-        most = max(1, int(entries_each * size) // _LEAST.get(phase.name, 16))
+        most = max(1, int(entries_each * size) // LEAST[_LISTS.get(phase.name, ITEMS)])
         number = max(1, min(math.ceil(wanted * size / len(sizes)), most))
         parts += [(size / number, number)] * number
     if len(parts) == len(sizes):
@@ -44,6 +59,8 @@ def unit_sizes(
     total = sum(size for size, _ in parts)
     for share in shares:  # in whichever part it fell
         weights[dice.choices(range(len(parts)), weights=[size for size, _ in parts])[0]] += share * total
+    if together is not None and len(weights) > together:
+        return together, _joined(tuple(weights), together)
     mean = sum(weights) / len(weights)
     order = sorted(range(len(parts)), key=lambda n: (-parts[n][0], n))  # the ledger knows a part's share of its task
     return len(order), tuple(weights[n] / mean for n in order)
@@ -56,6 +73,15 @@ def _tasks(phase: PhaseLoad, items: float, discovered: float, times: float) -> i
         full = max(items / _BATCH.batch_files, discovered / _BATCH.batch_bytes)
         number = min(number, max(_FILLED * full, len(phase.sizes)))
     return max(1, round(number))
+
+
+def _joined(sizes: tuple[float, ...], number: int) -> tuple[float, ...]:
+    """So many of them, about equally heavy, the heaviest first, mean 1."""
+    lightest = [0.0] * number
+    for size in sorted(sizes, reverse=True):
+        heapq.heapreplace(lightest, lightest[0] + size)
+    mean = sum(lightest) / number
+    return tuple(sorted((weight / mean for weight in lightest), reverse=True))
 
 
 def _more(sizes: tuple[float, ...], number: int, dice: random.Random) -> tuple[float, ...]:

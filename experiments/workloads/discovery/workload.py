@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from controller.filer.choice import refuse_crowded_site
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.errors import RunFailed, StorageFault, UsageError
@@ -67,6 +68,7 @@ class Discovery(Workload):
                 "an experiment starts databases and workers of its own for every run;"
                 " unset EDBENCH_DATABASES and EDBENCH_BROKER, and run it on the host, not in a container"
             )
+        refuse_crowded_site(settings, max(cast(PointSpec, at).workers for at in points))
         refuse_own_output(self._source, settings)
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)

@@ -160,6 +160,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
         (["items", "x", "--jsonl", "--csv"], "exclude each other"),
         (["verify", "x", "--json", "/no/such/directory/file"], "does not exist"),
+        (["worker", "join", "10.0.0.1:6390"], "redis://10.0.0.1:6390"),
+        (["worker", "join", "redis://10.0.0.1:0"], "redis://10.0.0.1:6390"),
+        (["worker", "join", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6390"),
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from core.filer.load import profile_names
 from core.operations import Op
 from core.settings import read_settings
 
+_DOCS = Path(__file__).parents[3] / "docs"
 MINIMAL = 'name = "mine"\n[metadata]\nservice_us.default = 100.0\n'
 
 
@@ -44,6 +45,15 @@ def test_titan_has_the_ceilings_of_report_r1() -> None:
     assert model.disk.read_ms < 5
     assert model.disk.write_ms <= 25
     assert model.choice.label == f"EMULATED FILER titan, scale 1/{model.scale:g}"
+
+
+def test_the_pages_say_what_titan_is() -> None:
+    """Calls a second of its mix, and filer ops of a call: the profile was changed once and the pages were not."""
+    model = load_filer("titan")
+    assert model is not None
+    calls, ops = round(model.ceiling_calls_per_s, -1), round(model.filer_ops_per_call)
+    assert f"about {calls:,.0f} calls/s of the mix of its busiest seconds" in (_DOCS / "filer.md").read_text()
+    assert f"report R1's filer ops, some {ops} for a call" in (_DOCS / "capacity-validation.md").read_text()
 
 
 def busy_at(model: FilerModel, filer_ops_per_s: float, unit: str) -> float:

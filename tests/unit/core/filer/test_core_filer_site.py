@@ -128,7 +128,7 @@ class _Clock:
     """In place of a pacer and of the processors' clock."""
 
     def __init__(self) -> None:
-        self.used, self.waited_for, self.costs = 0.0, [0], 0.0
+        self.used, self.waited_for, self.costs, self.late = 0.0, [0], 0.0, 0
 
     def seconds(self) -> float:
         return self.used
@@ -136,7 +136,7 @@ class _Clock:
     def wait_until(self, end_ns: int) -> int:
         self.waited_for.append(end_ns)
         self.used += self.costs
-        return end_ns
+        return end_ns + self.late
 
 
 def test_a_slot_pays_for_its_work_and_not_for_the_emulation(tmp_path: Path, path: Path) -> None:
@@ -158,6 +158,24 @@ def test_a_slot_pays_for_its_work_and_not_for_the_emulation(tmp_path: Path, path
             around.resume()
         served = arbiter.snapshot().stations["host 1"].busy_ns
         assert served == pytest.approx(2 * (10 + 0.2) * MS, rel=0.01)
+
+
+def test_what_waits_late_for_processors_or_a_database_is_told(tmp_path: Path, path: Path) -> None:
+    """The call that follows begins as much later and looks punctual, so that nobody else could tell."""
+    clock = _Clock()
+    with Arbiter(path, _model(tmp_path)) as arbiter:
+        around = Surroundings(arbiter, clock, 0, clock.seconds)  # type: ignore[arg-type]
+        clock.late = 3 * MS
+        clock.used += 0.010
+        assert around.settle(1_000 * MS) == pytest.approx(1_013 * MS, abs=1000)
+        found = arbiter.snapshot()
+        assert found.site_booked_ns == pytest.approx(20 * MS, abs=1000)
+        assert found.site_late_ns == 3 * MS
+        around.resume()
+        around.transaction(1, 100)
+        found = arbiter.snapshot()
+        assert found.site_booked_ns == pytest.approx(22 * MS, abs=1000)
+        assert found.site_late_ns == 6 * MS
 
 
 def test_sites_of_ours_load() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.filer import load_filer
+from core.records import FINALISE_LIST, FINALISE_SHARES
 from experiments.capacity.agreement import agreement
 from experiments.capacity.assemble import PROCESSORS, Question, assemble
 from experiments.capacity.calibration import Calibration, calibrate
@@ -19,6 +21,7 @@ from experiments.capacity.predict import Predictor, network_of, runs
 from experiments.capacity.reference import read_reference
 from experiments.capacity.simulation import batched
 from experiments.capacity.units import MOST_DRAWN, unit_sizes
+from sql.recut import TASKS_A_SLOT, _parts
 
 CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_given=False)
 
@@ -85,6 +88,39 @@ def test_more_slots_have_more_tasks_but_a_loose_file_stays_whole() -> None:
     assert len(cut(1)) < len(cut(8)) <= len(cut(16))
     heaviest = max(0.8 * items / CALIBRATION.items for items, _ in expand.heaviest)
     assert max(cut(16)) / len(cut(16)) >= heaviest
+
+
+@pytest.mark.parametrize("slots", [1, 3, 40])
+def test_finalise_is_cut_as_the_ledger_cuts_it(slots: int) -> None:
+    """Into parts of one share, once there are slots for them: the ledger's own numbers."""
+    finalise = next(phase for phase in CALIBRATION.phases if phase.name == "finalise")
+    units, _ = unit_sizes(
+        dataclasses.replace(finalise, sizes=(1.0,)),
+        slots,
+        random.Random(0),
+        items=CALIBRATION.items,
+        discovered=CALIBRATION.discovered_bytes,
+        bytes_share=0.2,
+        times=1.0,
+    )
+    assert units == len(_parts({FINALISE_LIST: [*FINALISE_SHARES]}, TASKS_A_SLOT * slots))
+
+
+@pytest.mark.parametrize(("streams", "tasks"), [(None, 6), (3, 6), (1, 2), (5, 10)])
+def test_index_tasks_that_were_put_together_stay_so(streams: int | None, tasks: int) -> None:
+    """As many for each stream, whatever the slots; without a limit of streams they are cut for these."""
+    phases = tuple(
+        dataclasses.replace(phase, sizes=(1.0,) * 6) if phase.name == "index" else phase for phase in CALIBRATION.phases
+    )
+    measured = dataclasses.replace(CALIBRATION, phases=phases, index_streams=3, index_tasks=6)
+
+    def units(asked: int | None) -> int:
+        question = Question(workers=10, databases=1, slots=4, index_streams=asked)
+        (job,) = assemble(measured, question, random.Random(0)).jobs
+        return next(phase.units for phase in job.phases if phase.name == "index")
+
+    assert units(streams) == tasks
+    assert units(0) > 2 * tasks
 
 
 @pytest.mark.parametrize("shard", [False, True])

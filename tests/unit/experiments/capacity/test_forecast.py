@@ -165,6 +165,10 @@ def test_the_reference_is_written_without_its_place(tmp_path: Path) -> None:
     assert from_json(json.loads(gzip.decompress(file.read_bytes()))) == reference
     assert set(reference.conditions) == {"configuration", "corpus", "emulated_filer", "hosts"}
     assert all(set(host) == {"processors"} for host in reference.conditions["hosts"])
+    told = reference.conditions | {"hosts": [{"processors": 2, "processor_speed": 0.5, "name": "here"}]}
+    write_reference(dataclasses.replace(reference, conditions=told), file)
+    again = json.loads(gzip.decompress(file.read_bytes()))
+    assert again["conditions"]["hosts"] == [{"processors": 2, "processor_speed": 0.5}]
     assert all("source" not in run.result for point in reference.points for run in point.repeats)
 
 

@@ -98,7 +98,7 @@ def _calibration(filer: FilerModel, streams: int | None) -> Calibration:
     return Calibration(
         source="the test", job_type=JobType.DISCOVERY, labels=(), phases=(load,), filer=filer, burst=1.0, slots=_SLOTS, processors=2, background=0.0,
         background_database=0.0, databases_known=True, raw_bytes=1, discovered_bytes=1, items=int(items),
-        index_streams=streams, measured=(Measured(workers=1, elapsed_s=(1.0,)),),
+        index_streams=streams, index_tasks=None, speed=None, measured=(Measured(workers=1, elapsed_s=(1.0,)),),
     )  # fmt: skip
 
 

@@ -90,6 +90,22 @@ def test_a_run_elsewhere_has_what_its_tasks_and_items_ask_for() -> None:
         assert load.site.slot_s <= use.cpu_s["workers"]
 
 
+def test_processor_time_of_a_run_elsewhere_is_told_at_the_speed_of_its_machine(tmp_path: Path) -> None:
+    """As the arbiter books it: on a processor of half the speed a second is worth half as much, and the output says which it was."""
+    reference = read_reference()
+    slow = dataclasses.replace(
+        reference, conditions=reference.conditions | {"hosts": [{"processors": 2, "processor_speed": 0.5}]}
+    )
+    plain, halved = (calibrate(result, "r", filer_given=False) for result in (reference, slow))
+    assert (plain.speed, halved.speed) == (None, 0.5)
+    for before, after in zip(plain.phases, halved.phases, strict=True):
+        assert after.site.slot_s == pytest.approx(before.site.slot_s / 2)
+        assert (after.local_s, after.site.rows) == (before.local_s, before.site.rows)
+    write_result(slow, tmp_path)
+    said = " ".join(forecast(Wish(databases=(1,), site="laptop-nas", result=tmp_path, **SMALL)).assumptions)  # type: ignore[arg-type]
+    assert "processors of speed 0.50" in said
+
+
 def test_the_same_processor_time_and_rows_are_asked_for_however_they_are_dealt_out(lived: Result) -> None:
     calibration = calibrate(lived, "r", filer_given=False)
     asked = [
@@ -127,6 +143,8 @@ def test_a_forecast_for_a_site_says_what_it_stands_on() -> None:
     said = " ".join(found.assumptions)
     assert "EMULATED SITE laptop-nas, data 1/1, time x 1: 1 host of 8 cores in all, workers of 8" in said
     assert "the calibration was made on none" in said
+    assert "taken for that of a processor of speed 1: nobody measured its speed" in said
+    assert "experiment r1" not in said
     assert "tasks of phase index at a time, of each job: no limit" in said
     assert {point.question.slots for point in found.points} == {4}
     plain = json.loads(json.dumps(found.document().to_json()))
@@ -141,6 +159,7 @@ def test_a_site_of_a_part_of_the_data_is_asked_about_that_part(monkeypatch: pyte
     found = forecast(Wish(workers=(1,), databases=(1,), site="r1"))
     (line,) = (line for line in found.assumptions if "GB raw" in line)
     assert "0.09 GB raw" in line
+    assert any("this is not what `edbench experiment r1` runs" in line for line in found.assumptions)
 
 
 def test_a_result_of_a_site_is_about_sites(lived: Result, tmp_path: Path) -> None:
