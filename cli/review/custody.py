@@ -85,8 +85,8 @@ def _check(context: CommandContext, path: Path, noted: list[str]) -> None:
     out.print(
         f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
     )
-    for job, chain in done.last.items():
-        out.print(f"last of {job}: {chain}", markup=False, soft_wrap=True)
+    for job, hashed in done.last.items():
+        out.print(f"last of {job}: {hashed}", markup=False, soft_wrap=True)
     sys.stdout.flush()
     if done.faults:
         raise RunFailed(f"{path} is not the list that was printed, in {done.faults:,} places")
