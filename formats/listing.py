@@ -12,7 +12,7 @@ from formats.keys import KEYS
 
 STATES: dict[TextState, str] = {
     TextState.OK: "there is text, and all of it is indexed",
-    TextState.GUESSED: "there is text, but nothing says in which charset, and the one that it was read in may well be another; "
+    TextState.GUESSED: "there is text, but the charset that it was read in may well be another: nothing says which, or what says it makes odd text of the bytes; "
     "`charset` and `charset_confidence` say more ([charsets.md](charsets.md))",
     TextState.PARTIAL: "there is text, and it is known not to be all of it; the exception says why",
     TextState.EMPTY: "the format may have text and this item has none; containers, whose content is their children's",
