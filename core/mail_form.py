@@ -11,10 +11,12 @@ import binascii
 import hashlib
 import re
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from core.errors import DocumentError
 
 Address = tuple[str, str]  # display name, SMTP address; either may be ""
 
@@ -60,6 +62,9 @@ class MailForm:
     plain: str | None = None
     html: str | None = None
     attachments: tuple[MailAttachment, ...] = ()
+    # Not in its bytes: what of its body could not be read, and what its item's metadata has beside what these say
+    damage: DocumentError | None = field(default=None, compare=False)
+    notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def write_message(form: MailForm) -> bytes:

@@ -69,6 +69,9 @@ class MemorySource(msgspec.Struct, frozen=True):
         return self.data
 
 
+TEXT_STATE = "text_state"  # in a child's notes: its text cannot be better than this, though its bytes do not show it
+
+
 class Child(msgspec.Struct, kw_only=True):
     """One child of a container or document. Exactly one of `data` and `stream` is given; neither where `error` says why.
 

@@ -18,6 +18,8 @@ SAMPLE = 4096  # bytes that the detector sees
 _BEFORE = 256  # of a line, in front of the first byte that is not ASCII
 _LOOKED_AT = 1 << 20  # bytes in which there may be something to see
 _HIGH = re.compile(rb"[\x80-\xff]")
+# Which the detector would believe, and it is asked whether to.
+_DECLARATION = re.compile(rb"<(?:meta\b|\?xml\b)[^<>]*>", re.IGNORECASE)
 # From this on (of the detector's own measure) one sample in a hundred was wrong, below it one in eight.
 SURE = 0.2
 # So much better than windows-1252 something has to be where nothing is sure, if the bytes can well be that.
@@ -84,18 +86,24 @@ class Guess(NamedTuple):
     codec: str
     confidence: int
     sure: bool
+    score: float = 0.0  # the detector's own measure, of which two can be compared
 
 
 @remembered
 def guess(data: bytes) -> Guess:
-    """What bytes that are not UTF-8 are likeliest in. Its first call loads the detector."""
-    sample = sample_of(data)
+    """What bytes that are not UTF-8 are likeliest in, whatever they declare. Its first call loads the detector."""
+    sample = _DECLARATION.sub(b"", sample_of(data))
     ranked = _ranked(sample)
     if ranked and ranked[0][1] < SURE and (words := _bare(sample)):
         ranked = max(ranked, _ranked(words), key=lambda one: one[0][1] if one else 0.0)
     if not ranked:
         return Guess("", 0, False)
     codec, score = _chosen(_likely(ranked, sample), sample)
+    return _weighed(sample, codec, score)._replace(score=score)
+
+
+def _weighed(sample: bytes, codec: str, score: float) -> Guess:
+    """The likeliest codec, or one that differs from it in what the sample tells apart; and how sure that is."""
     latin = codec in _LATIN and western(sample)
     right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
     usual = _usual(codec, sample)

@@ -58,11 +58,16 @@ class Collector:
     def read_in(self, detected: Detected) -> Text:
         """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
         out = self.result()
-        out.metadata = detected.metadata()
-        if detected.guessed and out.state is None:
-            out.state = TextState.GUESSED
+        note_charset(out, detected)
         return out
 
     def result(self, separator: str = "") -> Text:
         """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""
         return Text(text=self.text(separator), state=TextState.TRUNCATED_BY_LIMIT if self.cut else None)
+
+
+def note_charset(out: Text, detected: Detected | None) -> None:
+    """Say of a text that it was read in this charset: its keys, and `guessed` where it may be another."""
+    if detected is not None:
+        out.metadata |= detected.metadata()
+        out.state = out.state or (TextState.GUESSED if detected.guessed else None)

@@ -12,7 +12,7 @@ from formats.keys import KEYS
 
 STATES: dict[TextState, str] = {
     TextState.OK: "there is text, and all of it that is known of is indexed, but for what the format's list leaves out",
-    TextState.GUESSED: "there is text, but nothing says in which charset, and the one that it was read in may well be another; "
+    TextState.GUESSED: "there is text, but the charset that it was read in may well be another: nothing says which, or what says it makes odd text of the bytes; "
     "`charset` and `charset_confidence` say more ([charsets.md](charsets.md))",
     TextState.PARTIAL: "there is text, and it is known not to be all of it, or pages show pictures instead of text; the exception says "
     "why. With `--ocr` such a document is `ok` once all these pages were read",

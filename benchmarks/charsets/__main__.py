@@ -1,4 +1,4 @@
-"""`python -m benchmarks.charsets [--texts DIRECTORY] [--each N] [--files DIRECTORY]`: the tables of docs/charsets.md."""
+"""`python -m benchmarks.charsets [--texts DIRECTORY] [--each N] [--files DIRECTORY] [--declared]`: the tables of docs/charsets.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.charsets import files
+from benchmarks.charsets import declared, files
 from benchmarks.charsets.samples import LENGTHS, Sample, samples
 from dataset_gen.languages.texts import TEXTS, texts
 from formats.charset import Detected, decode
@@ -24,7 +24,12 @@ def main() -> None:
     )
     parser.add_argument("--each", type=int, default=1, help="samples of each length")
     parser.add_argument("--files", type=Path, help="instead: files in folders that are named after their charsets")
+    parser.add_argument("--declared", action="store_true", help="instead: with declarations, right and wrong ones")
     arguments = parser.parse_args()
+    if arguments.declared:
+        for line in declared.report(declared.readings(texts(arguments.texts), arguments.each)):
+            print(line)
+        return
     if arguments.files:
         for line in files.report(*files.readings(arguments.files)):
             print(line)

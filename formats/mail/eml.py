@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
+from core.records import Kind, Limits
 from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from formats.charset import CHARSET_KEYS
-from formats.clean import Collector, value, values
+from formats.clean import Collector, note_charset, value, values
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.headers import (
@@ -23,7 +23,7 @@ from formats.mail.headers import (
     reference_ids,
 )
 from formats.mail.parts import MAX_PARTS, MailPart, Message
-from formats.mail.text import body_texts, folded, read_in
+from formats.mail.text import body_texts, damage_of, folded, read_in
 
 MEDIA_TYPE = "message/rfc822"
 MAIL_KEYS = (
@@ -84,21 +84,18 @@ class EmlHandler(LeafHandler):
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
-        if message.truncated:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the message ends before its closing boundary")
-        if message.limited:
-            raise too_many_parts()
+        if (error := cut(message, "message")) is not None:
+            raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
-        its child, as it stands."""
+        its child, as it stands. What is damaged, cut or left out of the text is told beside it."""
         message = _open(source, limits)
         out = message.body(limits).result("\n")
         fields = message.root.fields
-        if (charset := read_in(message.root)) is not None:
-            out.metadata |= charset.metadata()
-            out.state = out.state or (TextState.GUESSED if charset.guessed else None)
-        out.metadata |= values(header_metadata(fields))
+        described = values(header_metadata(fields))
+        note_charset(out, read_in(message.root))
+        out.metadata |= described
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):
             out.metadata["references"] = len(ids)
@@ -113,6 +110,7 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
+        out.error = out.error or damage_of(message.root) or text_cut(message, "message")
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -153,9 +151,20 @@ def _open(source: Source, limits: Limits) -> _ReadMessage:
     return message
 
 
-def too_many_parts() -> DocumentError:
-    """What is said of a message, or a web archive, of which only so many parts are looked at."""
-    return DocumentError(ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out")
+def cut(message: Message, called: str) -> DocumentError | None:
+    """Why a message, or a web archive, has more than was looked at, if it has."""
+    if message.truncated:
+        return DocumentError(ExceptionCode.TRUNCATED, f"the {called} ends before its closing boundary")
+    if message.limited:
+        return DocumentError(
+            ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out"
+        )
+    return None
+
+
+def text_cut(message: Message, called: str) -> DocumentError | None:
+    """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
+    return None if message.truncated and not message.ends_in_text else cut(message, called)
 
 
 def _partial(message: Message) -> DocumentError:

@@ -11,6 +11,8 @@ from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
 from formats import charset
+from formats.charset_guess import reads
+from formats.charset_labels import by_label
 from formats.last import remembered
 
 _FIELD = re.compile(
@@ -40,17 +42,18 @@ _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+_TELLING = 4  # bytes of an encoded word
 _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 
 
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_charset", "_texts")
+    __slots__ = ("_by_name", "_texts", "detected")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
-        self._charset: str | None = None
+        self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
     def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
@@ -89,11 +92,11 @@ class Fields:
     def _likely(self) -> str:
         """The charset that all fields with eight-bit characters are likeliest in, which no single one of them may tell;
         what is declared for the body counts where it can be."""
-        if self._charset is None:
+        if self.detected is None:
             odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
             declared = parameters(self.raw(b"content-type").decode("latin-1")).get("charset", "")
-            self._charset = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared)[1].charset
-        return self._charset
+            self.detected = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared)[1]
+        return self.detected.charset
 
 
 def unfolded(value: bytes) -> bytes:
@@ -193,11 +196,14 @@ _NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
 
 
 def _decode(data: bytes, label: str) -> str:
+    """What an encoded word or a parameter says: in the charset of its label, where the bytes do not contradict that (a few
+    cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
     if not data:
         return ""
-    codec = charset.by_label(label)
+    codec = by_label(label)
+    believed = data.isascii() or len(data) < _TELLING or (codec == "utf-8" and reads(data, codec))
     try:
-        return charset.read_in(data, codec) if codec else charset.decode(data)[0]
+        return charset.read_in(data, codec) if codec and believed else charset.decode(data, label)[0]
     except (UnicodeError, LookupError, ValueError):  # codecs that ignore `replace`
         return data.decode("latin-1")
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
+from core.records import Kind, Limits
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS
-from formats.clean import Collector, values
+from formats.clean import Collector, note_charset, values
 from formats.declared import Declared
-from formats.mail.eml import too_many_parts
+from formats.mail.eml import cut, text_cut
 from formats.mail.headers import noted_date
 from formats.mail.parts import MailPart, Message
-from formats.mail.text import body_texts, read_in
+from formats.mail.text import body_texts, damage_of, read_in
 
 
 class MhtmlHandler(LeafHandler):
@@ -50,10 +50,8 @@ class MhtmlHandler(LeafHandler):
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
-        if message.truncated:
-            raise DocumentError(ExceptionCode.TRUNCATED, "the web archive ends before its closing boundary")
-        if message.limited:
-            raise too_many_parts()
+        if (error := cut(message, "web archive")) is not None:
+            raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of the page and of the frames in it; title, address and date of the snapshot as metadata."""
@@ -67,9 +65,8 @@ class MhtmlHandler(LeafHandler):
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
         saved = noted_date(fields.stored(b"date"))
         out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
-        if (charset := read_in(message.root)) is not None:
-            out.metadata |= charset.metadata()
-            out.state = out.state or (TextState.GUESSED if charset.guessed else None)
+        note_charset(out, read_in(message.root))
+        out.error = damage_of(message.root) or text_cut(message, "web archive")
         return out
 
 

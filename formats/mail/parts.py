@@ -65,6 +65,7 @@ class MailPart:
         "boundary",
         "charset",
         "children",
+        "damage",
         "data",
         "detected",
         "disposition",
@@ -83,6 +84,7 @@ class MailPart:
         self.end = end
         self.children: list[MailPart] = []
         self.detected: Detected | None = None  # of its text, once it was read
+        self.damage: str | None = None  # what of its content was lost, once it was decoded
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
@@ -111,6 +113,7 @@ class MailPart:
             decoded = sound, None
         else:
             decoded = decode_base64(raw), base64_damage(raw)
+            self.damage = self.damage or decoded[1]
         if len(self.data) <= LARGEST:
             self._decoded = decoded  # hashes and children want the same
         return decoded
@@ -163,6 +166,14 @@ class Message:
         if self._child_parts is None:
             self._child_parts = [part for part in self.leaves() if not part.is_body]
         return self._child_parts
+
+    @property
+    def ends_in_text(self) -> bool:
+        """Whether the last part, which a message that is cut ends in, is text of it."""
+        last = self.root
+        while last.children:
+            last = last.children[-1]
+        return last.is_body
 
     def _part(self, data: bytes, start: int, end: int, default: str, depth: int, *, last: bool) -> MailPart:
         fields, body = parse_fields(data, start, end)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.errors import DocumentError
+from core.errors import DocumentError, ExceptionCode
 from formats import charset
 from formats.charset import Detected
 from formats.mail.parts import MailPart
@@ -31,10 +31,17 @@ def body_texts(root: MailPart) -> Iterator[str]:
 
 
 def read_in(root: MailPart) -> Detected | None:
-    """The charset of the piece of text that is the least certain, of those that were read; None where all are declared,
-    UTF-8 or of structure."""
-    charsets = [part.detected for part in parts_of(root) if part.detected is not None and part.detected.detected]
-    return min(charsets, key=lambda one: one.confidence) if charsets else None
+    """The charset of the piece of text that is the least certain, of those that were read, header fields of eight bits
+    among them; None where all are declared, UTF-8 or of structure."""
+    read = [root.fields.detected, *(part.detected for part in parts_of(root))]
+    return charset.least_certain(read)
+
+
+def damage_of(root: MailPart) -> DocumentError | None:
+    """Why the text is not all of what the message said: the first damage of a part that is text. Once the text was read."""
+    damaged = (part.damage for part in parts_of(root) if part.damage and part.is_body)
+    detail = next(damaged, None)
+    return DocumentError(ExceptionCode.CORRUPT, f"a body of the message is damaged: {detail}") if detail else None
 
 
 def parts_of(root: MailPart) -> Iterator[MailPart]:
@@ -93,8 +100,9 @@ def _text_of(part: MailPart) -> str:
     markup, part.detected = html_decode(data, part.charset)
     try:
         return html_text(markup)
-    except DocumentError:
-        return ""  # the rest of the message is still worth having
+    except DocumentError as error:  # the rest of the message is still worth having
+        part.damage = error.detail
+        return ""
 
 
 def folded(text: str) -> bytes:

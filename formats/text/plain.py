@@ -8,6 +8,7 @@ from core.records import Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Decoder, decode
+from formats.charset_labels import by_declaration
 from formats.declared import Declared
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
@@ -33,13 +34,17 @@ class TextHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        decoder = Decoder(source.head)
-        collector = clean.Collector(limits.text_characters)
-        with source.open() as stream:
-            for piece in decoder.chunks(stream):
-                if not collector.add(piece):
-                    break
-        return collector.read_in(decoder.detected)
+        return _as_it_stands(source, limits)
+
+
+def _as_it_stands(source: Source, limits: Limits, declared: str = "") -> Text:
+    decoder = Decoder(source.head, declared)
+    collector = clean.Collector(limits.text_characters)
+    with source.open() as stream:
+        for piece in decoder.chunks(stream):
+            if not collector.add(piece):
+                break
+    return collector.read_in(decoder.detected)
 
 
 class XmlHandler(LeafHandler):
@@ -83,46 +88,46 @@ class XmlHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Character data of all elements, and attributes where they stand for it; `charset`, and `well_formed` false when tags were left in for that reason."""
+        declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return TEXT.text(source, limits)
-        data = source.whole(limits.parse_bytes)
-        parsed = _character_data(data)
+            return _as_it_stands(source, limits, declared)
+        text, detected = decode(source.whole(limits.parse_bytes), declared)
+        pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
-        if parsed is None:
-            text, read = decode(data)
-            collector.add(text)
-            out = collector.read_in(read)
+        collector.add(text if pieces is None else "\n".join(pieces))
+        out = collector.read_in(detected)
+        if pieces is None:
             out.metadata["well_formed"] = False
-            return out
-        pieces, charset = parsed
-        collector.add("\n".join(pieces))
-        out = collector.result()
-        declared = b"encoding" in data[:_DECLARATION].partition(b"?>")[0]
-        out.metadata = {"charset": charset, "charset_source": "declared" if declared else "utf-8"}
         return out
 
 
-_DECLARATION = 200  # bytes that an XML declaration is in
 _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document
 
 
-def _character_data(data: bytes) -> tuple[list[str], str] | None:
-    """Non-blank character data in order, and the charset; None when the document is not well-formed. Nothing outside the document is
-    fetched and no entity of its own is replaced, so a small document stays small."""
+def _character_data(text: str) -> list[str] | None:
+    """Non-blank character data in order; None when the document is not well-formed. Nothing outside the document is
+    fetched and no entity of its own is replaced, so a small document stays small. The parser is told that it is UTF-8, whatever
+    the document declares, since it would believe that."""
     from lxml import etree  # plain text, which most files are, does without
 
     from formats.text.xml_tree import said
 
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True, remove_comments=True
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_pis=True,
+        remove_comments=True,
     )
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except (etree.XMLSyntaxError, ValueError):
         return None
     if root is None or next(root.iter(etree.Entity), None) is not None:
         return None
-    return said(root), (root.getroottree().docinfo.encoding or "utf-8").lower()
+    return said(root)
 
 
 TEXT = TextHandler()

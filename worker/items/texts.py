@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.errors import DocumentError, ExceptionCode, PagesWithoutText
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
-from formats.base import Handler, Source, Text
+from formats.base import TEXT_STATE, Handler, Source, Text
 from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 
 UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is `partial`
+
+# What becomes of a state where a child's notes tell one.
+_AT_BEST: dict[tuple[str | None, TextState], TextState] = {
+    (TextState.GUESSED, TextState.OK): TextState.GUESSED,
+    (TextState.PARTIAL, TextState.OK): TextState.PARTIAL,
+    (TextState.PARTIAL, TextState.EMPTY): TextState.FAILED,
+}
 
 _STATE_OF_ERROR = {
     ExceptionCode.ENCRYPTED: TextState.ENCRYPTED,
@@ -91,7 +98,12 @@ def _state_of(error: DocumentError | None) -> TextState:
 
 
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
-    return replace(row, metadata={**notes, **row.metadata}) if notes else row
+    """With what lies around the item tells of it: further metadata, and that its text is not as good as its bytes look."""
+    if not notes:
+        return row
+    told = {key: value for key, value in notes.items() if key != TEXT_STATE}
+    state = _AT_BEST.get((notes.get(TEXT_STATE), row.state), row.state)
+    return replace(row, state=state, metadata={**told, **row.metadata})
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 from core.errors import DocumentError, ExceptionCode
 
@@ -25,23 +26,37 @@ def _tokens(control: int) -> tuple[tuple[int, ...], int]:
 _TOKENS = tuple(map(_tokens, range(256)))
 
 
-def decompress(data: bytes, limit: int) -> bytes:
-    """The RTF, as far as it can be read and up to `limit` bytes; the CRC is not checked (many writers leave it out).
-    DocumentError `corrupt` when this is no compressed RTF."""
+class Unpacked(NamedTuple):
+    """The RTF, as far as it can be read, and why it is not all of it."""
+
+    data: bytes
+    error: DocumentError | None
+
+
+def decompress(data: bytes, limit: int) -> Unpacked:
+    """The RTF, up to `limit` bytes; the CRC is not checked (many writers leave it out). DocumentError `corrupt` when this
+    is no compressed RTF."""
     if len(data) < _HEADER.size:
         raise DocumentError(ExceptionCode.CORRUPT, "the compressed RTF ends inside its header")
     _, size, kind, _ = _HEADER.unpack_from(data)
-    size = min(size, limit)
+    wanted, ended = min(size, limit), False
     if kind == _UNCOMPRESSED:
-        return data[_HEADER.size : _HEADER.size + size]
-    if kind != _COMPRESSED:
+        out = data[_HEADER.size : _HEADER.size + wanted]
+    elif kind == _COMPRESSED:
+        out, ended = _inflate(data, _HEADER.size, wanted)
+    else:
         raise DocumentError(ExceptionCode.CORRUPT, "neither compressed nor plain RTF")
-    return _inflate(data, _HEADER.size, size)
+    error = None
+    if len(out) < wanted and not ended:
+        error = DocumentError(ExceptionCode.TRUNCATED, f"the compressed RTF ends after {len(out)} of {size} bytes")
+    elif limit < size and len(out) == limit:
+        error = DocumentError(ExceptionCode.TOO_LARGE, f"{size} bytes of RTF; {limit} are read")
+    return Unpacked(out, error)
 
 
-def _inflate(data: bytes, at: int, size: int) -> bytes:
-    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3). A run may go beyond
-    what is wanted, and is cut."""
+def _inflate(data: bytes, at: int, size: int) -> tuple[bytes, bool]:
+    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3); whether there was the
+    mark that ends them, which some writers leave out. A run may go beyond what is wanted, and is cut."""
     out = bytearray(_DICTIONARY)
     base = len(_DICTIONARY)
     end, wanted = len(data), base + size
@@ -53,13 +68,13 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
                 out += data[at : at + count]
                 at += count
             if at + 1 >= end:
-                return bytes(out[base:wanted])
+                return bytes(out[base:wanted]), False
             word = data[at] << 8 | data[at + 1]
             at += 2
             written, length = len(out), (word & 15) + 2
             distance = written - (word >> 4) & _WINDOW - 1
             if not distance:
-                return bytes(out[base:wanted])  # a reference to the write position ends it
+                return bytes(out[base:wanted]), True  # a reference to the write position ends it
             start = written - distance if distance < written else 0
             if length <= written - start:
                 out += out[start : start + length]
@@ -67,7 +82,7 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
                 _copy(out, start, length)
         out += data[at : at + behind]
         at += behind
-    return bytes(out[base:wanted])
+    return bytes(out[base:wanted]), False
 
 
 def _copy(out: bytearray, start: int, length: int) -> None:

@@ -8,6 +8,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
 from formats.documents.rtf.reader import Carried, RtfReader, payload
 from formats.images import bitmaps
@@ -16,20 +17,15 @@ from formats.office.ole import native as ole_native
 from formats.office.ole import objects as ole_objects
 
 
-def rtf_text(data: bytes, limit: int = Limits().text_characters) -> str:
-    """The text of an RTF document, `\\n` between paragraphs; what can be read of a damaged one. Of HTML or plain text
-    that was wrapped into RTF ([MS-OXRTFEX]) the text without markup. Raises nothing."""
-    return _read(data, limit).collector.text().replace("\0", "")
-
-
-def _read(data: bytes, limit: int) -> RtfReader:
-    """A reader that has come to the end, or to the limit of characters."""
+def read_rtf(data: bytes, limit: int = Limits().text_characters) -> RtfReader:
+    """A reader that has come to the end, or to the limit of characters. Of HTML or plain text that was wrapped into RTF
+    ([MS-OXRTFEX]) it has the text without markup. Raises nothing."""
     reader = RtfReader(data, clean.Collector(limit))
     reader.read()
     return reader
 
 
-_READ = Last(_read)
+_READ = Last(read_rtf)
 
 
 class RtfHandler(LeafHandler):
@@ -52,6 +48,7 @@ class RtfHandler(LeafHandler):
                 "company",
                 "created",
                 "modified",
+                *CHARSET_KEYS,  # where a code page of its is not what it says, or doubtful
             ),
             children="embedded objects (a packaged file under its own name) and pictures in order; of those that stand for "
             "an object, or for another picture, `rendering` says so",
@@ -82,8 +79,9 @@ class RtfHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
         reader = _READ(data, limits.text_characters)
         out = reader.collector.result()
-        out.text = out.text.replace("\0", "").strip("\n")
+        out.text = reader.text.strip("\n")
         out.metadata = dict(clean.values(reader.metadata.items()))
+        clean.note_charset(out, reader.detected)
         out.error = reader.error
         return out
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.errors import DocumentError, ExceptionCode
-from formats.charset import CodePage
+from formats.charset import CodePage, Detected, least_certain
 from formats.clean import Collector
 from formats.documents.rtf import shapes, words
 from formats.fonts import FONT_CODECS
@@ -68,6 +68,16 @@ class RtfReader:
     _owed: int = 0  # characters still to be dropped after a \u
     _high: int = 0  # first half of a surrogate pair
     _star: bool = False
+
+    @property
+    def text(self) -> str:
+        """What was read, `\\n` between paragraphs."""
+        return self.collector.text().replace("\0", "")
+
+    @property
+    def detected(self) -> Detected | None:
+        """The least certain of the charsets that its code pages were read in; None where they are as they are told."""
+        return least_certain(page.detected for page in self._pages.values())
 
     def read(self) -> None:
         """To the end, or until enough text is collected."""
@@ -134,7 +144,7 @@ class RtfReader:
         value = "".join(self._info).strip(" ;")
         self._info.clear()
         if key in ("created", "modified"):
-            value = _iso(self._times)
+            value = words.iso(self._times)
             self._times = {}
         if value:
             self.metadata.setdefault(key, value)
@@ -326,14 +336,6 @@ _ACTIONS: dict[bytes, _Action] = {
 _KNOWN = frozenset(
     (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr", b"sn")
 )
-
-
-def _iso(parts: dict[int, int]) -> str:
-    """`\\yr2020\\mo3\\dy6\\hr9\\min5` as 2020-03-06T09:05:00; "" without a year."""
-    if not 1 <= parts.get(0, 0) <= 9999:
-        return ""
-    year, month, day, hour, minute, second = (max(0, parts.get(i, 0)) % 10_000 for i in range(6))
-    return f"{year:04d}-{month or 1:02d}-{day or 1:02d}T{hour:02d}:{minute:02d}:{second:02d}"
 
 
 def group_end(data: bytes, at: int) -> int:

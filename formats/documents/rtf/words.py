@@ -81,3 +81,11 @@ _KNOWN = frozenset((437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 
 def codec_of_page(page: int) -> str:
     """The codec of a Windows code page; windows-1252 for none (0, 1), `UNKNOWN` for one that is not known."""
     return _PAGES.get(page) or (f"cp{page}" if page in _KNOWN else "cp1252" if page in (0, 1) else UNKNOWN)
+
+
+def iso(parts: dict[int, int]) -> str:
+    """`\\yr2020\\mo3\\dy6\\hr9\\min5` as 2020-03-06T09:05:00; "" without a year."""
+    if not 1 <= parts.get(0, 0) <= 9999:
+        return ""
+    year, month, day, hour, minute, second = (max(0, parts.get(i, 0)) % 10_000 for i in range(6))
+    return f"{year:04d}-{month or 1:02d}-{day or 1:02d}T{hour:02d}:{minute:02d}:{second:02d}"

@@ -8,7 +8,7 @@ import bisect
 import struct
 from collections.abc import Iterator
 
-from formats.charset import CodePage, code_page
+from formats.charset import CodePage, Detected, least_certain, of_code_page
 from formats.fonts import FONT_CODECS
 
 _STYLES, _RUNS, _FONTS, _FIRST_PAGE, _PAGES = 0x60, 0xB8, 0xD0, 0x18A, 0x18E  # where the first block tells of each
@@ -52,7 +52,13 @@ class Fonts:
         self._ends = [end for _, end, _ in self._spans]
         self._pages = {one: CodePage(one) for _, _, one in self._spans}
         rest = b"\n".join(raw for raw, own in self._parts(stream, text.start, text.stop) if not own)
-        self.codec = code_page(rest, codec)
+        self._found = of_code_page(rest, codec)
+        self.codec = self._found.charset
+
+    @property
+    def detected(self) -> Detected | None:
+        """The least certain of the charsets that were read; None where all are as they are told."""
+        return least_certain([self._found, *(page.detected for page in self._pages.values())])
 
     def text(self, stream: bytes, at: int, end: int) -> str:
         """The characters between two places."""

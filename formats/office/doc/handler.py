@@ -8,13 +8,14 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
 from formats.office import art as office_art
 from formats.office import vba as office_vba
 from formats.office.doc import text as doc_text
 from formats.office.doc.fib import Fib
 from formats.office.doc.numbering import Numbering
-from formats.office.doc.pieces import piece_table, pieces
+from formats.office.doc.pieces import fonts_of, piece_table, pieces
 from formats.office.encryption.legacy import opened_doc
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
@@ -33,7 +34,7 @@ class DocHandler(LeafHandler):
             extensions=("doc", "dot"),
             text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
             "front of paragraphs, then WordArt and watermarks of Word 97 and newer; without a piece table what the first block tells of",
-            metadata=property_set.KEYS,
+            metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
@@ -72,7 +73,8 @@ class DocHandler(LeafHandler):
         stream = compound.read(main)
         fib = Fib(stream)
         streams = [stream] if fib.old else [compound.read(compound.root.stream(name)) for name in fib.tables]
-        whole, error = _joined(pieces(stream, streams, fib))
+        fonts = fonts_of(stream, fib)
+        whole, error = _joined(pieces(stream, streams, fib, fonts))
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
         all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts, labels))
@@ -80,6 +82,7 @@ class DocHandler(LeafHandler):
         all(collector.add(said + "\n") for said in office_art.lettering(streams[0][at : at + size]))
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
+        clean.note_charset(out, fonts.detected if fonts else None)
         out.error = fib.error or error or compound.error
         if out.error is not None and not out.text:
             raise out.error

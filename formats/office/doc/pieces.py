@@ -26,11 +26,15 @@ class PieceTable:
     error: DocumentError | None = None  # what is wrong with the table itself
 
 
-def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib) -> Iterator[str]:
+def fonts_of(stream: bytes, fib: Fib) -> Fonts | None:
+    """What tells the code pages of a document of Word 6 or 95; later ones need none."""
+    return Fonts(stream, fib.codec, slice(fib.first, fib.end)) if fib.old else None
+
+
+def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None) -> Iterator[str]:
     """The document's characters in order, piece by piece; `tables` are the streams that may hold its piece table, the
     one it names first. DocumentError, after all that could be had, when the table or a piece lies outside the file, or
     the pieces do not add up to what the document counts."""
-    fonts = Fonts(stream, fib.codec, slice(fib.first, fib.end)) if fib.old else None
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
         if fib.end > len(stream):

@@ -9,6 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS, least_certain
 from formats.declared import Declared
 from formats.office import art as office_art
 from formats.office import vba as office_vba
@@ -34,7 +35,8 @@ class XlsHandler(LeafHandler):
             title="Excel workbooks, Excel 5 to 2003",
             extensions=("xls", "xlt"),
             text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, WordArt, headers, footers, charts",
-            metadata=property_set.KEYS,
+            # The last of Excel 5 and 95, where the code page is contradicted
+            metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "workbooks that need a password which is not in the bank (`--passwords`)",
@@ -73,6 +75,7 @@ class XlsHandler(LeafHandler):
         all(collector.add(line + "\n") for line in sheets.lines())
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
+        clean.note_charset(out, least_certain([sheets.detected]))
         out.error = sheets.error or compound.error
         if out.error is not None and not out.text:
             raise out.error

@@ -10,6 +10,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
+from formats.charset import CHARSET_KEYS, least_certain
 from formats.declared import Declared
 from formats.office.ooxml.sheet import style_of
 from formats.office.xls.biff import BOF
@@ -118,6 +119,7 @@ class OldXlsHandler(LeafHandler):
             title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
             extensions=("xls", "xlw", "xlc", "xlm"),
             text="cells by rows as shown, sheet by sheet; notes, headers, footers",
+            metadata=CHARSET_KEYS,  # where the code page is contradicted
             leaves_out=(
                 "workbooks that need a password: the exception is `encrypted`",
                 "text boxes of Excel 3 and 4; formulas (their results are there)",
@@ -135,6 +137,7 @@ class OldXlsHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         all(collector.add(line + "\n") for line in sheets.lines())
         out = collector.result()
+        clean.note_charset(out, least_certain([sheets.detected]))
         out.error = sheets.error
         if out.error is not None and not out.text:
             raise out.error

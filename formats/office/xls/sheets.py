@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from core.errors import DocumentError, ExceptionCode
-from formats.charset import CodePage
+from formats.charset import CodePage, Detected
 from formats.office import art
 from formats.office.ole.property_set import codec_of
 from formats.office.ooxml.sheet import DATE, SAID, date_text, lost_strings, printed, style_of, with_words
@@ -52,6 +52,11 @@ class Sheets:
         self._waiting = False  # a formula's string comes next
         self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
         self.error: DocumentError | None = None
+
+    @property
+    def detected(self) -> Detected:
+        """The charset that its strings of bytes, which those of Excel 5 and older are, were read in."""
+        return self._page.detected
 
     def lines(self) -> Iterator[str]:
         """Each sheet's name, then its rows with cells apart by tabs, and its other texts where they come. Raises

@@ -4,17 +4,15 @@ a winmail.dat is read by the same code as any other."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import getaddresses
 from itertools import islice
 
 from core.errors import DocumentError, ExceptionCode
-from core.mail_form import Address, MailAttachment, MailForm, clean_text
-from core.records import Limits
-from formats import charset
-from formats.documents.rtf.compressed import decompress
-from formats.documents.rtf.handler import rtf_text
+from core.mail_form import Address, MailAttachment, MailForm
+from core.records import Limits, TextState
+from formats.base import TEXT_STATE, Child, Text
 from formats.mail.headers import (
     Fields,
     conversation_hex,
@@ -26,22 +24,15 @@ from formats.mail.headers import (
     raw_text,
     utc_time,
 )
-from formats.mail.text import much_more
-from formats.mail.unsaid import Said
 from formats.outlook.mapi import properties as mapi
-from formats.outlook.mapi.contact import contact_text, is_contact
+from formats.outlook.mapi.body import body_of
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
-from formats.text.html.handler import html_decode
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
 _MAX_PEOPLE = 20_000  # recipients of one message
 _MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
 _MAX_REFERENCES = 1_000
 _ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
-_RTF_SHORT = (
-    4_000  # bytes of an RTF body whose words are compared; longer ones take too long beside a message's other work
-)
-_RTF_FRAME = 1_000  # bytes: fonts, colours and styles around the text of an RTF body
 _TO, _CC, _BCC = 1, 2, 3
 # What lies between commas: the standard library takes the square of the time for a group of many.
 _ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.)*+"|<[^<>]*+>|\([^()]*+\)|["<(])++', re.DOTALL)
@@ -76,7 +67,7 @@ class FormReader:
         own = message.properties
         header = _Header(own)
         to, cc, bcc = _people(message, header)
-        plain, html = _bodies(own, self.limits.text_characters)
+        body = body_of(own, self.limits.text_characters)
         return MailForm(
             message_id=_first_id(own.text(mapi.MESSAGE_ID) or "") or _first_id(header.text(b"message-id")),
             sent=_sent(own, header),
@@ -87,9 +78,11 @@ class FormReader:
             subject=_subject(own, header),
             in_reply_to=_first_id(own.text(mapi.IN_REPLY_TO) or "") or _first_id(header.text(b"in-reply-to")),
             references=_references(own, header),
-            plain=plain,
-            html=html,
+            plain=body.plain,
+            html=body.html,
             attachments=tuple(self._attachments(message, depth)) if attachments else (),
+            damage=body.damage,
+            notes=body.notes(),
         )
 
     def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
@@ -288,56 +281,38 @@ def _shown(names: str) -> tuple[Address, ...]:
     return tuple((piece, piece if "@" in piece and " " not in piece else "") for piece in pieces if piece)
 
 
-def _bodies(own: Properties, limit: int) -> tuple[str | None, str | None]:
-    """(plain text, HTML); the text of an RTF body, or what a contact says, where there is neither. An RTF body that says
-    much more than the plain one comes behind it; of a short one the lines with words that the plain one lacks."""
-    plain = own.text(mapi.BODY)
-    html = _html(own)
-    if html is not None:
-        html = clean_text(html)
-    if plain is not None:
-        plain = clean_text(plain)
-    packed = own.raw(mapi.RTF_COMPRESSED) if _blank(html) else b""
-    said = len(plain.strip()) if plain else 0
-    size = int.from_bytes(packed[4:8], "little")
-    if packed and (not said or size <= _RTF_SHORT or size > 2 * said + _RTF_FRAME):
-        try:
-            rich = clean_text(rtf_text(decompress(packed, limit), limit))
-        except DocumentError:
-            return plain, html  # the rest of the message is still worth having
-        if not said:
-            plain = plain if plain and _blank(rich) else rich
-        elif more := rich if much_more(rich, said) else Said(plain or "").unsaid(rich):
-            plain = f"{plain}\n{more}"
-    if _blank(plain) and _blank(html) and is_contact(own):
-        plain = contact_text(own)
-    return plain, html
+def beside(form: MailForm) -> MailForm:
+    """What is known of a message beside its bytes, without these: of itself, and of the messages attached to it."""
+    inner = (
+        MailAttachment(name="", message=beside(one.message)) if one.message else MailAttachment(name="")
+        for one in form.attachments
+    )
+    return MailForm(attachments=tuple(inner), damage=form.damage, notes=form.notes)
 
 
-def _blank(body: str | None) -> bool:
-    """Whether it says nothing: programs leave a blank line where the body is in another form."""
-    return not body or body.isspace()
+def note_in_text(out: Text, form: MailForm) -> None:
+    """Say of a message's text what its bytes do not show."""
+    out.error = form.damage or out.error
+    out.metadata |= {key: noted for key, noted in form.notes.items() if key != TEXT_STATE}
+    if form.notes.get(TEXT_STATE) == TextState.GUESSED:
+        out.state = out.state or TextState.GUESSED
 
 
-def _html(own: Properties) -> str | None:
-    text = own.text(mapi.HTML)
-    data = own.raw(mapi.HTML)
-    if text is not None or not data:
-        return text
-    data = data.rstrip(b"\0") if not data.startswith(b"\xff\xfe") else data
-    return html_decode(data, mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)))[0]
+def note_in_child(child: Child, form: MailForm | None) -> Child:
+    """The same of a message that is a child."""
+    if form is not None:
+        child.notes |= form.notes
+        child.error = _both(child.error, _damage(form))
+    return child
 
 
-def string_codec(tables: Sequence[Properties]) -> str:
-    """The codec of a message's strings of eight bits: its code page, unless they contradict it; without one what they
-    are in together. "" where they are ASCII or UTF-8."""
-    pages = (own.number(ident) for own in tables for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE))
-    declared = next((codec for codec in map(mapi.codec_of, pages) if codec), "")
-    strings = (value for own in tables for kind, value in own.values.values() if kind == mapi.STRING_8)
-    sample = b"\n".join(value for value in strings if not value.isascii())
-    if not sample or declared.startswith("utf-"):
-        return declared
-    if declared:
-        return charset.code_page(sample, declared)
-    detected = charset.decode(sample)[1].charset
-    return detected if detected != "utf-8" else ""
+def _damage(form: MailForm) -> DocumentError | None:
+    """What is wrong with its body, or with one of a message in it that is not said anywhere else."""
+    inside = (_damage(one.message) for one in form.attachments if one.message is not None)
+    return form.damage or next(filter(None, inside), None)
+
+
+def _both(error: DocumentError | None, other: DocumentError | None) -> DocumentError | None:
+    if error is None or other is None:
+        return error or other
+    return DocumentError(error.code, f"{error.detail}; {other.detail}", missing=error.missing)

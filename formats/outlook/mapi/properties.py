@@ -6,11 +6,13 @@ A property is an id and a type with raw bytes; what the three formats share begi
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from formats import charset
+from formats.charset import CharsetSource, Detected
+from formats.charset_labels import by_label
 
 INTEGER_16, INTEGER_32, BOOLEAN, OBJECT, INTEGER_64 = 0x0002, 0x0003, 0x000B, 0x000D, 0x0014
 STRING_8, STRING, TIME, BINARY = 0x001E, 0x001F, 0x0040, 0x0102
@@ -42,20 +44,22 @@ def codec_of(codepage: int | None) -> str:
     if known:
         return known
     if 28592 <= codepage <= 28606:
-        return charset.by_label(f"iso8859-{codepage - 28590}")
+        return by_label(f"iso8859-{codepage - 28590}")
     if codepage == 20866:
         return "koi8-r"
     if codepage == 21866:
         return "koi8-u"
-    return charset.by_label({51932: "euc_jp", 51949: "euc_kr", 54936: "gb18030"}.get(codepage, f"cp{codepage}"))
+    return by_label({51932: "euc_jp", 51949: "euc_kr", 54936: "gb18030"}.get(codepage, f"cp{codepage}"))
 
 
 @dataclass(slots=True)
 class Properties:
-    """The properties of one object by id: (type, raw value). Strings of eight bits are in `codec`; "" means unknown."""
+    """The properties of one object by id: (type, raw value). Strings of eight bits are in `codec`; "" means unknown.
+    `detected` is where that of a message is known from."""
 
     values: dict[int, tuple[int, bytes]] = field(default_factory=dict)
     codec: str = ""
+    detected: Detected | None = None
 
     def raw(self, ident: int) -> bytes:
         """The value as stored; b"" if there is none."""
@@ -90,6 +94,21 @@ class Properties:
             return None
         ticks = int(struct.unpack_from("<Q", value)[0])
         return (ticks - _EPOCH) // 10_000_000 if 0 < ticks < 1 << 62 else None
+
+
+def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected:
+    """The charset of a message's strings of eight bits: its code page (`declared` where another place tells it), unless they
+    contradict it; without one what they are in together. "" where they are ASCII or UTF-8."""
+    pages = (own.number(ident) for own in tables for ident in (MESSAGE_CODEPAGE, INTERNET_CODEPAGE))
+    declared = declared or next((codec for codec in map(codec_of, pages) if codec), "")
+    strings = (value.rstrip(b"\0") for own in tables for kind, value in own.values.values() if kind == STRING_8)
+    sample = b"\n".join(value for value in strings if not value.isascii())
+    if not sample or declared.startswith("utf-"):
+        return Detected(declared, CharsetSource.DECLARED)
+    if declared:
+        return charset.of_code_page(sample, declared)
+    detected = charset.decode(sample)[1]
+    return detected if detected.charset != "utf-8" else Detected("", CharsetSource.UTF8)
 
 
 @dataclass(slots=True)

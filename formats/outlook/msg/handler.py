@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.errors import DocumentError
-from core.mail_form import write_message
+from core.mail_form import MailForm, write_message
 from core.records import Limits
 from formats.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.eml import MAIL_KEYS, EmlHandler
 from formats.office.ole.compound import CompoundFile
-from formats.outlook.mapi.form import FormReader, conversation_of
+from formats.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
 from formats.outlook.msg.reader import read_message
 
 _EML = EmlHandler()
@@ -44,39 +44,43 @@ class MsgHandler(LeafHandler):
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Attachments in order, messages among them as message/rfc822. Raises at the end what made one unreadable."""
-        form, error = _canonical(source, limits)
-        yield from _EML.children(form, limits)
-        if error is not None:
-            raise error
+        canonical, made = _canonical(source, limits)
+        about = made.about.attachments
+        for number, child in enumerate(_EML.children(canonical, limits)):
+            yield note_in_child(child, about[number].message if number < len(about) else None)
+        if made.error is not None:
+            raise made.error
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; the fields a reviewer filters by as metadata."""
-        form, error = _canonical(source, limits)
-        out = _EML.text(form, limits)
-        out.error = out.error or error
-        if conversation := _FORMS(source.whole(limits.parse_bytes), limits).conversation:
-            out.metadata["conversation"] = conversation
+        canonical, made = _canonical(source, limits)
+        out = _EML.text(canonical, limits)
+        out.error = out.error or made.error
+        note_in_text(out, made.about)
+        if made.conversation:
+            out.metadata["conversation"] = made.conversation
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         """Those of the same message as an Internet message."""
         try:
-            form, _ = _canonical(source, limits)
+            canonical, _ = _canonical(source, limits)
         except DocumentError:
-            form = _EMPTY
-        return _EML.message_hashes(form, limits)
+            canonical = _EMPTY
+        return _EML.message_hashes(canonical, limits)
 
 
 class _Form(NamedTuple):
     message: bytes
-    error: DocumentError | None
+    error: DocumentError | None  # what of the message it lacks
     conversation: str
+    about: MailForm  # without what is in the bytes
 
 
-def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
-    """The canonical form, and what of the message it lacks."""
-    form = _FORMS(source.whole(limits.parse_bytes), limits)
-    return MemorySource(source.name, form.message), form.error
+def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
+    """The canonical form, as bytes to be read and with what is known beside them."""
+    made = _FORMS(source.whole(limits.parse_bytes), limits)
+    return MemorySource(source.name, made.message), made
 
 
 def _form(data: bytes, limits: Limits) -> _Form:
@@ -84,7 +88,8 @@ def _form(data: bytes, limits: Limits) -> _Form:
     reader = FormReader(limits)
     message = read_message(compound, compound.root, top=True)
     form = reader.form(message)
-    return _Form(write_message(form), reader.error or compound.error, conversation_of(message.properties))
+    error = reader.error or compound.error
+    return _Form(write_message(form), error, conversation_of(message.properties), beside(form))
 
 
 _FORMS = Last(_form)

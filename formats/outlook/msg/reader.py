@@ -11,8 +11,7 @@ from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile, DirectoryEntry
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import EVERYTHING, is_contact
-from formats.outlook.mapi.form import string_codec
-from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 
 _FIXED = "__properties_version1.0"
 _STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
@@ -33,7 +32,8 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
         raise DocumentError(ExceptionCode.CORRUPT, "the message has no properties")
     recipients, attachments = _objects(storage)
     people = [_properties(compound, entry, _OTHER) for entry in recipients]
-    own.codec = string_codec([own])
+    own.detected = string_charset([own])
+    own.codec = own.detected.charset
     for person in people:
         person.codec = own.codec
     announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")

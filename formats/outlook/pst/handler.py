@@ -20,7 +20,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from formats.declared import Declared
 from formats.last import LARGEST
-from formats.outlook.mapi.form import FormReader, conversation_of
+from formats.outlook.mapi.form import FormReader, conversation_of, note_in_child
 from formats.outlook.mapi.properties import MapiMessage
 from formats.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
 from formats.outlook.pst.libpff import LibpffStore
@@ -202,7 +202,7 @@ class _Open:
             return Child(name=store_name(path, ""), kind=Kind.MESSAGE, ordinal=ordinal, error=error, emit=False)
         damage = self._own.damage if self._own is not None else None
         notes = {"folder": clean.value("/".join(path)), "conversation": conversation_of(message.properties)}
-        return Child(
+        child = Child(
             name=store_name(path, form.subject),
             kind=Kind.MESSAGE,
             ordinal=ordinal,
@@ -211,6 +211,7 @@ class _Open:
             media_type="message/rfc822",
             notes={key: value for key, value in notes.items() if value},
         )
+        return note_in_child(child, form)
 
     @property
     def incomplete(self) -> bool:

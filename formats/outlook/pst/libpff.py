@@ -17,8 +17,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.base import Source
 from formats.outlook.mapi import properties as mapi
-from formats.outlook.mapi.form import string_codec
-from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from formats.outlook.pst.store import RECOVERED, Folder
 
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
@@ -113,7 +112,8 @@ class LibpffStore:
 
 def _message(item: Any) -> MapiMessage:
     own = _properties(item)
-    own.codec = string_codec([own])
+    own.detected = string_charset([own])
+    own.codec = own.detected.charset
     table = getattr(item, "recipients", None)
     people = [_row(record.entries, own.codec) for record in table.record_sets] if table is not None else []
     return MapiMessage(own, people, lambda: _attachments(item, own.codec))

@@ -12,8 +12,7 @@ from core.records import Limits
 from formats.office.ole import objects as ole_objects
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import EVERYTHING, is_contact
-from formats.outlook.mapi.form import string_codec
-from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from formats.outlook.pst.file import Node, PstFile
 from formats.outlook.pst.heap import Heap, TableContext, properties
 
@@ -168,7 +167,8 @@ class PstStore:
         own, _ = properties(heap, mapi.WANTED)
         if is_contact(own):
             own, _ = properties(heap, EVERYTHING)
-        own.codec = string_codec([own])
+        own.detected = string_charset([own])
+        own.codec = own.detected.charset
         people = self._recipients(heap)
         for person in people:
             person.codec = own.codec

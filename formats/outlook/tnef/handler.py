@@ -12,7 +12,7 @@ from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.eml import MAIL_KEYS, EmlHandler
-from formats.outlook.mapi.form import FormReader
+from formats.outlook.mapi.form import FormReader, note_in_child, note_in_text
 from formats.outlook.tnef.reader import read
 
 _EML = EmlHandler()
@@ -52,7 +52,7 @@ class TnefHandler(LeafHandler):
             name, data, declared = made.name, made.data, made.media_type
             if made.message is not None:
                 name, data, declared = message_name(made.message.subject), write_message(made.message), "message/rfc822"
-            yield Child(
+            child = Child(
                 name=name.encode("utf-8", "backslashreplace") or b"part-%d" % position,
                 kind=Kind.ATTACHMENT,
                 ordinal=position,
@@ -60,6 +60,7 @@ class TnefHandler(LeafHandler):
                 error=reader.error,
                 media_type=declared,
             )
+            yield note_in_child(child, made.message)
             position += 1
         if stream.error is not None:
             raise stream.error
@@ -70,6 +71,7 @@ class TnefHandler(LeafHandler):
         form = FormReader(limits).form(stream.as_message(), attachments=False)
         out = _EML.text(MemorySource(source.name, write_message(form)), limits)
         out.error = out.error or stream.error
+        note_in_text(out, form)
         return out
 
 

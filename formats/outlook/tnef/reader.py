@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
 from formats.outlook.mapi import properties as mapi
-from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 _ATTRIBUTE = struct.Struct("<BHHI")  # level, id, type, length (2.1.3.1)
@@ -64,8 +64,9 @@ def read(data: bytes) -> Tnef:
     for ident, where in ((_SUBJECT, mapi.SUBJECT), (_BODY, mapi.BODY)):
         if ident in old and where not in out.message.values:
             out.message.values[where] = (mapi.STRING_8, old[ident])
+    out.message.detected = string_charset((out.message, *out.recipients), codec)
     for own in (out.message, *out.recipients, *out.attachments):
-        own.codec = codec
+        own.codec = out.message.detected.charset
     return out
 
 

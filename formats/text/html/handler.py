@@ -11,7 +11,8 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from formats.charset import CHARSET_KEYS, Detected, by_mark, decode
+from formats.charset import CHARSET_KEYS, Detected, decode
+from formats.charset_labels import XML_CHARSET, by_mark
 from formats.declared import Declared
 from formats.text.html import data_uri
 from formats.text.html.flat import MANY, either_case, flat
@@ -29,7 +30,6 @@ _BLOCK = re.compile(f"<(?=/?(?:{either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
 _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not in " \n")
 _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
-_XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where nothing but this can tell
 _XHTML = "xmlns"  # or what templates make pages of
@@ -58,7 +58,7 @@ def declared_charset(head: bytes, most: int) -> str:
     """The charset that <meta> or an XML declaration in the first bytes names; "" when none does."""
     if by_mark(head)[0]:
         return ""
-    match = _META_CHARSET.search(head, 0, most) or _XML_CHARSET.search(head, 0, most)
+    match = _META_CHARSET.search(head, 0, most) or XML_CHARSET.search(head, 0, most)
     return match[1].decode("ascii") if match else ""
 
 

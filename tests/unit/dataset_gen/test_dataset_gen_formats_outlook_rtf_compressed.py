@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
-from formats.documents.rtf.handler import rtf_text
+from formats.documents.rtf.handler import read_rtf
 
 
 @settings(deadline=None)
@@ -29,4 +29,4 @@ def test_texts_longer_than_the_dictionary(size: int) -> None:
 
 def test_a_plain_text_survives() -> None:
     text = "Dear {Bob}\\,\n\nGröße 日本 😀\nend\n"
-    assert rtf_text(from_plain(text), 10_000).split() == text.split()
+    assert read_rtf(from_plain(text), 10_000).text.split() == text.split()

@@ -11,7 +11,7 @@ from edbench_extra_formats.dbase import memo as dbase_memo
 from edbench_extra_formats.dbase.table import Table, table_of
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
-from formats.charset import CHARSET_KEYS, decode
+from formats.charset import CHARSET_KEYS, CharsetSource, Detected, decode, of_code_page
 from formats.declared import Declared
 
 _MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put behind them
@@ -31,7 +31,7 @@ class TableHandler(LeafHandler):
             title="Tables of dBase, Clipper and FoxPro",
             extensions=("dbf",),
             text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
-            metadata=("charset", "rows", "columns"),
+            metadata=(*CHARSET_KEYS, "rows", "columns"),
             leaves_out=(
                 "memos, which are in the file beside it (.dbt, .fpt) and are that file's text",
                 "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
@@ -49,7 +49,8 @@ class TableHandler(LeafHandler):
             layout = table.layout
             if layout.size > table.record_length:
                 raise DocumentError(ExceptionCode.CORRUPT, "the fields of the table are longer than its records")
-            codec = _codec(table, file)
+            detected = _charset(table, file)
+            codec = detected.charset
             shown = table.shown(codec)
             names = [table.fields[i].name.decode(codec, "replace") for i, _ in shown]
             collector.add("\t".join(names) + "\n")
@@ -60,8 +61,8 @@ class TableHandler(LeafHandler):
                 values = [read(raw[i]) for i, read in shown]
                 if any(values) and not collector.add("\t".join(values) + "\n"):
                     break
-        out = collector.result()
-        out.metadata = {"charset": codec, "rows": rows, "columns": len(shown)}
+        out = collector.read_in(detected)
+        out.metadata |= {"rows": rows, "columns": len(shown)}
         if shown and rows < table.records and not collector.cut:
             out.error = DocumentError(ExceptionCode.TRUNCATED, f"{rows} of {table.records} records are there")
         return out
@@ -82,7 +83,7 @@ def _records(table: Table, file: BinaryIO) -> Iterator[bytes]:
             yield record
 
 
-def _codec(table: Table, file: BinaryIO) -> str:
+def _charset(table: Table, file: BinaryIO) -> Detected:
     """UTF-8 where that is what the characters are (it has no language driver); else the driver's, else a guess."""
     sample = bytearray()
     wanted, layout = table.text_fields(), table.layout
@@ -93,12 +94,13 @@ def _codec(table: Table, file: BinaryIO) -> str:
         if len(sample) > _SAMPLE_BYTES:
             break
     text, detected = decode(bytes(sample))
-    guess = detected.charset
-    if guess == "utf-8" and not text.isascii() and "\ufffd" not in text:
-        return guess
-    return table.codec or (
-        guess if not guess.startswith("utf-") or guess == "utf-8" else "cp1252"
-    )  # fields are of bytes, not of units
+    if detected.charset == "utf-8" and not text.isascii() and "\ufffd" not in text:
+        return detected
+    if table.codec:
+        return of_code_page(bytes(sample), table.codec)
+    if detected.charset.startswith(("utf-16", "utf-32")):  # fields are of bytes, not of units
+        return Detected("cp1252", CharsetSource.DEFAULT, 0, guessed=True)
+    return detected
 
 
 class MemoHandler(LeafHandler):

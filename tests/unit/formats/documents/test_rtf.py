@@ -14,7 +14,7 @@ from core.errors import ExceptionCode
 from core.records import Kind, Limits
 from dataset_gen.formats.office import ole_package
 from formats.base import Child, MemorySource
-from formats.documents.rtf.handler import RtfHandler, rtf_text
+from formats.documents.rtf.handler import RtfHandler, read_rtf
 from formats.documents.rtf.reader import group_end
 
 RTF = RtfHandler()
@@ -26,7 +26,7 @@ def children(data: bytes) -> list[Child]:
 
 
 def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
-    return rtf_text(f"{{\\rtf1{head} {body}}}".encode("latin-1"))
+    return read_rtf(f"{{\\rtf1{head} {body}}}".encode("latin-1")).text
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_a_shape_holds_a_second_time() -> None:
     told = rb"{\sp{\sn wzDescription}{\sv told}}"
     drawn = rb"{\shprslt{\*\do{\dptxbx{\dptxbxtext boxed}}}" + told + rb"{\pict\wmetafile8 01}}"
     shape = rb"{\rtf1{\shp{\*\shpinst" + told + rb"{\shptxt boxed{\pict\pngblip 89}}}" + drawn + rb"} end}"
-    assert rtf_text(shape).split() == ["told", "boxed", "end"]
+    assert read_rtf(shape).text.split() == ["told", "boxed", "end"]
     assert [(c.name, c.notes) for c in children(shape)] == [
         (b"picture-0.png", {}),
         (b"picture-1.wmf", {"rendering": True}),
@@ -142,7 +142,7 @@ def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
     drawn = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 136}}{\sp{\sn gtextUNICODE}{\sv Annual \{report\\}}}}"
     assert read(f"a{told}b").split() == ["a", "Größe", "€", "b"]
     assert "Annual" in read(drawn + "b").split()
-    assert rtf_text(rb"{\rtf1{\sp{\sn wzDescription}{\sv never ends") == ""
+    assert read_rtf(rb"{\rtf1{\sp{\sn wzDescription}{\sv never ends").text == ""
     assert read(r"{\uc0{\shp{\sp{\sn wzTooltip}{\sv \u26085n}}}}").split() == ["日n"]
 
 
@@ -269,7 +269,7 @@ def test_damage() -> None:
     deep = RTF.text(MemorySource(b"", b"{\\rtf1 x" + b"{" * 100_000), Limits())
     assert deep.error is not None
     assert deep.error.code is ExceptionCode.CORRUPT
-    assert rtf_text(b"{\\rtf1 " + b"long " * 1000, 12) == "long long lo"
+    assert read_rtf(b"{\\rtf1 " + b"long " * 1000, 12).text == "long long lo"
 
 
 @settings(max_examples=150, deadline=None)
@@ -277,7 +277,7 @@ def test_damage() -> None:
 def test_any_tokens_give_text(tokens: list[bytes]) -> None:
     """No sequence of tokens makes it raise or lose its way."""
     data = b"{\\rtf1 " + b"".join(tokens)
-    rtf_text(data).encode()
+    read_rtf(data).text.encode()
     children(data)
 
 
