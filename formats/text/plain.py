@@ -87,7 +87,8 @@ class XmlHandler(LeafHandler):
             yield from web_archive.children(web_resources(source.whole(limits.parse_bytes)))
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Character data of all elements, and attributes where they stand for it; `charset`, and `well_formed` false when tags were left in for that reason."""
+        """Character data of all elements, and attributes where they stand for it; `charset`, and `well_formed` false when tags
+        were left in for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
             return _as_it_stands(source, limits, declared)
