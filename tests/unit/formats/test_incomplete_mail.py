@@ -20,7 +20,9 @@ from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, messa
 from dataset_gen.formats.outlook.rtf_compressed import compress
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
+from dataset_gen.languages.texts import fitting, own_texts
 from formats.base import MemorySource
+from formats.charset import decode
 from formats.mail import text as mail_text
 from formats.registry import handler_for
 from worker.items.texts import take_text
@@ -232,7 +234,7 @@ def test_a_declaration_that_reads_badly_is_a_guess(name: str, data: bytes) -> No
     assert (one.state, one.metadata["charset_source"]) == (TextState.GUESSED, "declared")
 
 
-@pytest.mark.parametrize("said", [SHORT, SHORT.upper(), "ДОГОВОР ПОСТАВКИ 5", "ИТОГО"])
+@pytest.mark.parametrize("said", [SHORT, SHORT.upper(), "ДОГОВОР ПОСТАВКИ 5", "ИТОГО", (9 * RUSSIAN).upper()])
 @pytest.mark.parametrize("codec", ["koi8-r", "cp1251", "cp866"])
 def test_a_right_declaration_is_none(said: str, codec: str) -> None:
     """Capitals alone are no reason for doubt."""
@@ -299,3 +301,14 @@ def test_utf_8_is_no_double_byte_text(label: str, said: str) -> None:
     page = f"<meta charset={label}><p>{said}".encode()
     out = handler_for("text/html").text(MemorySource(b"a.html", page), Limits())
     assert (out.text, out.metadata["charset"]) == (said, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("language", "charset"), [("zh_Hans", "gb2312"), ("zh_Hant", "big5"), ("ja", "shift_jis"), ("ko", "johab")]
+)
+def test_short_double_byte_text_is_no_utf_8(language: str, charset: str) -> None:
+    """Some is valid UTF-8 by chance; what is declared counts."""
+    text = fitting(own_texts()[language], charset)[:500]
+    pieces = (text[at : at + size] for size in range(1, 9) for at in range(len(text) - size))
+    wrong = [piece for piece in pieces if decode(piece.encode(charset), charset)[0] != piece]
+    assert wrong == []
