@@ -23,7 +23,7 @@ from core.records import (
     Phase,
 )
 from sql import bulk
-from sql.custody import note_ended
+from sql.producing.custody import note_ended
 from sql.queries import QUERIES
 from sql.recut import join, recut
 
@@ -151,7 +151,7 @@ def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
 
 
 def _numbered(conn: Connection, job: uuid.UUID, options: JobOptions) -> str | None:
-    from sql.numbers import number_pages  # of no other job, and every process has this module
+    from sql.producing.numbers import number_pages  # of no other job, and every process has this module
 
     return number_pages(conn, job, options.production)
 

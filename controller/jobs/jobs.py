@@ -31,12 +31,12 @@ from core.records import JobState
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
-from sql.custody import ended
 from sql.faces.figures import FIGURES
 from sql.faces.production import PRODUCTION
 from sql.jobs import NewJob
+from sql.producing.custody import ended
+from sql.producing.taken import refuse_taken
 from sql.session import Database
-from sql.taken import refuse_taken
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
 _POLL_SECONDS = 0.2

@@ -13,8 +13,8 @@ from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState
 from sql.jobs import get_job, set_options
+from sql.producing.taken import refuse_taken
 from sql.requeue import TAKEN, requeue
-from sql.taken import refuse_taken
 
 
 def requeue_exceptions(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from core.errors import UsageError
 from core.options.production import JobType, ProductionChoice
-from sql.numbers import given_twice
+from sql.producing.numbers import given_twice
 
 
 def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:

@@ -201,7 +201,8 @@ FROM production_item WHERE job = %(job)s;
 -- name: production_clash
 -- Whether a number between these is one thing in a job and something else in another one, which has given it too: where two
 -- items' numbers overlap they have to be one item, and to begin alike. `paged`: by numbers of pages, where there are any. Of one
--- job no two overlap, so that of the other's items before an end the last one is the only one to look at.
+-- job no two overlap, so that of the other's items before an end the last one is the only one to look at. Nothing is joined:
+-- there are no statistics of a new job's rows.
 WITH given AS (
     SELECT job = %(job)s AS ours, item, CASE WHEN %(paged)s THEN coalesce(first_page, number) ELSE number END AS begins,
         CASE WHEN %(paged)s THEN coalesce(first_page + pages - 1, number) ELSE number END AS ends
@@ -210,7 +211,7 @@ WITH given AS (
     SELECT * FROM given WHERE ends >= %(first)s AND begins <= %(last)s
 )
 SELECT EXISTS (
-    SELECT 1 FROM near q JOIN near p USING (begins) WHERE q.ours AND NOT p.ours AND p.item <> q.item
+    SELECT 1 FROM near GROUP BY begins HAVING count(DISTINCT item) > 1
 ) OR EXISTS (
     SELECT 1 FROM (
         SELECT ours, begins, max(begins) FILTER (WHERE NOT ours) OVER w AS theirs,

@@ -1,0 +1,1 @@
+"""Jobs that take items of others: their numbers beside each other, and what they take."""
