@@ -43,6 +43,7 @@ class _Telling:
         self._handle = handle
         self._sets: dict[uuid.UUID, Mapping[str, Any]] = {}
         self._tasks: dict[uuid.UUID, TaskRow] = {}
+        self._whose: dict[uuid.UUID, dict[str, Any]] = {}  # what is the same for all items of a task
 
     def told(self, conn: Connection, rows: Sequence[CustodyRow]) -> list[dict[str, Any]]:
         """A record for each."""
@@ -50,6 +51,7 @@ class _Telling:
         self._tasks = {task.id: task for task in CUSTODY.custody_tasks(conn, tasks=list(wanted))}
         if not {task.parsers for task in self._tasks.values() if task.parsers} <= self._sets.keys():
             self._sets.update(CUSTODY.custody_parsers(conn, job=self._handle.id))
+        self._whose = {task.id: _whose(task, self._set_of(task)) for task in self._tasks.values()}
         return [_fields(self._handle, row) | self._read_by(row) for row in rows]
 
     def _read_by(self, row: CustodyRow) -> dict[str, Any]:
@@ -71,18 +73,23 @@ class _Telling:
 
     def _by(self, task: TaskRow, media_type: str) -> dict[str, Any]:
         """A task, with what its worker had for items of this type."""
-        about = None if task.parsers is None else self._sets.get(task.parsers)
+        about = self._set_of(task)
         parser, version = (None, None) if about is None else parser_of(about, media_type)
-        return {
-            "task": str(task.id),
-            "phase": task.phase,
-            "worker": task.worker,
-            "at": None if task.finished_at is None else task.finished_at.isoformat(),
-            "parser": parser,
-            "parser_version": version,
-            "parsers": None if task.parsers is None else str(task.parsers),
-            "version": task.version if about is None else about["edbench"],
-        }
+        return self._whose[task.id] | {"parser": parser, "parser_version": version}
+
+    def _set_of(self, task: TaskRow) -> Mapping[str, Any] | None:
+        return None if task.parsers is None else self._sets.get(task.parsers)
+
+
+def _whose(task: TaskRow, parsers: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        "task": str(task.id),
+        "phase": task.phase,
+        "worker": task.worker,
+        "at": None if task.finished_at is None else task.finished_at.isoformat(),
+        "version": task.version if parsers is None else parsers["edbench"],
+        "parsers": None if task.parsers is None else str(task.parsers),
+    }
 
 
 def _fields(handle: JobHandle, row: CustodyRow) -> dict[str, Any]:
