@@ -62,9 +62,7 @@ class ProductionChoice:
     folder_files: int = 1_000  # items in one folder of a volume at most
     volume_bytes: int = 0  # of natives and text in one volume; 0: there is one volume
     images: str = ""  # of an export: the processing job whose images it takes, its id in hex
-    findings: tuple[
-        str, ...
-    ] = ()  # of duplicates, as they were told of each source: tokens in hex, empty: of that one nothing is told
+    findings: tuple[str, ...] = ()  # of duplicates, a token in hex for each source; empty: there was none that held
     extras: tuple[tuple[str, str], ...] = ()  # what one type alone is told, by name
 
     @property
