@@ -19,7 +19,13 @@ def check(
     ],
     records: Annotated[
         int | None,
-        typer.Option("--records", metavar="N", min=0, help="how many there are to be, which load files do not say"),
+        typer.Option(
+            "--records",
+            metavar="N",
+            min=0,
+            max=1_000_000_000,
+            help="how many there are to be, which load files do not say",
+        ),
     ] = None,
 ) -> None:
     """Read every file of a production again and compare it, and all its load files, with each other.

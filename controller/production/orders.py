@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from core.settings import Settings
 _GB = 1_000_000_000
 _CHOICE = ProductionChoice()
 _LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
+_MOST_TAGS = 100
 _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
 
 
@@ -29,14 +29,18 @@ def _plain(prefix: str) -> str:
     return prefix
 
 
-def _tags(given: Sequence[str]) -> tuple[str, ...]:
-    """Each once. Raises UsageError for what no tag can be called."""
+def _tags(given: list[str] | None) -> list[str] | None:
+    """Each once. Raises ValueError for what no tag can be called."""
     from worker.indexes.ledger_fields import checked_name  # few give any, and a command's start would wait
 
+    if given is None:
+        return None
+    if len(given) > _MOST_TAGS:
+        raise ValueError(f"these are {len(given):,} tags; {_MOST_TAGS} are the most")
     try:
-        return tuple(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
+        return list(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
     except UsageError as error:
-        raise UsageError(str(error), field="withhold") from error
+        raise ValueError(str(error)) from error
 
 
 class ProductionOrder(Order):
@@ -48,9 +52,8 @@ class ProductionOrder(Order):
     tag: Annotated[str, Field(max_length=100, pattern=TEXT, description="only those with this tag")] = ""
     withhold: Annotated[
         list[str] | None,
-        Field(
-            max_length=100, description="leave out what has this tag, and its whole family; may be given several times"
-        ),
+        AfterValidator(_tags),
+        Field(description="leave out what has this tag, and its whole family; may be given several times"),
         Metavar("TAG"),
     ] = None
     originals: Annotated[
@@ -108,7 +111,7 @@ class ProductionOrder(Order):
             out=str(out),
             query=self.query.strip(),
             tag=self.tag,
-            withhold=_tags(self.withhold or ()),
+            withhold=tuple(self.withhold or ()),
             originals=self.originals,
             not_nist=self.not_nist,
             families=not self.no_families,
