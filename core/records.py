@@ -43,6 +43,11 @@ class JobState(enum.StrEnum):
         """No command can change it any more, except delete."""
         return self in (JobState.CANCELLED, JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS, JobState.DELETING)
 
+    @property
+    def completed(self) -> bool:
+        """All its work was done, with exceptions or without."""
+        return self in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+
 
 class GroupKind(enum.StrEnum):
     """What the jobs of a group share."""

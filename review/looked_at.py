@@ -17,7 +17,7 @@ from controller.custody.actions import note as note_action
 from controller.databases import JobHandle, Jobs
 from core.errors import UsageError
 from core.options.production import JobType
-from core.records import GroupKind, JobState
+from core.records import GroupKind
 from review.kinds import ReviewKind
 from sql.faces.review import REVIEW
 from sql.session import Database
@@ -32,7 +32,6 @@ _COMMANDS = {
     ReviewKind.NEAR: "edbench near {}",
     ReviewKind.LANGUAGES: "edbench languages {}",
 }
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
     for unit, reference in enumerate(references):
         parts = reference.group is not None and reference.group.kind is GroupKind.SHARDED
         for number, handle in enumerate(reference.each):
-            if handle.job.state not in _FINISHED or handle.job.options.type is not JobType.DISCOVERY:
+            if not handle.job.state.completed or handle.job.options.type is not JobType.DISCOVERY:
                 raise UsageError(
                     f"job {handle.id} is {handle.job.state}; only a discovery that has completed can be looked through"
                 )

@@ -23,7 +23,7 @@ from controller.production.place import claim, give_up, refuse_inside
 from controller.production.told import refuse_other_findings, told_of
 from core.errors import UsageError
 from core.options.production import WITHHELD, JobType, ProductionChoice
-from core.records import JobOptions, JobState, NewTask, Phase
+from core.records import JobOptions, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from production.families import Batches, Numbered, Taken, numbered
@@ -33,7 +33,6 @@ from sql import jobs as ledger_jobs
 from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
 
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _ROWS_AT_ONCE = 10_000
 _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
@@ -95,8 +94,8 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
 def refuse_sources(sources: Sequence[JobHandle]) -> None:
     """Raises UsageError for jobs that have no items, or not all of them yet, and for those that lie apart."""
     for handle in sources:
-        if handle.job.options.type is not JobType.DISCOVERY or handle.job.state not in _FINISHED:
-            what = handle.job.options.type if handle.job.state in _FINISHED else handle.job.state
+        if handle.job.options.type is not JobType.DISCOVERY or not handle.job.state.completed:
+            what = handle.job.options.type if handle.job.state.completed else handle.job.state
             raise UsageError(f"job {handle.id} is {what}; items are taken of a discovery that has completed")
     if len({handle.id for handle in sources}) < len(sources):
         raise UsageError("a job is named twice; its items are taken once")

@@ -8,12 +8,9 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from core.errors import UsageError
-from core.records import JobState
 from sql.faces.figures import FIGURES
 from sql.faces.production import PRODUCTION
 from sql.jobs import get_job
-
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
 
 def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | None) -> list[JobHandle]:
@@ -30,7 +27,7 @@ def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | Non
 
 def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
     state = get_job(conn, images.id).state
-    if state not in _FINISHED:
+    if not state.completed:
         raise UsageError(f"--images {images.id} is {state} by now; process anew", field="images")
     if requeued := PRODUCTION.production_requeued(conn, job=images.id):
         raise UsageError(

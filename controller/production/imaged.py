@@ -11,13 +11,12 @@ from controller.databases import JobHandle
 from controller.production.choosing import Picked, called
 from core.errors import UsageError
 from core.options.production import JobType, ProductionChoice
-from core.records import JobOptions, JobState
+from core.records import JobOptions
 from production.families import Numbered, Taken
 from production.layout import Place
 from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION
 
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _THEIRS = (
     "query",
     "tag",
@@ -37,7 +36,7 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
     """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
     UsageError."""
     choice, theirs = options.production, images.job.options.production
-    if theirs.type is not JobType.PROCESSING or images.job.state not in _FINISHED:
+    if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
         raise UsageError(
             f"--images {images.id} is {what}; give a job of `edbench process` that has completed", field="images"

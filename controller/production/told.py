@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
-from sql.faces.production import PRODUCTION
+from core.options.production import ProductionChoice
 from sql.faces.review import REVIEW
+from sql.producing.custody import numbers_told
 
 _DEDUPE = "dedupe"  # the kind of that finding
 _BESIDE = ("type", "sources")  # stand beside it
@@ -21,10 +21,7 @@ _BESIDE = ("type", "sources")  # stand beside it
 def told_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:
     """Of a job whose items are in the database; a processing job's pages have no numbers yet."""
     said = {name: value for name, value in dataclasses.asdict(choice).items() if name not in _BESIDE}
-    numbers = PRODUCTION.production_range(conn, job=job)
-    if choice.type is not JobType.PROCESSING and numbers.first is not None and numbers.last is not None:
-        said["numbers"] = [choice.control(numbers.first), choice.control(numbers.last)]
-    return said | {"extras": dict(choice.extras)}
+    return said | numbers_told(conn, job, choice) | {"extras": dict(choice.extras)}
 
 
 def refuse_other_findings(conn: Connection, choice: ProductionChoice) -> None:

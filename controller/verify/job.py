@@ -20,7 +20,6 @@ from controller.verify.tables import load_manifest
 from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
-from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
@@ -28,7 +27,6 @@ from sql.faces.figures import FIGURES
 from sql.faces.verify import VERIFY, run_check
 
 Progress = Callable[[str], None]
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _AGAINST_TRUTH = ["missing", "extra", "fields", "exceptions", "containers", "duplicates"]
 _WITHIN = ["children", "relations", "texts"]
 
@@ -142,7 +140,7 @@ def verify_job(
     `part`: the rows of the manifest that this job has to hold, where it is not all of them. Raises UsageError when the job has not completed or the manifest is none, RunFailed when a shard is not there,
     StorageFault, DatabaseFault.
     """
-    if handle.job.state not in _FINISHED:
+    if not handle.job.state.completed:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only a completed job can be verified")
     if part is None and manifest is not None:
         part = Part(read_manifest(manifest))

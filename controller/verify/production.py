@@ -15,7 +15,6 @@ from core.document import Document
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.options.production import JobType
-from core.records import JobState
 from core.storage.layer import EntryKind, Storage
 from core.storage.naming import strays
 from production.layout import KINDS, Place, folder
@@ -24,7 +23,6 @@ from sql.faces.production import PRODUCTION, FileRow
 
 _AT_ONCE = 1_000
 _CHUNK = 1 << 20
-_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _EXACT = ("application/pdf", "image/tiff")  # formats that have pages themselves
 MISSING, EXTRA, WRONG = "missing", "extra", "wrong"
 
@@ -95,7 +93,7 @@ def verify_production(
     handle: JobHandle, storage: Storage, *, examples: int, progress: Callable[[str], None]
 ) -> ProductionVerification:
     """Read every file of the job. Raises UsageError while it is not over, StorageFault, DatabaseFault."""
-    if handle.job.state not in _FINISHED:
+    if not handle.job.state.completed:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only one that has completed can be verified")
     choice, found = handle.job.options.production, _Found(examples)
     out = os.fsencode(choice.out)

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 
+from formats.charset_labels import by_mark
 from formats.mail.mbox.from_line import starts_message
 
-_BOMS = (  # UTF-32-LE before UTF-16-LE: the former starts with the latter
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_MARKS = tuple(bom for bom, _ in _BOMS)
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
 _FIRST_CONTROL = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
@@ -56,11 +48,10 @@ _COMMENT = re.compile(rb"(?:\s+|<!--.*?-->)*", re.DOTALL)
 def as_text(head: bytes) -> bytes | None:
     """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
     None when these are not the first bytes of a text."""
-    if head.startswith(_MARKS):
-        bom, encoding = next(one for one in _BOMS if head.startswith(one[0]))
-        if encoding == "utf-8":
-            return head[3:] if _plain(head[3:]) else None
-        return _recode(head[len(bom) :], encoding)
+    encoding, length = by_mark(head)
+    if encoding:
+        rest = head[length:]
+        return _recode(rest, encoding) if encoding != "utf-8" else rest if _plain(rest) else None
     if b"\0" not in head:
         return head if _plain(head) else None
     for encoding, zeros in (

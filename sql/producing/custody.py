@@ -25,17 +25,19 @@ def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state
         return
     action = CANCELLED if state is JobState.CANCELLED else COMPLETED
     details: dict[str, Any] = {"state": state} | PRODUCTION.production_ended(conn, job=job)._asdict()
-    numbers = PRODUCTION.production_range(conn, job=job)
-    # Of a processing job whose pages were not counted yet items have numbers, which nobody sees.
-    if (
-        numbers.first is not None
-        and numbers.last is not None
-        and (numbers.paged or choice.type is not JobType.PROCESSING)
-    ):
-        details["numbers"] = [choice.control(numbers.first), choice.control(numbers.last)]
+    details |= numbers_told(conn, job, choice)
     CUSTODY.note_action(
         conn, job=job, who=f"queue manager@{socket.gethostname()}", action=action, details=json.dumps(details)
     )
+
+
+def numbers_told(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
+    """The first number that it has given and the last. Of a processing job whose pages were not counted yet items have numbers,
+    which nobody sees."""
+    numbers = PRODUCTION.production_range(conn, job=job)
+    if numbers.first is None or numbers.last is None or (choice.type is JobType.PROCESSING and not numbers.paged):
+        return {}
+    return {"numbers": [choice.control(numbers.first), choice.control(numbers.last)]}
 
 
 def ended(conn: Connection, job: uuid.UUID) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import uuid
-import zipfile
 from typing import Any
 
 import pytest
 from alembic import command
 from taskbench import TaskBench
+from zipped import texts_zipped
 
 from controller.custody.report import items_of, parsers_told
 from controller.databases import JobHandle
@@ -45,18 +44,10 @@ def _slot(bench: TaskBench, version: str) -> SlotContext:
     return slot
 
 
-def _zip(**members: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(f"{name}.txt", data)
-    return out.getvalue()
-
-
 def _corpus(bench: TaskBench, **options: Any) -> None:
     bench.options = JobOptions(**options)
     (bench.source / "a.txt").write_bytes(b"plain words")
-    (bench.source / "b.zip").write_bytes(_zip(one=b"first words", two=b"second words"))
+    (bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words", two=b"second words"))
     bench.create()
 
 
@@ -161,11 +152,11 @@ def test_of_two_claims_the_one_that_ended_is_told(
 def test_what_is_processed_again_is_told_by_who_did_it(task_bench: TaskBench) -> None:
     """A requeued file and all that is in it are the newer worker's; the others stay the older one's."""
     (task_bench.source / "a.txt").write_bytes(b"plain words")
-    (task_bench.source / "b.zip").write_bytes(_zip(one=b"first words")[:-30])
+    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words")[:-30])
     task_bench.create()
     old, new = _slot(task_bench, "1.0"), _slot(task_bench, "2.0")
     _end(task_bench, old)
-    (task_bench.source / "b.zip").write_bytes(_zip(one=b"first words"))
+    (task_bench.source / "b.zip").write_bytes(texts_zipped(one=b"first words"))
     with task_bench.database.transaction(durable=True) as conn:
         assert requeue(conn, task_bench.job, task_bench.options) == 1
         request_resume(conn, task_bench.job)

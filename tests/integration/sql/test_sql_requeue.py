@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import uuid
-import zipfile
 from typing import Any
 
 import pytest
 from taskbench import TaskBench
+from zipped import texts_zipped
 
 import sql.requeue
 from core.errors import UsageError
@@ -20,14 +19,6 @@ from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 pytestmark = pytest.mark.services
 
 _SUMS = ("items", "items_indexed", "containers", "exceptions", "raw_bytes", "extracted_bytes")
-
-
-def _zip(**members: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(f"{name}.txt", data)
-    return out.getvalue()
 
 
 def _sums(bench: TaskBench) -> dict[str, Any]:
@@ -49,9 +40,9 @@ def _resume(bench: TaskBench) -> str:
 
 def _make(bench: TaskBench) -> dict[str, bytes]:
     """Two good files and two bad ones; what the bad ones should be."""
-    good = {"b.zip": _zip(one=b"first words", two=b"second words"), "c.zip": _zip(three=b"third words")}
+    good = {"b.zip": texts_zipped(one=b"first words", two=b"second words"), "c.zip": texts_zipped(three=b"third words")}
     (bench.source / "a.txt").write_bytes(b"plain words")
-    (bench.source / "d.zip").write_bytes(_zip(four=b"fourth words"))
+    (bench.source / "d.zip").write_bytes(texts_zipped(four=b"fourth words"))
     (bench.source / "b.zip").write_bytes(good["b.zip"][:-30])
     (bench.source / "c.zip").write_bytes(b"")
     bench.create()

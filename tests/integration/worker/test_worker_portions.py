@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import shutil
 import tracemalloc
 import uuid
-import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from taskbench import TaskBench
+from zipped import zip_of
 
 from core.errors import DatabaseFault, TaskLost
 from core.records import ItemText, JobOptions, Phase, TaskResult, TextState
@@ -29,19 +28,13 @@ from worker.phases.task import TaskWork
 ROWS = 6
 
 
-def _zip(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
 def _tree(source: Path) -> None:
     """Wide and deep, with links, empty files, archives inside archives and a damaged one."""
-    inner = _zip({f"in{n}.txt": b"text %d" % n for n in range(9)} | {"empty": b""})
+    inner = zip_of({f"in{n}.txt": b"text %d" % n for n in range(9)} | {"empty": b""})
     members = {f"m{n}.txt": b"member %d" % n for n in range(11)}
-    (source / "box.zip").write_bytes(_zip(members | {"inner.zip": inner, "broken.zip": inner[:-30], "last.txt": b"x"}))
+    (source / "box.zip").write_bytes(
+        zip_of(members | {"inner.zip": inner, "broken.zip": inner[:-30], "last.txt": b"x"})
+    )
     for n in range(12):
         folder = source / f"d{n:02}" / "deep"
         folder.mkdir(parents=True)
