@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
-from pydantic import Field
+from pydantic import Field, ValidationError
 from typer.main import get_command
 
 from cli.experiments.studies import ALIKE, knee, scale_out, scale_up
@@ -148,9 +148,10 @@ def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> No
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
         order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
         assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
-    with pytest.raises(UsageError, match="cannot be called") as refused:
-        ProductionOrder(withhold=["a/b"]).choice(JobType.EXPORT, Path("/x"))
-    assert refused.value.field == "withhold"
+    for wrong, said in ((["a/b"], "cannot be called 'a/b'"), ([f"t{n}" for n in range(101)], "these are 101 tags")):
+        with pytest.raises(ValidationError, match=said) as refused:
+            ProductionOrder(withhold=wrong)
+        assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]
 
 
 def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
