@@ -113,8 +113,8 @@ class FilerModel:
         databases = ((f"database {n}", one.servers) for n, one in enumerate(self.site.databases, 1))
         return (*filer, *hosts, *databases)
 
-    def cost(self, op: Op) -> CallCost:
-        """Of a call of that op."""
+    def cost(self, op: Op, *, indexing: bool = False) -> CallCost:
+        """Of a call of that op, made in phase index or in any other."""
         if self.protocol is None:
             data = op in DATA_OPS
             one, none = Demand(each=1.0), Demand()
@@ -123,6 +123,8 @@ class FilerModel:
                 return CallCost(metadata_ns=none, data_ns=service, metadata_ops=none, data_ops=one)
             return CallCost(metadata_ns=service, data_ns=none, metadata_ops=one, data_ops=none)
         found, of_data = self.protocol.calls[op], self.protocol.data
+        if indexing:
+            found = self.protocol.index_calls.get(op, found)
         parts = (found.each, found.entry, found.transfer)
         return CallCost(
             metadata_ns=self._demand(parts, self.protocol.ops - of_data, self.metadata),
@@ -206,6 +208,7 @@ class FilerModel:
         found = [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
         if self.protocol is not None:
             found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
+            found += [asdict(self.cost(op, indexing=True)) for op in sorted(self.protocol.index_calls)]
         more = (one for one, usual in ((self.client, Client()), (self.directory, Directory())) if one != usual)
         return [*found, *more, *([self.site] if self.site else [])]
 

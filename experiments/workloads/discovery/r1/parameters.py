@@ -10,8 +10,8 @@ from experiments.workloads.discovery.result import Result
 KIND = "r1"
 SITE = "r1"
 SLOTS = 4
-INDEX_STREAMS = 3
-_TASKS_A_STREAM = 2  # of phase index
+INDEX_STREAMS = 5
+_TASKS_A_STREAM = 1  # of phase index
 _FINER = 8  # than the data are smaller: 2,000 items are 17 for each of 120 slots, and a task of ten is half a run
 _LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 3, 30_000, 16_000  # or bytes: else a task's own share is most of it
 POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases two simultaneous jobs
