@@ -11,6 +11,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.filer.model import Client
 from core.operations import Op
+from core.records import Phase
 from experiments.capacity import filer_load
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.filer_load import DATA, DISK, LINK, METADATA, Calls
@@ -59,7 +60,7 @@ def test_seconds_add_up_to_what_the_slot_was_busy(measured: Result) -> None:
     assert filer is not None
     for phase, use in zip(found.phases, run.phases, strict=True):
         calls = {Op[k.upper()]: Calls(calls=c.calls, bytes=c.bytes) for k, c in use.calls.items()}
-        path = sum(filer_load.demands(filer, calls).values()) + phase.wait_s + phase.local_s + phase.database_s
+        path = sum(filer_load.demands(filer, calls, use.phase).values()) + phase.wait_s + phase.local_s + phase.database_s
         assert path == pytest.approx(use.elapsed_s, rel=0.05)
 
 
@@ -90,11 +91,22 @@ def test_demands_of_calls() -> None:
     """By the profile's own numbers, of filer ops: titan's renames are 100 of metadata, its reads 0.8 for every 4 kB begun."""
     filer = load_filer("titan")
     assert filer is not None
-    found = filer_load.demands(filer, {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)})
+    calls = {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)}
+    found = filer_load.demands(filer, calls, Phase.EXPAND.value)
     assert found[METADATA] == pytest.approx(10 * 100 * 529.0e-6)
     assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.8 * 200.0e-6)
     assert found[LINK] == pytest.approx(1.0)
     assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
+
+
+def test_demands_of_calls_of_phase_index() -> None:
+    """A close of that phase is 265 filer ops of the data unit more on titan, for what R1's engine read and wrote beside."""
+    filer = load_filer("titan")
+    assert filer is not None
+    calls = {Op.CLOSE: Calls(calls=10, bytes=0)}
+    usual, index = (filer_load.demands(filer, calls, phase.value)[DATA] for phase in (Phase.EXPAND, Phase.INDEX))
+    assert usual == pytest.approx(10 * 36 * 200e-6)
+    assert index - usual == pytest.approx(10 * 265 * 150e-6)
 
 
 def test_demands_of_a_filer_in_calls() -> None:
@@ -102,7 +114,8 @@ def test_demands_of_a_filer_in_calls() -> None:
     filer = load_filer("nas-1g")
     assert filer is not None
     slow = dataclasses.replace(filer, scale=40.0, client=Client(round_trip_us=500.0))
-    found = filer_load.demands(slow, {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)})
+    calls = {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)}
+    found = filer_load.demands(slow, calls, Phase.INDEX.value)
     assert found[METADATA] == pytest.approx(10 * 400e-6 * 40)
     assert found[DATA] == pytest.approx(20 * 300e-6 * 40)
     assert found[LINK] == pytest.approx(40.0)

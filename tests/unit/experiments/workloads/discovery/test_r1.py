@@ -110,7 +110,7 @@ def test_parameters_are_those_of_the_study() -> None:
     lists = dict(parameters(_on("r1", INDEX_STREAMS)))
     assert list(lists) == ["From the report", "Assumed", "Fitted"]
     assert f"{INDEX_STREAMS} tasks of phase index at a time" in lists["Fitted"][-1]
-    assert "those put together to 6" in lists["Fitted"][-1]
+    assert f"those put together to {INDEX_STREAMS}" in lists["Fitted"][-1]
     for streams in ("no limit", 10):
         assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this study: {streams}")
     assert parameters(_on("mine", INDEX_STREAMS)) == []
@@ -121,7 +121,7 @@ def test_without_a_limit_of_streams_nothing_else_is_one() -> None:
     """Tasks of phase index are put together for so many streams, and where there are none they are not: six of 120 slots would work."""
     assert scaled_tasks(500, None).index_tasks is None
     assert scaled_tasks(500, None).index_streams is None
-    assert [scaled_tasks(500, streams).index_tasks for streams in (3, 10)] == [6, 20]
+    assert [scaled_tasks(500, streams).index_tasks for streams in (3, 10)] == [3, 10]
 
 
 def _configuration(options: JobOptions) -> dict[str, object]:
