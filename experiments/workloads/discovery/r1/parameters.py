@@ -68,12 +68,12 @@ ASSUMED = (
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
-    "a round trip of 5.5 ms a metadata op, and an emulated processor 5 times slower than one of speed 1: so that 10 workers are bound by their"
+    "a delay of 2.71 ms for each of the 203 metadata ops of a change, and an emulated processor 5 times slower than one of speed 1: so that 10 workers are bound by their"
     " 40 slots, and 30 by the filer's metadata unit until indexing begins",
-    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000 of the calls that were"
+    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 58 % busy at 39,900 of the calls that were"
     " made at the peak of earlier runs, whose mix and sizes the filer's ceiling is stated for",
-    "in phase index 265 filer ops more for each item that is read again and 45 more for every 4 kB of index written, of 150 µs each: so that about"
-    " half of all filer ops are of that phase, as in R1's figure, and the data unit is mid-forties busy at 26,000 of them",
+    "in phase index 300 filer ops for each item that is read again and 27 for every 4 kB of index written, most of them of 178 µs: so that about"
+    " half of all filer ops are of that phase, as in R1's figure, and the data unit is the busier one in the end",
     "the seed of the data set, that of sixteen with the smallest single task: messages of 4 % of all data, and chains of a tenth of a run,"
     " are in 90 MB and hardly in 45 GB",
     f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in {_FINER} K of the usual size, whichever is more, K being the"
