@@ -18,8 +18,8 @@ POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases t
 
 
 def scaled_tasks(times: float, streams: int | None) -> JobOptions:
-    """Options with tasks as much smaller as the data are: else one mail store would be as long as the whole run. Without a limit of
-    streams those of phase index are not put together, which would be another limit."""
+    """Options with tasks as much smaller as the data are: else one mail store would be as long as the whole run. Those of phase index are
+    put together to one for each stream; without a limit of streams to one for each slot, which is none: each makes files of an index."""
     usual, parts = JobOptions(), _FINER * times
     return replace(
         usual,
@@ -27,7 +27,7 @@ def scaled_tasks(times: float, streams: int | None) -> JobOptions:
         batch_files=max(_LEAST_FILES, round(usual.batch_files / parts)),
         split_bytes=max(_LEAST_SPLIT, round(usual.split_bytes / parts)),
         index_streams=streams,
-        index_tasks=_TASKS_A_STREAM * streams if streams else None,
+        index_tasks=_TASKS_A_STREAM * streams if streams else max(workers for _, workers in POINTS) * SLOTS,
     )
 
 

@@ -118,8 +118,8 @@ def test_parameters_are_those_of_the_study() -> None:
 
 
 def test_without_a_limit_of_streams_nothing_else_is_one() -> None:
-    """Tasks of phase index are put together for so many streams, and where there are none they are not: six of 120 slots would work."""
-    assert scaled_tasks(500, None).index_tasks is None
+    """Tasks of phase index are put together for so many streams, and where there are none for all 120 slots: six would work else."""
+    assert scaled_tasks(500, None).index_tasks == 120
     assert scaled_tasks(500, None).index_streams is None
     assert [scaled_tasks(500, streams).index_tasks for streams in (3, 10)] == [3, 10]
 
