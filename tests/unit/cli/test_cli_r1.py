@@ -70,8 +70,8 @@ def test_the_largest_time_scale_is_one() -> None:
     assert model.site.time_scale == MOST_TIMES
 
 
-@pytest.mark.parametrize(("said", "streams", "tasks"), [(None, 3, 6), (0, None, None), (10, 10, 20)])
+@pytest.mark.parametrize(("said", "streams", "tasks"), [(None, 5, 5), (0, None, 120), (10, 10, 10)])
 def test_streams_are_as_they_were_asked_for(said: int | None, streams: int | None, tasks: int | None) -> None:
-    """Not at all is as fitted, 0 is no limit, in tasks neither."""
+    """Not at all is as fitted, 0 is no limit: a task for each slot."""
     found = r1_rows.order_options(500, said)
     assert (found.index_streams, found.index_tasks) == (streams, tasks)
