@@ -60,7 +60,9 @@ def test_seconds_add_up_to_what_the_slot_was_busy(measured: Result) -> None:
     assert filer is not None
     for phase, use in zip(found.phases, run.phases, strict=True):
         calls = {Op[k.upper()]: Calls(calls=c.calls, bytes=c.bytes) for k, c in use.calls.items()}
-        path = sum(filer_load.demands(filer, calls, use.phase).values()) + phase.wait_s + phase.local_s + phase.database_s
+        path = (
+            sum(filer_load.demands(filer, calls, use.phase).values()) + phase.wait_s + phase.local_s + phase.database_s
+        )
         assert path == pytest.approx(use.elapsed_s, rel=0.05)
 
 

@@ -141,8 +141,8 @@ def _configuration(options: JobOptions) -> dict[str, object]:
 def test_results_that_differ_in_their_tasks_are_not_compared() -> None:
     """Files of a task and tasks of phase index are in what has to be alike; where they are as usual no result names them."""
     usual, three, free = (_configuration(of) for of in (JobOptions(), scaled_tasks(500, 3), scaled_tasks(500, None)))
-    assert (three["task_files"], three["index_tasks"], three["index_streams"]) == (3, 6, 3)
-    assert (free["task_files"], free.get("index_tasks"), free["index_streams"]) == (3, None, "no limit")
+    assert (three["task_files"], three["index_tasks"], three["index_streams"]) == (3, 3, 3)
+    assert (free["task_files"], free["index_tasks"], free["index_streams"]) == (3, 120, "no limit")
     assert not usual.keys() & {"task_files", "index_tasks"}
 
 
