@@ -118,7 +118,7 @@ def pages() -> dict[str, dict[str, Any]]:
     known = {"item": ITEM, "job": JOB, "custodian": HOSTILE, "container_path": (HOSTILE,)}
     equal = Equal(**known, copy_of=None)
     near = Near(**known, near_to=JOB, similarity=0.9)
-    message = Message(**known, depth=1, sent_at=None, subject=HOSTILE)
+    message = Message(**known, parent=None, depth=1, sent_at=None, subject=HOSTILE)
     action = Action(
         at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, hashed=HOSTILE, broken=True
     )
