@@ -61,7 +61,7 @@ class JobRow(Document):
     items: int
     exceptions: int
     raw_bytes: int
-    discovered_bytes: int
+    discovered_bytes: int = Field(description="Of a job that takes the items of others, what it wrote.")
     progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
@@ -123,10 +123,11 @@ class Overview:
         return self.row(handle.database, summary)
 
 
-def allowed(state: JobState) -> list[str]:
-    """What may be done with a job in this state."""
-    out = [action for action, states in _ACTIONS.items() if state in states]
-    return [*out, "requeue"] if state is JobState.COMPLETED_WITH_EXCEPTIONS else out
+def allowed(row: JobRow) -> list[str]:
+    """What may be done with a job as it is; only a discovery's exceptions can be processed again."""
+    out = [action for action, states in _ACTIONS.items() if row.state in states]
+    again = row.type is JobType.DISCOVERY and row.state is JobState.COMPLETED_WITH_EXCEPTIONS
+    return [*out, "requeue"] if again else out
 
 
 def waiting_text(waiting: Sequence[str]) -> str | None:
