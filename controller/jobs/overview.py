@@ -6,7 +6,7 @@ import datetime
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -45,6 +45,7 @@ class JobRow(Document):
     type: JobType = JobType.DISCOVERY
     database: str = Field(description="Of a group the names of all, separated by commas.")
     group: uuid.UUID | None = Field(description="The group that the job belongs to.")
+    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it takes.")
     client: str
     project: str
     state: JobState
@@ -86,13 +87,20 @@ class Overview:
         self._over: dict[uuid.UUID, JobRow] = {}
 
     def rows(
-        self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int
+        self,
+        databases: Sequence[Database],
+        *,
+        state: JobState | None,
+        limit: int,
+        offset: int = 0,
+        of: Collection[uuid.UUID] | None = None,
     ) -> tuple[list[JobRow], int]:
-        """Jobs, newest first, that are in `state` if one is given, and how many there are. Raises DatabaseFault."""
+        """Jobs, newest first, and how many there are: those in `state` if one is given, and, where jobs are given in `of`,
+        those that take items of one of them. Raises DatabaseFault."""
         pairs = [
             (database, summary)
             for database, summary in newest_jobs(databases, _MOST_JOBS)
-            if state in (None, summary.job.state)
+            if state in (None, summary.job.state) and (of is None or any(source in of for source in _sources(summary)))
         ]
         return [self.row(*pair) for pair in pairs[offset : offset + limit]], len(pairs)
 
@@ -123,6 +131,10 @@ class Overview:
         return self.row(handle.database, summary)
 
 
+def _sources(summary: JobSummary) -> tuple[uuid.UUID, ...]:
+    return tuple(map(uuid.UUID, summary.job.options.production.sources))
+
+
 def allowed(row: JobRow) -> list[str]:
     """What may be done with a job as it is; only a discovery's exceptions can be processed again."""
     out = [action for action, states in _ACTIONS.items() if row.state in states]
@@ -146,6 +158,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         type=job.options.type,
         database=database.name,
         group=summary.group_id,
+        sources=_sources(summary),
         client=summary.client,
         project=summary.project,
         state=look.state,
