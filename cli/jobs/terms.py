@@ -42,8 +42,6 @@ def terms(
         from cli.jobs.hits import print_report, report_on
 
         report = report_on(installed, job, listed.terms, custodian)
-        print_report(
-            context, report, as_csv=as_csv or csv_raw, raw=csv_raw, as_json=as_json, custodians=custodians
-        )
+        print_report(context, report, as_csv=as_csv or csv_raw, raw=csv_raw, as_json=as_json, custodians=custodians)
     if charset is None and not listed.charset.startswith("utf-8"):
         context.say(f"{file} was read as {listed.charset}; --charset says otherwise")

@@ -94,7 +94,6 @@ class _Checking:
         if told.get("broken"):
             raise ValueError("it was broken when the list was printed")
 
-
     def _end(self, told: dict[str, Any]) -> None:
         """Whether all stands there that was printed; lists may stand one behind the other."""
         before, self.open = self.open, Counter()
