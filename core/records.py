@@ -77,7 +77,8 @@ _PRODUCING: Mapping[JobType, tuple[Phase, ...]] = {
     JobType.PROCESSING: (Phase.RENDER, Phase.STAMP, Phase.FINALISE),
     JobType.EXPORT: (Phase.EXTRACT, Phase.EXPORT, Phase.FINALISE),
 }
-_OF_OTHERS = frozenset((Phase.REPLAY, *(p for phases in _PRODUCING.values() for p in phases))) - {Phase.FINALISE}
+PRODUCING_PHASES = frozenset(p for phases in _PRODUCING.values() for p in phases)
+_OF_OTHERS = PRODUCING_PHASES - {Phase.FINALISE} | {Phase.REPLAY}
 
 
 class TaskState(enum.StrEnum):

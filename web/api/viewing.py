@@ -79,7 +79,8 @@ def item_near(context: Context, jobs: Found, item: uuid.UUID) -> NearOnes:
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
 def item_thread(context: Context, jobs: Found, item: uuid.UUID) -> Thread:
-    """The thread that a message is in, by date, as the latest `edbench threads` of the job found it: 500 at most."""
+    """The thread that a message is in, as the latest `edbench threads` of the job found it: each message below the one that it
+    answers, siblings by date; the first 500 by date."""
     return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -18,6 +19,7 @@ from review.denist.run import SystemFiles
 from review.kinds import LOWEST, USUAL, By, Scope
 from review.near.report import stream_near
 from review.threads.report import stream_threads
+from review.threads.tree import below_parents
 from web.api import jobs as jobs_api
 from web.api import looking, named
 from web.api import review as api
@@ -33,6 +35,7 @@ router = APIRouter()
 @router.get("/jobs/{job}/review")
 def review(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """What was found, and forms that look again."""
+    threads = _told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each))
     return page(
         request,
         "review.html",
@@ -47,7 +50,7 @@ def review(request: Request, context: Context, rows: Rows, jobs: Found) -> Respo
         near=_told(lambda: api.near_duplicates(context, jobs), lambda _: stream_near(jobs.each)),
         languages=_told(lambda: api.languages(context, jobs)),
         denist=_told(lambda: api.system_files(context, jobs), lambda found: _system_files(jobs, found)),
-        threads=_told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each)),
+        threads=replace(threads, rows=below_parents(threads.rows, itemgetter("item"), itemgetter("parent"))),
         shown=ROWS,
     )
 

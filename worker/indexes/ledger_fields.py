@@ -13,17 +13,11 @@ from worker.indexes.base import QUERY_FIELDS
 
 # Other names of fields of the index.
 ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
-SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED, CUSTODIAN_IS = (
-    "size",
-    "text_state",
-    "exception",
-    "tag",
-    "saved",
-    "custodian_is",
-)
+SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED = "size", "text_state", "exception", "tag", "saved"
+CUSTODIAN_IS, TYPE_IS = "custodian_is", "type_is"  # the whole name, of which the index has the words
 ANY = "any"
 _CODES = ("language",)  # of the metadata, that are asked for whole
-_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT}
+_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT, TYPE_IS: TEXT}
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}

@@ -180,7 +180,7 @@ class _Reading:
             meant = f". Did you mean {close[0]}?" if close else "; in quotes it is text"
             self._wrong(
                 f"there is no field {name[:60]!r}; the fields are {', '.join(QUERY_FIELDS)}; of the ledger size, text_state,"
-                f" exception, tag, saved and the keys in docs/formats.md{meant}",
+                f" exception, custodian_is, type_is, tag, saved and the keys in docs/formats.md{meant}",
                 at,
             )
         return known

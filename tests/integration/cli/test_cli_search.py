@@ -53,6 +53,8 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     whole = [row for row in rows if not row["custodian"]]
     assert [int(row["items"]) for row in whole] == [*(t["items"] for t in report["terms"]), report["total"]["items"]]
     assert [row["term"] for row in whole] == ["the", "über OR of", "'=1+1", "any term"]
+    raw = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "--csv-raw"))))
+    assert raw == [row | {"term": row["term"].removeprefix("'")} for row in rows]
     table = run(capsys, "terms", str(terms), "--custodians")
     assert "any term" in table
     assert all(each["custodian"] in table for each in report["custodians"])
@@ -83,6 +85,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("tag", "a/b", "the"), "cannot be called"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
+        (("terms", "/nonexistent", "--csv", "--csv-raw"), "exclude each other"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(

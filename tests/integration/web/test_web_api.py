@@ -373,6 +373,12 @@ def test_terms_tags_and_searches(site: Any) -> None:
     assert {action["who"].partition(" at ")[0] for action in actions[1:]} == {"page"}
     wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
     assert "line 2" in wrong["errors"]["terms"]
+    lines = ["", "the", " ", "the", '"open'] + [""] * 2_000  # numbered as a file's are
+    assert "line 5" in _sent(site, "POST", "terms", {"terms": lines}, 422)["errors"]["terms"]
+    numbered = _sent(site, "POST", "terms", {"terms": lines[:4]})["terms"]
+    assert [(term["line"], term["same_as_line"]) for term in numbered] == [(2, None), (4, 2)]
+    many = _sent(site, "POST", "terms", {"terms": ["the"] * 1_001}, 422)["errors"]["terms"]
+    assert "1,000 terms" in many
     assert "cannot be called" in _sent(site, "POST", "tags", {"tag": "a/b", "query": "the"}, 422)["error"]
 
 
