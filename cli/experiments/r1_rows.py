@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from cli.answering import await_answer
 from cli.context import shared, with_options
 from cli.corpus.generate import reporter, usable_processors
 from cli.experiments.conducting import carry_out
@@ -50,6 +51,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
     source = _on_site(context.err, site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
+    await_answer(settings.storage)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
         with reporter(context.err, context.clock, "generating") as report:
