@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -97,9 +98,24 @@ def test_demands_of_calls() -> None:
     assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
 
 
-def test_demands_of_a_filer_in_calls() -> None:
+_OF_CALLS = """
+name = "of calls"
+[metadata]
+service_us.default = 400.0
+[data]
+service_us.default = 300.0
+[link]
+bytes_per_s = 118e6
+[disk]
+read_ms = 8.0
+read_miss = 0.20
+"""
+
+
+def test_demands_of_a_filer_in_calls(tmp_path: Path) -> None:
     """Service times and link are divided by its scale, delays are not."""
-    filer = load_filer("nas-1g")
+    (tmp_path / "calls.toml").write_text(_OF_CALLS)
+    filer = load_filer(str(tmp_path / "calls.toml"))
     assert filer is not None
     slow = dataclasses.replace(filer, scale=40.0, client=Client(round_trip_us=500.0))
     found = filer_load.demands(slow, {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)})
