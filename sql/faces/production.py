@@ -213,6 +213,9 @@ class _Production(Protocol):
     def production_withhold(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str], alike: bool, said: bool
     ) -> int: ...
+    def production_tag_changes(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str]
+    ) -> int: ...
     def production_withheld(self, conn: Connection, *, everything: bool) -> int: ...
     def production_take(
         self, conn: Connection, *, source: int, job: uuid.UUID, everything: bool, not_nist: bool, families: bool
