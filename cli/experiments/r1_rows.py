@@ -62,7 +62,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     order = DiscoveryOrder(index_streams=options.index_streams)
     study = Study(min_seconds=asked.min_seconds)
     result, path = carry_out(ctx, settings, corpus, plan, study, order, options=options, brief=brief)
-    _tables(context.out, of_discovery(result))
+    show_tables(context.out, of_discovery(result))
     if brief:
         _few_lines(context.out, of_discovery(result), times, path)
     else:
@@ -98,7 +98,7 @@ def _times(scale: str) -> int:
     return int(found[1])
 
 
-def _tables(console: Console, result: Result) -> None:
+def show_tables(console: Console, result: Result) -> None:
     """Both, with R1's rows beside."""
     for title, rows in r1_tables(result):
         console.print(f"\n{title}")
