@@ -51,7 +51,10 @@ def r1(
     opt.hosts_wanted(hosts, listen, hosts_wait)
     wrong = next((name for name in (_OF_HOSTS if hosts is None else _OF_SITE) if given(ctx, name)), None)
     if wrong is not None:
-        option, of = f"--{wrong.replace('_', '-')}", "with --hosts" if hosts is None else "of the emulated site, not with --hosts"
+        option, of = (
+            f"--{wrong.replace('_', '-')}",
+            "with --hosts" if hosts is None else "of the emulated site, not with --hosts",
+        )
         raise UsageError(f"{option} is {of}", field=wrong)
     if hosts is None:
         from cli.experiments.r1_rows import run_rows  # slow to come

@@ -50,7 +50,9 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
             data = answer.read(_BYTES)
     except urllib.error.HTTPError as error:
-        raise UsageError(f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}") from error
+        raise UsageError(
+            f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}"
+        ) from error
     except (OSError, ValueError) as error:  # URLError and time-outs among them
         raise SystemFault(f"{shown_url(form.url)} cannot be asked: {getattr(error, 'reason', error)}") from error
     try:

@@ -52,7 +52,9 @@ def lock_sources(conn: Connection, sources: Sequence[JobHandle], by: GoesBy) -> 
     for job in sorted(handle.id for handle in sources):
         FIGURES.lock_job(conn, job=job)
     if by.tags and _changes(conn, sources, by.tags) != by.changes:
-        raise UsageError(f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again")
+        raise UsageError(
+            f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
+        )
 
 
 def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]) -> int:

@@ -74,7 +74,9 @@ class SetupEffort(Profile[SetupSettings]):
         if not self.settings.source and not (Path(self._source) / ".git").exists():
             raise UsageError("this does not run from a clone: --set source=URL says what is to be cloned")
         if has_password(self._source) or (has_login(self._source) and self._source.startswith("http")):
-            raise UsageError("source: a login does not belong into the URL, which stands in the result; clone it, and name that")
+            raise UsageError(
+                "source: a login does not belong into the URL, which stands in the result; clone it, and name that"
+            )
 
     def kind(self, repeats: int, seed: int) -> Kind:
         """One point."""
