@@ -31,7 +31,7 @@ def tag(
     if history and name:
         raise UsageError("--history takes no tag and no query")
     context = shared(ctx)
-    with installation(context.settings(), work="cli.jobs.tagged") as installed:
+    with installation(context.settings(), work="cli.jobs.tagged", looks=bool(name)) as installed:
         from cli.jobs.tagged import change, show_history, show_tags
 
         if name:

@@ -52,7 +52,7 @@ def custody(
 
 def _print(context: CommandContext, job: str, actions: bool) -> None:
     broken = without = 0
-    with installation(context.settings(), work="controller.custody.report") as installed:
+    with installation(context.settings(), work="controller.custody.report", looks=False) as installed:
         from controller.custody.report import actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each

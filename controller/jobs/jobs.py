@@ -204,7 +204,7 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     whichever of them is deleted."""
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
-        FIGURES.lock_job(conn, job=job)
+        FIGURES.lock_whole_job(conn, job=job)
     refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
     if not deletion.begin(conn, handle.id):
         return

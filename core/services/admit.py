@@ -23,6 +23,7 @@ from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server
 from core.services.keyring import DATABASE, PASSWORD, read_logins
 from core.settings import database_urls
+from core.urls import without_logins
 
 PATIENCE_SECONDS = 120.0  # for servers that are making their files
 _AGAIN_SECONDS = 0.5
@@ -70,7 +71,7 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
     try:
         admit(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
     except EdbenchError as error:
-        sys.stderr.write(f"logins: {error}\n")
+        sys.stderr.write(f"logins: {without_logins(str(error))}\n")
         return 1
     return 0
 

@@ -10,6 +10,12 @@ CREATE TEMP TABLE taken (
     characters bigint NOT NULL, shard uuid, name bytea NOT NULL, media_type text NOT NULL, PRIMARY KEY (source, place)
 ) ON COMMIT DROP;
 
+-- name: production_tag_changes
+-- How often items of these jobs were given one of these tags, or lost it.
+SELECT count(*) AS changes FROM operator_action
+WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND details ->> 'tag' = ANY(%(tags)s::text[])
+  AND details ->> 'changed' <> '0';
+
 -- name: production_pick
 -- Some of what was chosen.
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;

@@ -3,7 +3,9 @@ changes under a job."""
 
 from __future__ import annotations
 
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +14,14 @@ import pytest
 from taskbench import TaskBench
 
 from controller.databases import JobHandle, Jobs, alone
-from controller.jobs.jobs import cancel_job, delete_job
+from controller.jobs.jobs import cancel_job, delete_job, pause_job
 from controller.jobs.requeue import requeue_exceptions
+from controller.production import create
+from controller.production.choosing import pick
 from controller.production.create import ProductionPlan, create_production
+from controller.production.held import GoesBy, hold, lock_sources
 from controller.production.imaged import options_with_images
+from controller.search.named import tag_items
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.options.production import JobType, ProductionChoice
@@ -29,6 +35,7 @@ pytestmark = pytest.mark.services
 
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
+PATIENCE = 60  # seconds, for what takes none
 
 
 @dataclass(slots=True)
@@ -279,6 +286,65 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
     assert made.bench.value("SELECT count(*) FROM job") == 2
     kept = [str(path.parent) for path in made.bench.home.glob("out-*/*")]
     assert kept == [pages.job.options.production.out]  # its marker
+
+
+def _waiting(bench: TaskBench) -> bool:
+    """Whether somebody waits for a lock, before long."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if bench.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            return True
+    return False
+
+
+def test_items_are_tagged_while_a_job_is_made_of_them(made: Productions) -> None:
+    """That takes long where it takes many; tags and pauses do not wait for it. Whoever deletes what it takes does."""
+    item = made.bench.value("SELECT id FROM item ORDER BY id LIMIT 1")
+    with ThreadPoolExecutor(2) as others:
+        with made.bench.database.transaction(durable=True) as conn:
+            hold(conn, [made.source], None)
+            tagged = others.submit(tag_items, [made.source], "hot", [item])
+            assert tagged.result(PATIENCE).changed == 1
+            with pytest.raises(UsageError, match="only a running job can be paused"):
+                others.submit(pause_job, made.source).result(PATIENCE)
+            deleted = others.submit(delete_job, made.source, FILER, made.bench.storage_root)
+            assert _waiting(made.bench)
+            lock_sources(conn, [made.source], GoesBy((), 0))  # what it does at its end, though somebody waits
+        assert deleted.result(PATIENCE) == ""
+
+
+def test_a_requeue_waits_until_a_job_is_made(task_bench: TaskBench) -> None:
+    """And neither of them is ended for standing in the other's way."""
+    made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
+    with ThreadPoolExecutor(1) as other:
+        with task_bench.database.transaction(durable=True) as conn:
+            hold(conn, [made.source], None)
+            requeued = other.submit(requeue_exceptions, alone(made.source), storage_root=task_bench.storage_root)
+            assert _waiting(task_bench)
+            lock_sources(conn, [made.source], GoesBy((), 0))
+        assert requeued.result(PATIENCE) == 1
+
+
+def test_a_tag_that_a_job_goes_by_is_not_given_while_it_is_made(
+    made: Productions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was tagged to be withheld before the job was there is not in it: it is refused, and made anew it has less."""
+    one, two, _ = (item for (item,) in made.bench.rows("SELECT id FROM item ORDER BY id"))
+    tag_items([made.source], "privileged", [one])
+
+    def tag_while_choosing(*asked: Any) -> Any:
+        picked = pick(*asked)
+        tag_items([made.source], "hot", [one])  # another tag is nobody's business
+        tag_items([made.source], "privileged", [two])
+        return picked
+
+    with monkeypatch.context() as patch:
+        patch.setattr(create, "pick", tag_while_choosing)
+        with pytest.raises(UsageError, match=r"meanwhile \(privileged\); do it again"):
+            made.create(JobType.EXTRACTION, withhold=("privileged",))
+        assert made.bench.value("SELECT count(*) FROM job") == 1
+        made.create(JobType.EXTRACTION, withhold=("hot",))  # had by then all that it was going to have
+    assert made.create(JobType.EXPORT, withhold=("privileged",)).job.options.production.items == 1
 
 
 def test_messages_of_one_path_have_their_numbers_as_they_lie_in_the_store(task_bench: TaskBench) -> None:

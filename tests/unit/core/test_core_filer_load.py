@@ -57,6 +57,31 @@ def test_the_pages_say_what_titan_is() -> None:
     assert f"report R1's filer ops, some {ops} for a call" in (_DOCS / "capacity-validation.md").read_text()
 
 
+@pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])
+def test_a_nas_has_filer_ops_and_the_rate_that_pages_state(name: str, calls: int) -> None:
+    """Its calls are NFS requests as they were measured, and metadata is its limit; on its sites hosts have a cache."""
+    model = load_filer(name)
+    assert model is not None
+    assert model.protocol is not None
+    assert model.protocol.origin.startswith("measured")
+    assert model.ceiling_calls_per_s == pytest.approx(calls, rel=0.015)
+    assert f"{calls:,} calls/s" in model.description
+    page = (_DOCS / "filer.md").read_text()
+    assert f"about {calls:,} calls/s" in page
+    assert f"{model.filer_ops_per_call:.2f} filer ops a call" in page
+    at_most = model.ceiling_filer_ops_per_s
+    assert busy_at(model, at_most, "metadata") == pytest.approx(1.0)
+    assert busy_at(model, at_most, "data") < 1 / 3
+
+
+@pytest.mark.parametrize("site", ["laptop-nas", "small-office"])
+def test_hosts_of_a_site_with_a_nas_keep_what_they_read(site: str) -> None:
+    model = load_filer(f"site/{site}")
+    assert model is not None
+    assert model.client.cache_bytes > 0
+    assert model.client.reread_us > 0
+
+
 def busy_at(model: FilerModel, filer_ops_per_s: float, unit: str) -> float:
     """How busy a unit is with calls of the model's mix."""
     calls_per_s, busy = filer_ops_per_s / model.filer_ops_per_call, 0.0

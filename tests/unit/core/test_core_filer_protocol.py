@@ -133,7 +133,14 @@ def test_ours_say_how_they_are_known() -> None:
     told = " ".join((emulated(titan) or {})["assumptions"])
     assert "assumed: R1 names no protocol" in told
     assert "client cache: none" in told
-    assert "every call is taken for one filer op" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+    assert "measured: a Linux NFSv3 client" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+
+
+def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
+    """One that names no protocol."""
+    (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
+    told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
+    assert "every call is taken for one filer op" in told
 
 
 def test_plain_data_and_back(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -90,30 +91,45 @@ def test_the_filer_comes_back_from_its_numbers(measured: Result, source: str) ->
 
 
 def test_demands_of_calls() -> None:
-    """By the profile's own numbers, of filer ops: titan's renames are 100 of metadata, its reads 0.8 for every 4 kB begun."""
+    """By the profile's own numbers, of filer ops: titan's renames are 203 of metadata, its reads 0.5 for every 4 kB begun."""
     filer = load_filer("titan")
     assert filer is not None
     calls = {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)}
     found = filer_load.demands(filer, calls, Phase.EXPAND.value)
-    assert found[METADATA] == pytest.approx(10 * 100 * 529.0e-6)
-    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.8 * 200.0e-6)
+    assert found[METADATA] == pytest.approx(10 * 203 * 260.0e-6)
+    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.5 * 320.0e-6)
     assert found[LINK] == pytest.approx(1.0)
     assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
 
 
 def test_demands_of_calls_of_phase_index() -> None:
-    """A close of that phase is 265 filer ops of the data unit more on titan, for what R1's engine read and wrote beside."""
+    """A close of that phase is other filer ops on titan, for what R1's engine read and wrote beside."""
     filer = load_filer("titan")
     assert filer is not None
     calls = {Op.CLOSE: Calls(calls=10, bytes=0)}
     usual, index = (filer_load.demands(filer, calls, phase.value)[DATA] for phase in (Phase.EXPAND, Phase.INDEX))
-    assert usual == pytest.approx(10 * 36 * 200e-6)
-    assert index - usual == pytest.approx(10 * 265 * 150e-6)
+    assert usual == pytest.approx(10 * 25 * 576e-6)
+    assert index == pytest.approx(10 * 264 * 178e-6)
 
 
-def test_demands_of_a_filer_in_calls() -> None:
+_OF_CALLS = """
+name = "of calls"
+[metadata]
+service_us.default = 400.0
+[data]
+service_us.default = 300.0
+[link]
+bytes_per_s = 118e6
+[disk]
+read_ms = 8.0
+read_miss = 0.20
+"""
+
+
+def test_demands_of_a_filer_in_calls(tmp_path: Path) -> None:
     """Service times and link are divided by its scale, delays are not."""
-    filer = load_filer("nas-1g")
+    (tmp_path / "calls.toml").write_text(_OF_CALLS)
+    filer = load_filer(str(tmp_path / "calls.toml"))
     assert filer is not None
     slow = dataclasses.replace(filer, scale=40.0, client=Client(round_trip_us=500.0))
     calls = {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)}

@@ -101,8 +101,17 @@ def test_its_report_has_the_section_and_others_have_not() -> None:
     text = _r1_section(_on("r1", INDEX_STREAMS))
     assert "edbench experiment r1 --index-streams 0 runs it" in text
     assert "This is the site without that limit" in _r1_section(_on("r1", "no limit"))
-    late = dataclasses.replace(r1_study(), labels=("EMULATION OVERRUN",))
+    late = dataclasses.replace(_on("r1", INDEX_STREAMS), labels=("EMULATION OVERRUN",))
     assert "no verdict" in _r1_section(late)
+
+
+def test_on_real_hosts_nothing_is_held_against_the_site() -> None:
+    """Rows of `--hosts` have R1's tables beside ours, and no check of what is the emulated site's."""
+    study = r1_study()
+    study.conditions.pop("emulated_filer", None)
+    anchors = {section.anchor for section in sections(study)}
+    assert "r1" in anchors
+    assert "r1-site" not in anchors
 
 
 def test_parameters_are_those_of_the_study() -> None:
