@@ -209,7 +209,8 @@ def _numbered(conn: Connection, plan: ProductionPlan, picked: Picked) -> Iterato
         PRODUCTION.production_drop_copies(conn, families=choice.families)
     refuse_returned(conn, picked)
     layout = Layout(choice.folder_files, choice.volume_bytes)
-    for item in numbered(map(_taken, _rows(conn)), choice.first, layout):
+    taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
+    for item in numbered(taken, choice.first, layout):
         assert isinstance(item.taken, _Taken)
         row = item.taken.row
         yield _row(plan.sources[row.source], row, item), item, row.characters
@@ -238,9 +239,11 @@ def _rows(conn: Connection) -> Iterator[Chosen]:
         source, after = rows[-1].source, rows[-1].place
 
 
-def _taken(row: Chosen) -> _Taken:
-    # Of a text's bytes its characters are known; a volume is as large as these say.
-    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=row.bytes + row.characters, row=row)
+def _taken(row: Chosen, *, natives: bool) -> _Taken:
+    # Of a text's bytes its characters are known; a volume is as large as these say. An extraction writes nothing else; the
+    # volumes of pages are those of the export that takes them, which writes natives.
+    size = row.characters + (row.bytes if natives else 0)
+    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=size, row=row)
 
 
 class _Tally:

@@ -175,11 +175,12 @@ class Written(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a job has written when it is over; no hashes of one that was cancelled."""
+    """What a job has written when it is over; no hashes of one that was cancelled. `reports`: each one's sha256 by its path."""
 
     files: int
     bytes: int
     hashes: str | None
+    reports: Mapping[str, str]
 
 
 class PagesRow(NamedTuple):

@@ -305,10 +305,11 @@ SELECT kind, count(*) AS files, sum(bytes)::bigint AS bytes FROM production_file
 ORDER BY kind;
 
 -- name: production_ended
--- What of items a job has written, and the sha256 of its table of hashes, in hex.
+-- What of items a job has written, and the sha256 of its table of hashes, and of each report by its path, in hex.
 SELECT count(*) FILTER (WHERE kind <> 'report') AS files,
     coalesce(sum(bytes) FILTER (WHERE kind <> 'report'), 0)::bigint AS bytes,
-    max(encode(sha256, 'hex')) FILTER (WHERE kind = 'report' AND path = 'hashes.csv') AS hashes
+    max(encode(sha256, 'hex')) FILTER (WHERE kind = 'report' AND path = 'hashes.csv') AS hashes,
+    coalesce(jsonb_object_agg(path, encode(sha256, 'hex')) FILTER (WHERE kind = 'report'), '{}') AS reports
 FROM production_file WHERE job = %(job)s;
 
 -- name: production_of

@@ -163,6 +163,18 @@ def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
         made.create(JobType.PROCESSING, first=11)
 
 
+def test_volumes_hold_what_is_written(made: Productions) -> None:
+    """Of an extraction no natives; those of pages are the export's that takes them."""
+
+    def volumes(kind: JobType) -> list[int]:
+        job = made.create(kind, volume_bytes=2, prefix=kind.value)
+        found = made.bench.rows("SELECT volume FROM production_item WHERE job = %(j)s ORDER BY number", j=job.id)
+        return [volume for (volume,) in found]
+
+    assert volumes(JobType.EXTRACTION) == [1, 1, 2]
+    assert volumes(JobType.EXPORT) == volumes(JobType.PROCESSING) == [1, 2, 3]
+
+
 def test_an_export_that_leaves_pages_out_is_no_other(made: Productions) -> None:
     """Numbers that it has not given are nobody else's in it: all of the pages may be exported beside."""
     pages = made.processed(1, 3, 1)

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from productions import item, md5, swap, write_export
 from core.errors import UsageError
 from production.loadfiles import concordance
 from production.loadfiles.check import check
-from production.loadfiles.reading import inside, read_dat, read_edrm
+from production.loadfiles.reading import Told, inside, read_dat, read_edrm
 from production.loadfiles.taking import take
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
@@ -177,6 +178,53 @@ def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
                 print(error, file=told)
             assert "SECRET" not in told.getvalue()
             assert len(told.getvalue()) < 10_000
+
+
+def test_predefined_fields_of_edrm_are_called_as_others_map_them(tmp_path: Path) -> None:
+    """Of a message #From, #Subject and so on; a day alone is no DateTime, and so is not #DateSent."""
+    more = {"from": "a@x", "to": ["b@x", "c@x"], "subject": "s", "modified": "2001-02-03T04:05:06Z", "title": "t"}
+    dates = ("2001-02-03T04:05:06Z", "2001-02-03")
+    write_export(tmp_path, [item(9 + n, (9, 10), date=date, **more) for n, date in enumerate(dates)])
+    root = ElementTree.parse(tmp_path / "loadfile.xml").getroot()
+    assert root.attrib == {"MajorVersion": "1", "MinorVersion": "2", "DataInterchangeType": "Update"}
+    sent, day = (
+        {tag.attrib["TagName"]: (tag.attrib["TagDataType"], tag.attrib["TagValue"]) for tag in document.iter("Tag")}
+        for document in root.iter("Document")
+    )
+    assert sent["#DateSent"] == ("DateTime", dates[0])
+    assert day["DATE"] == ("Text", dates[1])
+    assert "DATE" not in sent
+    assert "#DateSent" not in day
+    assert {name: value for name, value in day.items() if name.startswith("#")} == {
+        "#From": ("Text", "a@x"),
+        "#To": ("Text", "b@x; c@x"),
+        "#Subject": ("Text", "s"),
+        "#FileName": ("Text", "mail"),
+        "#FileSize": ("LongInteger", "0"),
+        "#DateModified": ("DateTime", "2001-02-03T04:05:06Z"),
+    }
+    assert _faults(tmp_path) == []
+
+
+_ANOTHERS = """<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Update">
+<Fields><Field Name="#Subject" DataType="Text" Key="k0"/><Field Name="Item Date" DataType="DateTime" Key="k1"/></Fields>
+<Batch><Documents>
+<Document DocID="d1" MimeType="message/rfc822"><FieldValues><k0>one &amp; two</k0><k1>2001</k1></FieldValues></Document>
+<Document DocID="d2"><FieldValues><k0/></FieldValues><Tags><Tag TagName="#DateSent" TagValue="2002"/></Tags></Document>
+</Documents><Relationships><Relationship Type="Container" ParentDocId="d1" ChildDocId="d2"/></Relationships>
+<Folders><Folder FolderName="d1"><Document DocId="d2"/></Folder></Folders></Batch></Root>"""
+
+
+def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
+    """Fields by keys of the root's, ids spelled otherwise; what a folder lists is no document again."""
+    (tmp_path / "x.xml").write_text(_ANOTHERS)
+    one, two, relation = read_edrm(tmp_path / "x.xml")
+    assert (one[0], two[0], relation) == ("d1", "d2", ("d2", "d1"))
+    assert isinstance(one[1], Told)
+    assert isinstance(two[1], Told)
+    beside = {"CUSTODIAN": "", "FILEPATH": ""}
+    assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | beside
+    assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | beside
 
 
 def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
