@@ -77,14 +77,14 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))
     picked = pick(plan.sources, settings, choice)
     job, database = uuid.uuid4(), plan.sources[0].database
-    claim(storage, Path(choice.out), job, settings.storage)
+    storage.keep_below(os.fsencode(settings.storage), own=True)
     try:
-        storage.keep_below(os.fsencode(settings.storage), own=True)
-        storage.mkdir(job_directory(settings.storage, job))
-        hand_over(job_directory(settings.storage, job), settings.storage)
         with database.transaction(durable=True) as conn:
+            claim(storage, Path(choice.out), job, settings.storage, conn)
             refuse_sources(hold(conn, plan.sources, plan.images))  # somebody may have been faster
             _create(conn, job, settings, plan, picked, by)
+            storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none
+            hand_over(job_directory(settings.storage, job), settings.storage)
     except BaseException:
         give_up(storage, Path(choice.out), job)
         raise

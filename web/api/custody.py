@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from controller.custody.report import actions_told, ended, items_of, parsers_told
 from web.api.csv_answer import spooled
 from web.api.models.common import responses
-from web.api.needs import Found
+from web.api.needs import ActedOn
 
 _LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}}
 
@@ -20,7 +20,7 @@ router = APIRouter(tags=["custody"])
 
 
 @router.get("/jobs/{job}/custody.jsonl", response_class=StreamingResponse, responses=responses(404, 422) | _LINES)
-def custody(jobs: Found, actions: bool = False) -> StreamingResponse:
+def custody(jobs: ActedOn, actions: bool = False) -> StreamingResponse:
     """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) the parsers
     of the workers, and every item as it was read, with its hashes, and the parser and task that read it; at the end how many
     actions and items these are."""

@@ -15,7 +15,7 @@ from core.options.production import JobType
 from web.api import jobs as jobs_api
 from web.api import named, system
 from web.api.models.production import NewProduction
-from web.api.needs import Context, Found, Rows
+from web.api.needs import Context, Discovered, Rows
 from web.pages.filters import plain
 from web.pages.form import Input, inputs
 from web.pages.render import page
@@ -35,7 +35,7 @@ def produce(
     request: Request,
     context: Context,
     rows: Rows,
-    jobs: Found,
+    jobs: Discovered,
     type: Literal["extraction", "processing", "export"] = "export",
 ) -> Response:
     """With every option that the command of this type has."""

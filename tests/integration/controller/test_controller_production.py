@@ -3,6 +3,9 @@ changes under a job."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from installation import until
 from taskbench import TaskBench
 
 from controller.databases import JobHandle, Jobs, alone
@@ -24,7 +28,7 @@ from controller.production.imaged import options_with_images
 from controller.search.named import tag_items
 from core.errors import UsageError
 from core.operations import NullRecorder
-from core.options.production import JobType, ProductionChoice
+from core.options.production import MARKER, JobType, ProductionChoice
 from core.records import GroupKind, JobOptions, JobState, Phase
 from core.storage.layer import Storage
 from sql import deletion, states
@@ -53,8 +57,8 @@ class Productions:
     def create(self, kind: JobType, images: JobHandle | None = None, **chosen: Any) -> JobHandle:
         """Numbers begin with `A`, but for those of pages that were made before."""
         out = self.bench.home / f"out-{uuid.uuid4().hex}"
-        prefix = {"prefix": "EDB" if images else "A"}
-        options = JobOptions(production=ProductionChoice(type=kind, out=str(out), **(prefix | chosen)))
+        usual = {"out": str(out), "prefix": "EDB" if images else "A"}
+        options = JobOptions(production=ProductionChoice(type=kind, **(usual | chosen)))
         if images is not None:
             options = options_with_images(images, options, [self.source])
         plan = ProductionPlan(sources=[self.source], options=options, name="x", workers=1, slots=1, images=images)
@@ -298,6 +302,66 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
     assert made.bench.value("SELECT count(*) FROM job") == 2
     kept = [str(path.parent) for path in made.bench.home.glob("out-*/*")]
     assert kept == [pages.job.options.production.out]  # its marker
+    folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
+    assert folders == {made.source.id.hex, pages.id.hex}
+
+
+@pytest.mark.parametrize("killed_in", ["_create", "hand_over"])
+def test_a_creation_that_was_killed_keeps_no_directory(
+    made: Productions, monkeypatch: pytest.MonkeyPatch, killed_in: str
+) -> None:
+    """Its marker names a job that there never was: the next one takes the directory over, and nothing of it is left."""
+    out = str(made.bench.home / "out")
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(create, killed_in, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        try:
+            made.create(JobType.EXPORT, out=out)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    gone = json.loads((made.bench.home / "out" / MARKER).read_text())["job"]
+    until(lambda: not made.bench.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "its session ends")
+    export = made.create(JobType.EXPORT, out=out)
+    assert json.loads((made.bench.home / "out" / MARKER).read_text())["job"] == export.id.hex != gone
+    folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
+    assert folders == {made.source.id.hex, export.id.hex}
+    with pytest.raises(UsageError, match=f"holds what job {export.id} wrote; delete that job"):
+        made.create(JobType.EXPORT, out=out, prefix="B")
+
+
+def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while the job is being created, not where another ledger may know it, not where there is more than its marker."""
+    out, at_once = made.bench.home / "out", create._create
+    taken: list[str] = []
+
+    def meanwhile(*given: Any) -> None:
+        monkeypatch.setattr(create, "_create", at_once)
+        with pytest.raises(UsageError, match="is being created there") as refused:
+            made.create(JobType.EXPORT, out=str(out), prefix="B")
+        taken.append(refused.value.field)
+        at_once(*given)
+
+    monkeypatch.setattr(create, "_create", meanwhile)
+    export = made.create(JobType.EXPORT, out=str(out))
+    assert taken == ["out"]
+    ours = json.loads((out / MARKER).read_text())
+    assert ours["job"] == export.id.hex
+    for name, marker, beside, line in (
+        ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "wrote; delete that job"),
+        ("older", {"job": uuid.uuid4().hex}, False, "wrote; delete that job"),
+        ("full", ours | {"job": uuid.uuid4().hex}, True, "wrote; delete that job"),
+        ("cut", None, False, "has a marker that names no job"),
+    ):
+        place = made.bench.home / name
+        place.mkdir()
+        (place / MARKER).write_text("" if marker is None else json.dumps(marker))
+        if beside:
+            (place / "VOL001").mkdir()
+        before = (place / MARKER).read_bytes()
+        with pytest.raises(UsageError, match=line):
+            made.create(JobType.EXPORT, out=str(place), prefix="C")
+        assert (place / MARKER).read_bytes() == before
 
 
 def _waiting(bench: TaskBench) -> bool:
