@@ -84,11 +84,13 @@ def _compare(metadata: Path, rows: list[dict[str, str]]) -> None:
 def _ask(bench: Bench, rows: list[dict[str, str]]) -> None:
     """By what only the load file says."""
 
-    def found(query: str) -> set[str]:
-        hits = json.loads(bench.ask("search", "last", query, "--json").stdout)
+    def found(query: str, *options: str) -> set[str]:
+        hits = json.loads(bench.ask("search", "last", query, "--json", *options).stdout)
         return {hit["container_path"][0].rpartition("/")[2] for hit in hits}
 
     assert found(f"load_begdoc:={rows[3]['BEGDOC']}") == {"EDB00000004.txt"}
+    family = found("load_begdoc:=EDB00000004", "--families")
+    assert family == {"EDB00000003.txt", "EDB00000004.txt"}
     assert found("load_filename:notes") == {"EDB00000005"}
     assert found("subject:memorandum AND load_custodian:ann") == {"EDB00000003.txt"}
     assert found("exception:no_native") == {"EDB00000005"}
