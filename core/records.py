@@ -142,6 +142,7 @@ class JobOptions:
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
     priority: Priority = Priority.NORMAL
     time_zone: str = DEFAULT_ZONE  # of dates that note none
+    load_file: bool = False  # the source was made of one (production.loadfiles.imported)
     production: ProductionChoice = field(default_factory=ProductionChoice)
 
     @property

@@ -17,7 +17,7 @@ from formats.keys import DATE, NUMBER, TEXT
 from sql.faces.search import SEARCH
 from worker.indexes.base import owner_mark
 from worker.indexes.found import Found, Ids, item_ids
-from worker.indexes.ledger_fields import CUSTODIAN_IS, EXCEPTION, LEDGER_FIELDS, SIZE, TAG, TEXT_STATE, TYPE_IS
+from worker.indexes.ledger_fields import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
 from worker.indexes.nodes import All, Asked, Either, Node, asks_ledger
 
 _FOREVER = 1 << 62  # bytes
@@ -118,6 +118,6 @@ def _filter(asked: Asked) -> ItemFilter:
     }
     if asked.field in own:
         return own[asked.field](asked.value)
-    kind = LEDGER_FIELDS[asked.field]
+    kind = ledger_kind(asked.field)
     compared = kind if kind in (DATE, NUMBER) else TEXT
     return ItemFilter(conditions=(Condition(asked.field, asked.op, asked.value, compared),))

@@ -54,20 +54,21 @@ WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
 -- name: production_take
 -- The items of a source job that are taken, in the order of their numbers: by custodian and path, a family together, its
 -- topmost item first. Families are judged by that one where they are taken or left whole. Containers hold others and are
--- nothing beside them: what lies in one is attached to what that is attached to.
+-- nothing beside them: what lies in one is attached to what that is attached to. A loose file that a load file puts into a
+-- family is attached to its topmost item.
 INSERT INTO taken
 SELECT %(source)s, row_number() OVER (
         ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C",
             length(coalesce(top.ordinal, i.ordinal)), coalesce(top.ordinal, i.ordinal), coalesce(top.id, i.id),
             i.id <> coalesce(top.id, i.id), i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id),
     i.id, i.family_id,
-    CASE WHEN i.id = i.family_id THEN NULL WHEN above.container THEN (
+    CASE WHEN i.id = i.family_id THEN NULL ELSE coalesce(CASE WHEN above.container THEN (
         WITH RECURSIVE up (id, parent, container) AS (
             SELECT above.id, above.parent, above.container
             UNION ALL
             SELECT p.id, p.parent, p.container FROM up JOIN item p ON p.id = up.parent WHERE up.container
         ) SELECT id FROM up WHERE NOT container
-    ) ELSE i.parent END,
+    ) ELSE i.parent END, i.family_id) END,
     i.bytes, coalesce(t.characters, 0), x.shard, i.name, i.media_type
 FROM item i
 LEFT JOIN item top ON top.id = i.family_id

@@ -17,6 +17,7 @@ from productions import item, md5, swap, write_export
 from core.errors import UsageError
 from production.loadfiles import concordance
 from production.loadfiles.check import check
+from production.loadfiles.imported import BESIDE
 from production.loadfiles.reading import Told, inside, read_dat, read_edrm
 from production.loadfiles.taking import take
 
@@ -228,18 +229,19 @@ def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
 
 
 def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """By custodian, under their numbers; attached ones where wished; what is wrong is left out and told."""
+    """By custodian, under their numbers; attached ones where wished; what is wrong is told, and a file all the same."""
     root = tmp_path_factory.mktemp("in")
     shutil.copytree(production, root / "p")
     (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
     (root / "p" / "VOL001/NATIVES/0001/A11.eml").unlink()
     told: list[str] = []
     done = take(root / "p/loadfile.dat", root / "s", told.append)
-    assert {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()} == {"A9.eml": b"one"}
-    assert (done.records, done.taken, done.faults) == (3, 1, 2)
+    found = {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()}
+    assert found == {"A9.eml": b"one", "A10.eml": b"2", "A11": b""}
+    assert (done.records, done.items, done.natives, done.bare, done.wrong, done.faults) == (3, 3, 2, 1, 2, 0)
     assert [line.partition(":")[0] for line in told] == ["A10", "A11"]
     done = take(production / "loadfile.dat", root / "t", told.append, topmost=True)
-    assert (done.taken, done.attached) == (1, 2)
+    assert (done.records, done.items, done.attached) == (3, 1, 2)
     with pytest.raises(UsageError, match="not an empty directory"):
         take(production / "loadfile.dat", root / "t", told.append)
 
@@ -249,8 +251,8 @@ def _record(begin: str, native: str, custodian: str = "ann", sha256: str = "") -
 
 
 def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> None:
-    """Names that no file can have, FIFOs, directories and links are lines; what is taken lies below `--to`, under names
-    that fit, and is the bytes that were compared."""
+    """Names that no file can have, FIFOs, directories and links are lines and files of no bytes; what is taken lies below
+    `--to`, under names that fit, and is the bytes that were compared."""
     theirs, to = tmp_path / "p", tmp_path / "s"
     (theirs / "n").mkdir(parents=True)
     (tmp_path / "n").mkdir()
@@ -271,10 +273,11 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
     (theirs / "x.dat").write_text(_record("BEGDOC", "NATIVEPATH", "CUSTODIAN", "SHA256") + "".join(lines) + again)
     told: list[str] = []
     done = take(theirs / "x.dat", to, told.append)
-    assert (done.taken, done.faults) == (len(taken), len(missing) + 1), told
+    assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), told
+    assert done.records == done.items + done.faults
     assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
-    found = [path for path in to.rglob("*") if not path.is_dir()]
-    assert sorted(path.read_bytes() for path in found) == [b"one", b"one", b"one", b"two"]
+    found = [path for path in to.rglob("*") if not path.is_dir() and BESIDE not in path.parts]
+    assert sorted(path.read_bytes() for path in found) == [b""] * len(missing) + [b"one", b"one", b"one", b"two"]
     assert not any(path.is_symlink() for path in found)
 
 

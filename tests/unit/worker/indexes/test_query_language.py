@@ -54,6 +54,9 @@ from worker.indexes.words import placed
         ("text_state:fine", "guessed"),
         ("exception:weather", "any"),
         ("tag:a/b", "a tag cannot be called"),
+        ("load_date:>2001", "no date and no number"),
+        ("load_:a", "there is no field"),
+        ("load_begdoc:load_enddoc:a", "a field inside a field"),
         ("&", "no letter or digit"),
         (
             'a "third quart*"',
@@ -96,6 +99,9 @@ def test_what_the_signs_mean() -> None:
     assert parse("*") == Everything()
     assert parse("from:ann") == parse("sender:Ann")
     assert parse("size:>=1kB") == Asked("size", ">=", "1000")
+    assert parse("load_begdoc:A9") == Asked("load_begdoc", "~", "A9")
+    assert parse('load_file_name:="a b"') == Asked("load_file_name", "=", "a b")
+    assert parse("load_md5:!=x") == Asked("load_md5", "!=", "x")
     assert parse("'two words'") == parse('"two words"')
     assert parse(r'"a \"b\""') == parse('"a b"')
     assert parse("don't") == parse("don’t") == parse('"don t"')
