@@ -18,7 +18,7 @@ from typer.main import get_group
 from cli.commands import COMMANDS
 from cli.on_demand import CommandOnDemand
 from core.errors import EdbenchError, Interrupted, UsageError
-from core.urls import without_logins
+from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -19,8 +19,8 @@ from controller.databases import open_databases
 from controller.observe.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.program.stopping import Stop
+from core.program.urls import without_logins
 from core.settings import Settings, read_settings
-from core.urls import without_logins
 from monitoring.metrics.endpoint import read_endpoint
 
 READY = Path("/tmp/ready")

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
 from core.options.bounds import MOST_BYTES
+from core.program.urls import shown_url
 from core.roles import Login, has_login, has_password, with_login
-from core.urls import shown_url
 
 INDEX_ENGINES = ("tantivy", "whoosh")
 LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody

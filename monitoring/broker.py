@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from core.errors import UsageError
-from core.urls import shown_url
+from core.program.urls import shown_url
 
 TIMEOUT_SECONDS = 0.5
 

@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 from core import moments
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program.stopping import Stop
+from core.program.urls import without_logins
 from core.settings import Settings, read_settings
-from core.urls import without_logins
 from monitoring.collector import Collector
 from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.commons import Commons

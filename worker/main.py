@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from core.errors import EdbenchError, UsageError
+from core.program.urls import without_logins
 from core.settings import read_settings
-from core.urls import without_logins
 from monitoring.metrics.endpoint import NOWHERE, read_endpoint
 from worker.crowd import Crowd
 from worker.host.neighbours import refuse_strange_host

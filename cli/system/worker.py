@@ -11,8 +11,8 @@ import typer
 
 from cli.context import shared
 from core.errors import UsageError
+from core.program.urls import shown_url
 from core.settings import given_broker
-from core.urls import shown_url
 
 _URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+):(?P<port>[0-9]{1,5})(/0)?")
 _MOST_PORT = 65_535

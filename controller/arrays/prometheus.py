@@ -14,7 +14,7 @@ from typing import Any
 from controller.arrays.mapping import ArrayMap, Column, PrometheusForm
 from controller.arrays.readings import Point, Readings, converted
 from core.errors import SystemFault, UsageError
-from core.urls import shown_url
+from core.program.urls import shown_url
 
 SERIES = 20  # of one query
 _POINTS = 10_000  # of one series; Prometheus gives no more than 11,000

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 import psycopg2
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.program.urls import without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server
 from core.services.keyring import DATABASE, PASSWORD, read_logins
 from core.settings import database_urls
-from core.urls import without_logins
 
 PATIENCE_SECONDS = 120.0  # for servers that are making their files
 _AGAIN_SECONDS = 0.5

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import EdbenchError, StorageFault, UsageError
+from core.program.urls import without_logins
 from core.roles import CONTROLLER, ROLES, Login
 from core.services.address import write_private
 from core.services.broker_users import user_lines
 from core.settings import read_login
-from core.urls import without_logins
 
 LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
 DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"

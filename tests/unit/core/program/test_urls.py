@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.urls import shown_url, without_logins
+from core.program.urls import shown_url, without_logins
 
 
 @pytest.mark.parametrize(
