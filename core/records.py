@@ -91,6 +91,10 @@ class TaskState(enum.StrEnum):
     DONE = "done"
 
 
+# Content hash of a message without any field (formats.mail.eml), which says nothing: sha256 of seven fields, each after its length in eight bytes.
+NO_FIELDS = bytes.fromhex("d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb")
+
+
 class ExceptionLevel(enum.StrEnum):
     """Node: a container could not be opened fully, so items are missing. Item: this one item failed."""
 

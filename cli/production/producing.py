@@ -51,4 +51,8 @@ def produce(
     made = created.each[0].job.options.production
     if made.withhold:
         context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
+    if made.equal:
+        context.say(
+            f"{made.equal:,} items that are taken equal one with a tag of --withhold: tag them too, or take --originals, which withholds what is equal"
+        )
     follow(context, installed, created, workers=crew[0], slots=crew[1], json_file=json_file)

@@ -71,6 +71,7 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
             if made.withhold
             else []
         ),
+        *([("equal", f"{made.equal:,} items are in it that equal one with such a tag")] if made.equal else []),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
         *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
         ("output", made.out),

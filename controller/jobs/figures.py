@@ -110,6 +110,7 @@ class ProductionFigures(Document):
     items: int
     withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
     withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
+    equal: int = Field(0, description="Items that are in it and equal one with such a tag, by bytes or message.")
     files: list[ProducedFiles]
 
 

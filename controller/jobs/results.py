@@ -139,6 +139,7 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
         items=choice.items,
         withhold=list(choice.withhold),
         withheld=choice.withheld,
+        equal=choice.equal,
         files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
     )
 

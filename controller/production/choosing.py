@@ -13,6 +13,7 @@ from controller.search.named import refuse_unknown_tags, tags_in
 from controller.search.opened import opened_index
 from core.errors import UsageError
 from core.options.production import ProductionChoice
+from core.records import NO_FIELDS
 from core.settings import Settings
 from sql.faces.production import PRODUCTION, Called
 from worker.indexes.ledger_fields import TAG
@@ -100,7 +101,18 @@ def prepare(
     jobs = [handle.id for handle in sources]
     for tags, said in ((list(choice.withhold), True), (list(beside), False)):
         if tags:
-            PRODUCTION.production_withhold(conn, jobs=jobs, tags=tags, alike=choice.originals, said=said)
+            PRODUCTION.production_withhold(
+                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
+            )
+
+
+def equal_to_withheld(
+    conn: Connection, job: uuid.UUID, sources: Iterable[JobHandle], choice: ProductionChoice, beside: Iterable[str] = ()
+) -> int:
+    """How many items such a job has that equal one with a tag of those that are withheld: without `originals` a copy that has no tag is taken."""
+    tags = [*choice.withhold, *beside]
+    jobs = [handle.id for handle in sources]
+    return PRODUCTION.production_equal(conn, job=job, jobs=jobs, tags=tags, empty=NO_FIELDS) if tags else 0
 
 
 def refuse_returned(conn: Connection, picked: Picked) -> None:

@@ -15,7 +15,7 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
-from controller.production.choosing import Picked, asked_tags, pick, prepare, refuse_returned
+from controller.production.choosing import Picked, asked_tags, equal_to_withheld, pick, prepare, refuse_returned
 from controller.production.held import GoesBy, goes_by, hold, lock_sources
 from controller.production.imaged import imaged, refuse_fallen
 from controller.production.numbers import refuse_given_numbers
@@ -146,6 +146,7 @@ def _create(
         items=tally.items,
         sources=tuple(handle.id.hex for handle in plan.sources),
         withheld=withheld,
+        equal=equal_to_withheld(conn, job, plan.sources, plan.options.production, _withheld_before(plan)),
     )
     refuse_given_numbers(conn, job, choice)
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
@@ -167,9 +168,14 @@ def _chosen(
         prepare(conn, plan.sources, choice, picked)
         withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
         return withheld, _numbered(conn, plan, picked)
-    prepare(conn, plan.sources, choice, picked, plan.images.job.options.production.withhold)
+    prepare(conn, plan.sources, choice, picked, _withheld_before(plan))
     refuse_fallen(conn, plan.images, picked)
     return PRODUCTION.production_imaged_withheld(conn, job=plan.images.id), imaged(conn, plan.images)
+
+
+def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
+    """The tags that the job whose pages are taken withheld."""
+    return () if plan.images is None else plan.images.job.options.production.withhold
 
 
 def _nothing(withheld: int) -> str:

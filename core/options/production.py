@@ -61,6 +61,7 @@ class ProductionChoice:
     families: bool = True  # whole ones were taken or left
     items: int = 0  # that are taken
     withheld: int = 0  # that were chosen and are not taken for `withhold`
+    equal: int = 0  # that are taken and equal an item with a tag of `withhold`
     prefix: str = ""  # of a control number …
     digits: int = 8  # … and how many digits it has at least
     first: int = 1  # number of the first item

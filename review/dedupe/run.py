@@ -6,7 +6,6 @@ second run gives the same ones. They follow from the items alone, not from who f
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -14,14 +13,12 @@ from pydantic import Field
 
 from controller.databases import Jobs
 from core.document import Document
+from core.records import NO_FIELDS
 from review.kinds import By, ReviewKind, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from review.producing import refuse_told
 from sql.carry import carry
 from sql.faces.review import REVIEW
-
-# Content hash of a message without any field (formats.mail.eml): seven of them, each after its length in eight bytes.
-NO_FIELDS = hashlib.sha256(bytes(7 * 8)).digest()
 
 
 class Duplicates(Document):

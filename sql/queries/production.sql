@@ -21,21 +21,18 @@ WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND detai
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;
 
 -- name: production_withhold
--- What is withheld of these jobs: items with one of these tags, `alike` those that were found to equal them, what is inside
--- either, and all that is in a family with any of these.
+-- What is withheld of these jobs: items with one of these tags, `alike` those that equal them (by their bytes, or as messages
+-- of which something is known), whatever they were found to be, what is inside either, and all that is in a family with any of these.
 INSERT INTO withheld
 WITH RECURSIVE tagged AS (
-    SELECT DISTINCT item FROM item_tag WHERE job = ANY(%(jobs)s::uuid[]) AND tag = ANY(%(tags)s::text[])
+    SELECT i.id, i.sha256, nullif(i.content_hash, %(empty)s) AS content_hash, i.bytes
+    FROM item i WHERE i.id IN (SELECT item FROM item_tag WHERE job = ANY(%(jobs)s::uuid[]) AND tag = ANY(%(tags)s::text[]))
 ), meant (id) AS (
-    SELECT item FROM tagged
+    SELECT id FROM tagged
     UNION
-    SELECT e.item
-    FROM tagged g
-    JOIN item i ON i.id = g.item
-    JOIN duplicate d ON d.item = g.item
-    JOIN duplicate e ON e.original = d.original AND e.job = ANY(%(jobs)s::uuid[])
-    JOIN item k ON k.id = e.item AND (k.sha256 = i.sha256 OR k.content_hash = i.content_hash)
-    WHERE %(alike)s
+    SELECT k.id FROM tagged g JOIN item k ON k.sha256 = g.sha256 WHERE %(alike)s AND g.bytes > 0 AND k.job = ANY(%(jobs)s::uuid[])
+    UNION
+    SELECT k.id FROM tagged g JOIN item k ON k.content_hash = g.content_hash WHERE %(alike)s AND k.job = ANY(%(jobs)s::uuid[])
 ), inside (id) AS (
     SELECT id FROM meant
     UNION
@@ -50,6 +47,16 @@ ON CONFLICT DO NOTHING;
 -- How many items are withheld of what was chosen in these jobs; containers are never taken.
 SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
 WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
+
+-- name: production_equal
+-- How many items of a job equal one of these jobs that has one of these tags.
+WITH tagged AS MATERIALIZED (
+    SELECT i.sha256, nullif(i.content_hash, %(empty)s) AS content_hash, i.bytes
+    FROM item i WHERE i.id IN (SELECT item FROM item_tag WHERE job = ANY(%(jobs)s::uuid[]) AND tag = ANY(%(tags)s::text[]))
+)
+SELECT count(*) AS items FROM production_item p JOIN item i ON i.id = p.item
+WHERE p.job = %(job)s AND (i.sha256 IN (SELECT sha256 FROM tagged WHERE bytes > 0)
+    OR i.content_hash IN (SELECT content_hash FROM tagged WHERE content_hash IS NOT NULL));
 
 -- name: production_take
 -- The items of a source job that are taken, in the order of their numbers: by custodian and path, a family together, its

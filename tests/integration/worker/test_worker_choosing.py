@@ -237,6 +237,34 @@ def test_a_copy_is_left_out_only_where_its_original_is_taken(discovered: Discove
     assert job.job.options.production.withheld == 3
 
 
+def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discovered: Discovered) -> None:
+    """A finding of families knows nothing of such an attachment, and with `originals` it must not go out. Without, it is told. What
+    has no bytes, and a message of which nothing is known, equals nothing."""
+    advice, trace = "attorney advice: settle for nine\n", "Received: by mail.example; {} Jan 2001 00:00:00 +0000\n\n\n"
+    mails = {
+        "deal.eml": mail("deal", {"priv.txt": advice, "ok.txt": "the deal"}),
+        "fw.eml": mail("fw", {"advice.txt": advice}),
+    }
+    files = {
+        "loose.txt": advice,
+        "own.txt": "own",
+        "nil": "",
+        "none": "",
+        "v.eml": trace.format(1),
+        "w.eml": trace.format(2),
+    } | mails
+    found = discovered(files)
+    dedupe([alone(found.handle)], Scope.JOB, By.FAMILY)
+    for path in (("deal.eml", "priv.txt"), ("nil",), ("v.eml",)):
+        found.tag("privileged", *path)
+    job = found.create(withhold=("privileged",), originals=True)
+    assert found.taken(job) == ["none", "own.txt", "w.eml"]
+    assert (job.job.options.production.withheld, job.job.options.production.equal) == (8, 0)
+    job = found.create(withhold=("privileged",))
+    assert found.taken(job) == ["fw.eml", "advice.txt", "loose.txt", "none", "own.txt", "w.eml"]
+    assert job.job.options.production.equal == 2
+
+
 def test_originals_of_other_jobs(discovered: Discovered) -> None:
     """Of two discoveries that were looked through together: a copy is taken where the job of its original is no source, and
     where it is, in whatever order they are named."""

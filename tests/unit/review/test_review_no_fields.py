@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from core.records import Limits
+from core.records import NO_FIELDS, Limits
 from formats.base import MemorySource
 from formats.mail.eml import EmlHandler
-from review.dedupe.run import NO_FIELDS
 
 
 def test_the_hash_of_no_fields_is_what_readers_give_for_none() -> None:
