@@ -38,6 +38,8 @@ def change(
     else:
         done = "lost" if remove else "got"
         print(f"{made.found:,} items found, {made.changed:,} of them {done} the tag {made.tag}")
+        for unaware in made.unaware:
+            print(f"job {unaware} goes by this tag and had chosen its items before: cancel it and make it anew")
 
 
 def show_tags(context: CommandContext, installed: Installation, job: str, as_json: bool) -> None:

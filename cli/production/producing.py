@@ -51,6 +51,10 @@ def produce(
     made = created.each[0].job.options.production
     if made.withhold:
         context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
+    if made.left_out:
+        context.say(
+            f"{made.left_out:,} copies have no pages, and are not in it, whose original is withheld since: process them by themselves, or all anew"
+        )
     if made.equal:
         context.say(
             f"{made.equal:,} items that are taken equal one with a tag of --withhold: tag them too, or take --originals, which withholds what is equal"

@@ -71,6 +71,16 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
             if made.withhold
             else []
         ),
+        *(
+            [("left out", f"{made.left_out:,} copies without pages, whose original is withheld")]
+            if made.left_out
+            else []
+        ),
+        *(
+            [("tags", f"given or taken {made.tag_changes:,} times since it chose its items, which are those of before")]
+            if made.tag_changes
+            else []
+        ),
         *([("equal", f"{made.equal:,} items are in it that equal one with such a tag")] if made.equal else []),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
         *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),

@@ -23,7 +23,6 @@ _CONDITION = re.compile(
     rf'\s*([^\W\d]\w*)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
     re.IGNORECASE | re.DOTALL,
 )
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
 _OF_A_LOAD_FILE = Key(TEXT, "field of a load file")
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 
@@ -105,19 +104,21 @@ def _condition(name: str, op: str, value: str) -> Condition:
         raise UsageError(f"{name} is a {key.kind}, which contains nothing; use = != < <= > >=")
     if op in ("<", "<=", ">", ">=") and key.kind not in (DATE, NUMBER):
         raise UsageError(f"{name} is no date and no number; use = != ~")
-    _check(name, key.kind, value)
-    if key.kind == DATE:
-        value = asked_in_utc(value)
+    value = _checked(name, key.kind, value)
     return Condition(name, op, value, key.kind if key.kind in (DATE, NUMBER) else TEXT)
 
 
-def _check(name: str, kind: Any, value: str) -> None:
-    if kind == DATE and not _DATE.match(value):
-        raise UsageError(f"{name} is a date, as in 2001, 2001-06 or 2001-06-30T17:45; {_shown(value)} is none")
+def _checked(name: str, kind: Any, value: str) -> str:
+    """The value as it is compared."""
+    if kind == DATE:
+        if (date := asked_in_utc(value)) is None:
+            raise UsageError(f"{name} is a date, as in 2001, 2001-06 or 2001-06-30T17:45; {_shown(value)} is none")
+        return date
     if kind == NUMBER and not _NUMBER.match(value):
         raise UsageError(f"{name} is a number; {_shown(value)} is none")
     if kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{name} is true or false; {_shown(value)} is neither")
+    return value
 
 
 def _shown(text: str) -> str:

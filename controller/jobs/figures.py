@@ -110,6 +110,13 @@ class ProductionFigures(Document):
     items: int
     withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
     withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
+    left_out: int = Field(
+        0,
+        description="Of pages: copies that have none and are not in it, whose original is withheld since they were made.",
+    )
+    tag_changes: int = Field(
+        0, description="How often since it was made items of its sources were given a tag that it goes by, or lost it."
+    )
     equal: int = Field(0, description="Items that are in it and equal one with such a tag, by bytes or message.")
     files: list[ProducedFiles]
 

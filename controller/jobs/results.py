@@ -29,6 +29,7 @@ from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
+from controller.production.held import tag_changes
 from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
@@ -139,6 +140,8 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
         items=choice.items,
         withhold=list(choice.withhold),
         withheld=choice.withheld,
+        left_out=choice.left_out,
+        tag_changes=tag_changes(conn, choice),
         equal=choice.equal,
         files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
     )

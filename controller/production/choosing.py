@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
 from controller.search.meaning import meaning
-from controller.search.named import refuse_unknown_tags, tags_in
 from controller.search.opened import opened_index
+from controller.search.unknown import refuse_unknown, refuse_unknown_tags, tags_in
 from core.errors import UsageError
 from core.options.production import ProductionChoice
 from core.records import NO_FIELDS
@@ -43,7 +43,7 @@ def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionCho
     nodes = [_meant(handle, choice) for handle in sources]
     if not choice.images:  # of one with pages the query has been asked before, when there may have been more tags
         refuse_unknown_tags(sources, [choice.tag] if choice.tag else [], "tag")
-        refuse_unknown_tags(sources, tags_in(node for node in nodes if node is not None), "query")
+        refuse_unknown(sources, [node for node in nodes if node is not None])
     refuse_unknown_tags(sources, choice.withhold, "withhold")
     items: list[uuid.UUID] = []
     returned: list[uuid.UUID] = []
@@ -104,6 +104,21 @@ def prepare(
             PRODUCTION.production_withhold(
                 conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
             )
+
+
+def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked) -> None:
+    """After `prepare`: what is taken, over all jobs, for copies are known by all of them."""
+    for place, handle in enumerate(sources):
+        PRODUCTION.production_take(
+            conn,
+            source=place,
+            job=handle.id,
+            everything=picked.everything,
+            not_nist=choice.not_nist,
+            families=choice.families,
+        )
+    if choice.originals:
+        PRODUCTION.production_drop_copies(conn, families=choice.families)
 
 
 def equal_to_withheld(

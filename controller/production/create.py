@@ -15,9 +15,9 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
-from controller.production.choosing import Picked, asked_tags, equal_to_withheld, pick, prepare, refuse_returned
+from controller.production.choosing import Picked, asked_tags, equal_to_withheld, pick, prepare, refuse_returned, take
 from controller.production.held import GoesBy, goes_by, hold, lock_sources
-from controller.production.imaged import imaged, refuse_fallen
+from controller.production.imaged import imaged, refuse_fallen, without_original
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
 from controller.production.told import refuse_other_findings, told_of
@@ -146,6 +146,9 @@ def _create(
         items=tally.items,
         sources=tuple(handle.id.hex for handle in plan.sources),
         withheld=withheld,
+        goes_by=by.tags,
+        tag_changes=by.changes,
+        left_out=_left_out(conn, plan, picked),
         equal=equal_to_withheld(conn, job, plan.sources, plan.options.production, _withheld_before(plan)),
     )
     refuse_given_numbers(conn, job, choice)
@@ -178,6 +181,15 @@ def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
     return () if plan.images is None else plan.images.job.options.production.withhold
 
 
+def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
+    """How many copies have no pages, whose original is withheld since these were made."""
+    choice = plan.options.production
+    if plan.images is None or not choice.originals or not choice.withhold:
+        return 0
+    take(conn, plan.sources, choice, picked)
+    return without_original(conn, plan.images)
+
+
 def _nothing(withheld: int) -> str:
     """Is left, and why."""
     if withheld:
@@ -202,17 +214,7 @@ class _Taken(Taken):
 def _numbered(conn: Connection, plan: ProductionPlan, picked: Picked) -> Iterator[tuple[NumberedItem, Numbered, int]]:
     """Every item that is taken, over all jobs: copies are known by all of them."""
     choice = plan.options.production
-    for place, handle in enumerate(plan.sources):
-        PRODUCTION.production_take(
-            conn,
-            source=place,
-            job=handle.id,
-            everything=picked.everything,
-            not_nist=choice.not_nist,
-            families=choice.families,
-        )
-    if choice.originals:
-        PRODUCTION.production_drop_copies(conn, families=choice.families)
+    take(conn, plan.sources, choice, picked)
     refuse_returned(conn, picked)
     layout = Layout(choice.folder_files, choice.volume_bytes)
     taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))

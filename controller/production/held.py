@@ -5,6 +5,7 @@ Who tags its items does not wait, however long that takes. Where it was a tag th
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from core.errors import UsageError
+from core.options.production import ProductionChoice
 from sql.faces.figures import FIGURES
 from sql.faces.production import PRODUCTION
 from sql.jobs import get_job
@@ -55,6 +57,14 @@ def lock_sources(conn: Connection, sources: Sequence[JobHandle], by: GoesBy) -> 
         raise UsageError(
             f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
         )
+
+
+def tag_changes(conn: Connection, choice: ProductionChoice) -> int:
+    """How often since a job was made items of its sources were given a tag that it goes by, or lost it: it does not go by that."""
+    if not choice.goes_by:
+        return 0
+    jobs = [uuid.UUID(source) for source in choice.sources]
+    return PRODUCTION.production_tag_changes(conn, jobs=jobs, tags=list(choice.goes_by)) - choice.tag_changes
 
 
 def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]) -> int:

@@ -64,6 +64,13 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
         )
 
 
+def without_original(conn: Connection, images: JobHandle) -> int:
+    """How many items have no pages, as copies of what this export withholds, and would be taken in its place."""
+    families = images.job.options.production.families
+    found = PRODUCTION.production_without_original(conn, images=images.id, families=families)
+    return found[0].items if found else 0
+
+
 def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, Numbered, int]]:
     """Each item that is not withheld with its number, and the characters of its text as far as they are known: not at all."""
     for row in PRODUCTION.production_imaged(conn, job=images.id):

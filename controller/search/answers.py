@@ -10,8 +10,8 @@ from controller.browse.search import FoundItem, best_of, of_several, scored_hits
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
 from controller.search.meaning import meaning
-from controller.search.named import refuse_unknown_custodian
 from controller.search.opened import Opened, OpenIndex
+from controller.search.unknown import refuse_unknown_custodian, refuse_unknown_names
 from sql.faces.search import SEARCH, FoundRow
 from worker.indexes.found import Ids, uuids
 from worker.indexes.nodes import Node, asks_ledger, sought
@@ -62,6 +62,7 @@ def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tupl
     one is asked. Raises UsageError for a custodian that there is not, too."""
     refuse_unknown_custodian(handles, wanted.custodian)
     nodes = [meaning(handle, wanted.query, custodian=wanted.custodian) for handle in handles]
+    refuse_unknown_names(handles, nodes)
     by_path = wanted.families or any(map(asks_ledger, nodes))
     parts: list[_Part] = []
     for handle, node in zip(handles, nodes, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,18 +14,19 @@ from controller.databases import JobHandle
 from controller.operator import operator
 from controller.search.meaning import meaning
 from controller.search.opened import Opened
+from controller.search.unknown import refuse_unknown
 from core.document import Document
 from core.errors import UsageError
+from sql.faces.production import PRODUCTION
 from sql.faces.search import SEARCH
-from worker.indexes.ledger_fields import TAG, checked_name
-from worker.indexes.nodes import Node, values_of
+from worker.indexes.ledger_fields import checked_name
+from worker.indexes.nodes import Node
 from worker.indexes.query_language import parse
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _AT_ONCE = 10_000
-_SHOWN = 20  # tags, where one is unknown
 SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"
 
 
@@ -53,6 +54,9 @@ class TagChange(Document):
     tag: str
     found: int = Field(description="Items that the query found, their families included if that was asked for.")
     changed: int = Field(description="Those that had not the tag before, or had it and lost it.")
+    unaware: list[uuid.UUID] = Field(
+        [], description="Jobs that go on, go by this tag, and had chosen their items before."
+    )
 
 
 def tag_found(
@@ -68,7 +72,7 @@ def tag_found(
     each job. Raises UsageError, for a tag in the query that no item has, too; RunFailed, faults."""
     checked_name(tag, "a tag")
     meant = [meaning(handle, query) for handle in handles]
-    refuse_unknown_tags(handles, tags_in(meant), "query")
+    refuse_unknown(handles, meant)
     found = changed = 0
     for handle, node in zip(handles, meant, strict=True):
         items = _found(handle, opened, node, families=families)
@@ -77,7 +81,7 @@ def tag_found(
             action = UNTAGGED if remove else TAGGED
             note(conn, handle.id, action, tag=tag, query=query, families=families, found=len(items), changed=here)
         found, changed = found + len(items), changed + here
-    return TagChange(tag=tag, found=found, changed=changed)
+    return _changed(handles, tag, found, changed)
 
 
 def tag_items(
@@ -99,7 +103,16 @@ def tag_items(
             told = [str(item) for item in there]
             note(conn, handle.id, action, tag=tag, items=told, families=families, found=len(whole), changed=here)
         found, changed = found + len(whole), changed + here
-    return TagChange(tag=tag, found=found, changed=changed)
+    return _changed(handles, tag, found, changed)
+
+
+def _changed(handles: Sequence[JobHandle], tag: str, found: int, changed: int) -> TagChange:
+    unaware: dict[uuid.UUID, None] = {}
+    for handle in handles if changed else ():
+        with handle.database.transaction() as conn:
+            jobs = PRODUCTION.production_unfinished(conn, sources=[handle.id.hex], tag=tag)
+            unaware.update((job.id, None) for job in jobs)
+    return TagChange(tag=tag, found=found, changed=changed, unaware=list(unaware))
 
 
 def _there(handles: Sequence[JobHandle], items: Sequence[uuid.UUID]) -> list[tuple[JobHandle, list[uuid.UUID]]]:
@@ -173,42 +186,6 @@ def tags_of(handles: Sequence[JobHandle]) -> list[Tag]:
                     last_at=max(row.last_at, so_far.last_at) if so_far else row.last_at,
                 )
     return [out[name] for name in sorted(out)]
-
-
-def tags_in(nodes: Iterable[Node]) -> set[str]:
-    """Those that queries ask for."""
-    return {tag for node in nodes for tag in values_of(node, TAG)}
-
-
-def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
-    """Raises UsageError where no item of the jobs has one of these tags: excluded, a misspelt one would exclude nothing."""
-    if not (asked := set(wanted)):
-        return
-    known = [each.tag for each in tags_of(handles)]
-    if missing := sorted(asked.difference(known)):
-        more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-        there = f"the tags are {', '.join(known[:_SHOWN])}{more}" if known else "none is tagged"
-        raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
-
-
-def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
-    """Their names over all jobs, as a search takes them."""
-    names: set[str] = set()
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            names.update(row.display for row in SEARCH.job_custodians(conn, job=handle.id))
-    return sorted(names)
-
-
-def refuse_unknown_custodian(handles: Sequence[JobHandle], custodian: str | None) -> None:
-    """Raises UsageError where no job has this custodian: zeros would say that theirs hold nothing of what is looked for."""
-    if custodian is None or custodian in (known := custodians_of(handles)):
-        return
-    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    raise UsageError(
-        f"there is no custodian {custodian[:120]!r}; the custodians are {', '.join(known[:_SHOWN])}{more}",
-        field="custodian",
-    )
 
 
 def searches_of(handles: Sequence[JobHandle]) -> list[Search]:

@@ -14,10 +14,11 @@ from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation
 from controller.search.items import NO_FAMILY, JobItems, Mask
 from controller.search.meaning import meaning
-from controller.search.named import refuse_unknown_custodian
 from controller.search.opened import Opened
 from controller.search.term_lists import Term
+from controller.search.unknown import refuse_unknown_custodian, refuse_unknown_names
 from core.document import Document
+from core.errors import UsageError
 
 _NONE, _SEVERAL = -1, -2
 CSV_FIELDS = ("line", "term", "same_as_line", "custodian", "items", "items_with_family", "families", "unique_items", "unique_families")  # fmt: skip
@@ -110,6 +111,11 @@ def hit_report(
     """What each term finds in these jobs together, of one custodian if given. Raises UsageError, for a custodian that there is
     not, too; RunFailed, faults."""
     refuse_unknown_custodian(handles, custodian)
+    for term in terms:
+        try:
+            refuse_unknown_names(handles, [meaning(handle, term.text) for handle in handles])
+        except UsageError as error:
+            raise UsageError(f"line {term.line}: {error}", field="terms") from error
     sums = _Sums()
     searched = 0
     for handle in handles:

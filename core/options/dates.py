@@ -10,6 +10,7 @@ import difflib
 import functools
 import re
 from datetime import UTC, datetime, tzinfo
+from datetime import date as day
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
 )  # with an offset, or with a zone's name as RFC 9557 has it
+
+_ASKED = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
 
 
 @functools.cache
@@ -76,6 +79,14 @@ def in_utc(date: str, zone: tzinfo) -> str:
         return date
 
 
-def asked_in_utc(date: str) -> str:
-    """A date of a query, as far as it is given: one with an offset in UTC, as the ledger has them, others as they are."""
+def asked_in_utc(date: str) -> str | None:
+    """A date of a query, as far as it is given (a year, a month, a day, a time): one with an offset in UTC, as the ledger has them,
+    others as they are. None where it is none, as a month 13."""
+    match = _ASKED.match(date)
+    if match is None:
+        return None
+    try:
+        day(int(match[1]), int(match[2] or 1), int(match[3] or 1))
+    except ValueError:
+        return None
     return in_utc(date, UTC) if date[-6:-5] in ("+", "-") else date

@@ -61,6 +61,9 @@ class ProductionChoice:
     families: bool = True  # whole ones were taken or left
     items: int = 0  # that are taken
     withheld: int = 0  # that were chosen and are not taken for `withhold`
+    goes_by: tuple[str, ...] = ()  # tags that decided what is taken …
+    tag_changes: int = 0  # … and how often items of the sources had been given one, or lost it, when they did
+    left_out: int = 0  # of pages: copies that have none, whose original is withheld now
     equal: int = 0  # that are taken and equal an item with a tag of `withhold`
     prefix: str = ""  # of a control number …
     digits: int = 8  # … and how many digits it has at least

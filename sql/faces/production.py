@@ -27,6 +27,14 @@ class Chosen(NamedTuple):
     media_type: str
 
 
+class Unfinished(NamedTuple):
+    """A job that goes on."""
+
+    id: uuid.UUID
+    type: str
+    state: str
+
+
 class Called(NamedTuple):
     """An item among so many."""
 
@@ -223,6 +231,8 @@ class _Production(Protocol):
         self, conn: Connection, *, source: int, job: uuid.UUID, everything: bool, not_nist: bool, families: bool
     ) -> int: ...
     def production_drop_copies(self, conn: Connection, *, families: bool) -> int: ...
+    def production_without_original(self, conn: Connection, *, images: uuid.UUID, families: bool) -> list[Called]: ...
+    def production_unfinished(self, conn: Connection, *, sources: Sequence[str], tag: str) -> list[Unfinished]: ...
     def production_returned(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> list[Called]: ...
     def production_taken(self, conn: Connection, *, source: int, after: int, limit: int) -> list[Chosen]: ...
     def production_fallen(

@@ -109,6 +109,22 @@ DELETE FROM taken t USING (
 ) AS s
 WHERE s.spare AND s.id = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END;
 
+-- name: production_without_original
+-- Items that would be taken now and have no pages of a processing job, which took their original, as copies: their number, and the first.
+SELECT i.container_path, count(*) OVER () AS items
+FROM taken t JOIN item i ON i.id = t.id
+JOIN duplicate d ON d.item = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END AND d.copy
+WHERE NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(images)s AND p.item = t.id)
+ORDER BY t.source, t.place LIMIT 3;
+
+-- name: production_unfinished
+-- Jobs that were made out of one of these and go by this tag, and have not ended.
+SELECT id, type, state FROM job
+WHERE type <> 'discovery' AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
+  AND jsonb_exists_any(options -> 'production' -> 'sources', %(sources)s::text[])
+  AND jsonb_exists(options -> 'production' -> 'goes_by', %(tag)s)
+ORDER BY created_at;
+
 -- name: production_returned
 -- Of these items those that are taken: their number, and the first by the order of numbers.
 SELECT i.container_path, count(*) OVER () AS items

@@ -23,6 +23,12 @@ SELECT uuid_send(id) AS item, uuid_send(family_id) AS family, custodian FROM ite
 -- Numbers and names.
 SELECT number, display FROM custodian WHERE job = %(job)s ORDER BY number;
 
+-- name: has_items
+-- Whether an item has this media type, or this key in its metadata, of those that are given.
+SELECT (%(media_type)s::text IS NULL OR EXISTS (SELECT 1 FROM item WHERE job = %(job)s AND media_type = %(media_type)s::text))
+    AND (%(key)s::text IS NULL OR EXISTS (
+        SELECT 1 FROM item_text WHERE job = %(job)s AND jsonb_exists(metadata, %(key)s::text))) AS found;
+
 -- name: asked_items
 -- Items that pass every filter that is not null, size and tag among them.
 SELECT uuid_send(i.id) AS item

@@ -15,6 +15,7 @@ from controller.browse.pages import items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.databases import JobHandle, Jobs
 from controller.search.answers import Wanted, answer_all
+from controller.search.unknown import refuse_unknown_custodian
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
@@ -71,8 +72,12 @@ Wish = Annotated[ItemFilter, Depends(item_filter)]
 
 
 def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
-    """The jobs, of which what the filter asks is known. Raises UsageError where it is not."""
+    """The jobs, of which what the filter asks is known. Raises UsageError, FieldErrors where it is not."""
     asked = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
+    try:
+        refuse_unknown_custodian(jobs.each, wanted.custodian)
+    except UsageError as error:
+        raise FieldErrors({"custodian": str(error)}) from error
     check_findings(jobs.each, context.databases, **{name: said is not None for name, said in asked.items()})
     return jobs.each
 
@@ -111,13 +116,16 @@ def search(
     q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
     families: Annotated[bool, Query(description="With everything in the families of what matches.")] = False,
+    custodian: Filter = None,
 ) -> SearchAnswer:
     """Search the text and fields of a job's items, best match first; in path order where the ledger is asked too
     (size, dates, states, tags) or families are wanted. docs/search.md has the language."""
     try:
-        answer = answer_all(jobs.each, context.indexes.of, Wanted(query=q, limit=limit, families=families))
+        answer = answer_all(
+            jobs.each, context.indexes.of, Wanted(query=q, limit=limit, families=families, custodian=custodian)
+        )
     except UsageError as error:
-        raise FieldErrors({"q": str(error)}) from error
+        raise FieldErrors({"custodian" if error.field == "custodian" else "q": str(error)}) from error
     rows = [
         hit.to_json() | {"snippet": [p.model_dump() for p in pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)]}
         for hit in answer.hits

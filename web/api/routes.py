@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.dependencies.models import Dependant
 
 from web.api import (
     actions,
@@ -22,8 +25,10 @@ from web.api import (
     timeline,
     viewing,
 )
+from web.errors import FieldErrors
 
 PREFIX = "/api/v1"
+_SHOWN = 20
 PARTS = (
     system,
     jobs,
@@ -46,7 +51,21 @@ PARTS = (
 
 def api_router() -> APIRouter:
     """Version 1 of the API."""
-    router = APIRouter(prefix=PREFIX)
+    router = APIRouter(prefix=PREFIX, dependencies=[Depends(refuse_unknown_parameters)])
     for part in PARTS:
         router.include_router(part.router)
     return router
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Raises FieldErrors for parameters behind the question mark that a route has not: a misspelt filter would be none."""
+    known = set(_parameters(request.scope["route"].dependant))
+    if unknown := sorted(set(request.query_params) - known):
+        there = f"; there are {', '.join(sorted(known))}" if known else ""
+        raise FieldErrors({name[:60]: f"there is no such parameter{there}" for name in unknown[:_SHOWN]})
+
+
+def _parameters(of: Dependant) -> Iterator[str]:
+    yield from (field.alias for field in of.query_params)
+    for each in of.dependencies:
+        yield from _parameters(each)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from controller.search.named import custodians_of
+from controller.search.unknown import custodians_of
 from core.errors import UsageError
 from core.records import JobState
 from review.dedupe.report import stream_duplicates

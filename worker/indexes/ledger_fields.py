@@ -22,7 +22,7 @@ _OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT,
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
+_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # that means something in a word of the index
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 _WHOLE = re.compile(r"\d{1,30}\Z", re.ASCII)
 _SHOWN = 60  # characters of a value that is refused; a number of bytes has fewer
@@ -43,6 +43,12 @@ def ledger_kind(field: str) -> str | None:
     return TEXT if KEY.match(field) else LEDGER_FIELDS.get(field)
 
 
+def _date(field: str, value: str) -> str:
+    if (date := asked_in_utc(value)) is None:
+        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
+    return date
+
+
 def checked(field: str, op: str, value: str) -> tuple[str, str]:
     """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. Raises UsageError."""
     kind = ledger_kind(field)
@@ -56,13 +62,14 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
         checked_name(value, "a tag" if field == TAG else "a saved search")
     elif field == SIZE:
         value = value if _WHOLE.match(value) else str(parse_bytes(value[:_SHOWN], field))
-    elif kind == DATE and not _DATE.match(value):
-        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
     elif kind == DATE:
-        value = asked_in_utc(value)
+        value = _date(field, value)
     elif kind == NUMBER and not _NUMBER.match(value):
         raise UsageError(f"{field} is a number")
     elif kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{field} is true or false")
     contains = field not in _OWN and kind in (TEXT, LIST) and field not in _CODES
+    if kind in (TEXT, LIST) and field not in _OWN and _SIGN.search(value):
+        found = "text that contains what is written" if contains else "the whole of it, as it is written"
+        raise UsageError(f"{field} finds {found}: it has no * ? and ~")
     return op or ("~" if contains else "="), value

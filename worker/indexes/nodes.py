@@ -104,15 +104,20 @@ def asks_ledger(node: Node) -> bool:
     return isinstance(node, Asked)
 
 
-def values_of(node: Node, field: str) -> Iterator[str]:
-    """What a field of the ledger is asked for, wherever in the query."""
+def asked_in(node: Node) -> Iterator[Asked]:
+    """What the ledger is asked, wherever in the query."""
     match node:
         case All(wanted, excluded):
-            yield from (value for each in (*wanted, *excluded) for value in values_of(each, field))
+            yield from (asked for each in (*wanted, *excluded) for asked in asked_in(each))
         case Either(choices):
-            yield from (value for each in choices for value in values_of(each, field))
-        case Asked(name, _, value) if name == field:
-            yield value
+            yield from (asked for each in choices for asked in asked_in(each))
+        case Asked():
+            yield node
+
+
+def values_of(node: Node, field: str) -> Iterator[str]:
+    """What a field of the ledger is asked for, wherever in the query."""
+    return (asked.value for asked in asked_in(node) if asked.field == field)
 
 
 def excluded_by(node: Node, field: str) -> Iterator[Node]:

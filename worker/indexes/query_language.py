@@ -214,6 +214,8 @@ class _Reading:
     def _quote(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
         with self._at_place(begin):
             if ledger_kind(fields[0]):
+                if self._text.startswith("~", self._at):
+                    raise UsageError(f"{fields[0]} has no ~; it is no field of the index")
                 return Asked(fields[0], *checked(fields[0], "", text))
             row = phrase(fields, text)
             self._count(len(row.places))

@@ -18,10 +18,11 @@ from controller.databases import alone
 from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
-from controller.search.named import custodians_of, forget_search, save_search, searches_of, tag_found, tags_of
+from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
 from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
+from controller.search.unknown import custodians_of
 from core.errors import RunFailed, UsageError
 from formats.parsers import ParserSet, parser_of
 from sql.faces.custody import CUSTODY
@@ -94,6 +95,25 @@ def test_a_custodian_that_there_is_not_is_refused(copy: Any) -> None:
         with pytest.raises(UsageError, match=f"no custodian '{wrong}'; the custodians are .*{names[0]}") as refused:
             ask()
         assert refused.value.field == "custodian"
+
+
+def test_a_name_in_a_query_that_nothing_has_is_refused(copy: Any) -> None:
+    """Excluded it would exclude nothing, and in a hit report it would be a row of zeros. A type that a job happens not to have is none."""
+    opened, names = partial(opened_index, settings=copy.settings), custodians_of([copy.handle])
+    for query, said in (
+        (f'the NOT custodian_is:"{names[0].swapcase()}"', f"the custodians are .*{names[0]}"),
+        ("custodian_is:an*", "no custodian 'an\\*'"),
+        ('the NOT type_is:"text/plian"', "no item has the media type 'text/plian'; did you mean text/plain?"),
+        ("the NOT load_confidentiality:attorney", "no item has the field 'load_confidentiality' of a load file"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            found(copy, query)
+        with pytest.raises(UsageError, match=f"line 2: .*{said}"):
+            hit_report([copy.handle], opened, listed(["the", query], "list"))
+        with pytest.raises(UsageError, match=said):
+            tag_found([copy.handle], opened, "odd", query)
+    assert found(copy, f'custodian_is:"{names[0]}"')
+    assert found(copy, 'type_is:"application/x-7z-compressed"') == set()
 
 
 def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:

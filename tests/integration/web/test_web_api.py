@@ -107,7 +107,18 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
         assert all(row["name"] in item["exceptions"] for item in found)
     some = _get(site, f"{site.job}/items", limit=1_000, exception="any")["items"]
     assert len(some) == len({item["id"] for item in some}) <= sum(row["items"] for row in by_code)
-    assert _get(site, f"{site.job}/items", custodian="nobody") == {"items": [], "next": None}
+    assert _get(site, f"{site.job}/items", type="x/nothing") == {"items": [], "next": None}
+    for path, asked in (("items", {}), ("search", {"q": "the"})):
+        assert (
+            "no custodian 'nobody'"
+            in _get(site, f"{site.job}/{path}", 422, custodian="nobody", **asked)["errors"]["custodian"]
+        )
+        told = _get(site, f"{site.job}/{path}", 422, costudian="nobody", **asked)["errors"]
+        assert "no such parameter; there are" in told["costudian"]
+    custodian = counts["custodians"][0]["name"]
+    assert {hit["custodian"] for hit in _get(site, f"{site.job}/search", q="the", custodian=custodian)["hits"]} == {
+        custodian
+    }
     for finding in ("duplicate", "system"):
         assert "nothing is known" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
     assert "it can be any" in _get(site, f"{site.job}/items", 422, exception="weather")["errors"]["exception"]

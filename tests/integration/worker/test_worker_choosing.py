@@ -17,6 +17,8 @@ from taskbench import TaskBench
 
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, alone
+from controller.jobs.jobs import cancel_job
+from controller.jobs.results import production_figures
 from controller.production.create import ProductionPlan, create_production
 from controller.production.imaged import options_with_images
 from controller.search.named import tag_found, tag_items
@@ -263,6 +265,47 @@ def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discove
     job = found.create(withhold=("privileged",))
     assert found.taken(job) == ["fw.eml", "advice.txt", "loose.txt", "none", "own.txt", "w.eml"]
     assert job.job.options.production.equal == 2
+
+
+def test_a_tag_that_is_given_while_a_job_goes_on_is_told(discovered: Discovered) -> None:
+    """It had chosen its items before. Whoever tags hears of it, and so does whoever looks at the job; of a tag that it does not go
+    by, of one that nothing got, and of a job that has ended nobody does."""
+    found = discovered(_mails())
+    found.tag("privileged", "z last.txt")
+    job = found.create(withhold=("privileged",))
+
+    def told() -> int:
+        with found.bench.database.transaction() as conn:
+            figures = production_figures(conn, found.of(job.id))
+        assert figures is not None
+        return figures.tag_changes
+
+    again = [found.item("z last.txt")]
+    assert tag_items([found.handle], "privileged", again).unaware == []
+    assert (tag_items([found.handle], "other", again).unaware, told()) == ([], 0)
+    assert tag_items([found.handle], "privileged", [found.item("m.eml")]).unaware == [job.id]
+    assert told() == 1
+    cancel_job(job)
+    assert tag_items([found.handle], "privileged", [found.item("a alone.txt")]).unaware == []
+    assert told() == 2
+
+
+def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discovered: Discovered) -> None:
+    """They have no pages, and would be taken now."""
+    found = discovered(
+        {"m.eml": mail("one", {"a.txt": "the same words\n"}), "z.txt": "the same words\n", "own.txt": "own"}
+    )
+    dedupe([alone(found.handle)], Scope.JOB, By.ITEM)
+    found.tag("hot", "own.txt")
+    made = found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), originals=True)
+    assert found.taken(made) == ["m.eml", "a.txt", "own.txt"]
+    pages, _ = found.run(made)
+    found.tag("privileged", "m.eml")
+    export = partial(found.create, kind=JobType.EXPORT, images=pages)
+    assert export(withhold=("hot",)).job.options.production.left_out == 0
+    job = export(withhold=("privileged",))
+    assert found.taken(job) == ["own.txt"]
+    assert job.job.options.production.left_out == 1
 
 
 def test_originals_of_other_jobs(discovered: Discovered) -> None:

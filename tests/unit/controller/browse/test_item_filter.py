@@ -43,6 +43,7 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     ("author", "is no condition"),
     ("author=", "is no condition"),
     ("date>=last week", "is a date, as in 2001"),
+    ("date>=2001-13", "is a date, as in 2001"),
     ("page_count>many", "is a number"),
     ("page_count>1e9999999", "is a number"),
     ("page_count>٥", "is a number"),

@@ -1,0 +1,86 @@
+"""Names in queries that nothing has: excluded, a misspelt one would exclude nothing, and looked for it would say that there is nothing."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from controller.databases import JobHandle
+from core.errors import UsageError
+from formats.modules import MEDIA_TYPES
+from production.loadfiles.imported import KEY
+from sql.faces.search import SEARCH
+from worker.indexes.ledger_fields import CUSTODIAN_IS, TAG, TYPE_IS
+from worker.indexes.nodes import Node, asked_in, values_of
+
+_SHOWN = 20  # names, where one is unknown
+
+
+def tags_in(nodes: Iterable[Node]) -> set[str]:
+    """Those that queries ask for."""
+    return _values(nodes, TAG)
+
+
+def refuse_unknown(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
+    """Raises UsageError where queries that decide over items ask for a tag or another name that none of the jobs has."""
+    refuse_unknown_tags(handles, tags_in(nodes), "query")
+    refuse_unknown_names(handles, nodes)
+
+
+def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
+    """Raises UsageError where no item of the jobs has one of these tags."""
+    if not (asked := set(wanted)):
+        return
+    known: set[str] = set()
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            known.update(row.tag for row in SEARCH.list_tags(conn, job=handle.id))
+    if missing := sorted(asked - known):
+        there = f"the tags are {_some(known)}" if known else "none is tagged"
+        raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
+
+
+def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
+    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, or for a media type
+    that nothing is."""
+    for custodian in sorted(_values(nodes, CUSTODIAN_IS)):
+        refuse_unknown_custodian(handles, custodian, field)
+    types = {media_type for each in MEDIA_TYPES.values() for media_type in each}
+    for media_type in sorted(_values(nodes, TYPE_IS) - types):
+        if not any(_has(handle, media_type=media_type) for handle in handles):
+            close = difflib.get_close_matches(media_type, types, n=1)
+            meant = f"; did you mean {close[0]}?" if close else ""
+            raise UsageError(f"no item has the media type {media_type[:120]!r}{meant}", field=field)
+    for key in sorted({asked.field for node in nodes for asked in asked_in(node) if KEY.match(asked.field)}):
+        if not any(_has(handle, key=key) for handle in handles):
+            raise UsageError(f"no item has the field {key!r} of a load file", field=field)
+
+
+def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
+    """Their names over all jobs, as a search takes them."""
+    names: set[str] = set()
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            names.update(row.display for row in SEARCH.job_custodians(conn, job=handle.id))
+    return sorted(names)
+
+
+def refuse_unknown_custodian(handles: Sequence[JobHandle], custodian: str | None, field: str = "custodian") -> None:
+    """Raises UsageError where no job has this custodian."""
+    if custodian is None or custodian in (known := custodians_of(handles)):
+        return
+    raise UsageError(f"there is no custodian {custodian[:120]!r}; the custodians are {_some(known)}", field=field)
+
+
+def _values(nodes: Iterable[Node], field: str) -> set[str]:
+    return {value for node in nodes for value in values_of(node, field)}
+
+
+def _some(names: Iterable[str]) -> str:
+    known = sorted(names)
+    return ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else "")
+
+
+def _has(handle: JobHandle, *, media_type: str | None = None, key: str | None = None) -> bool:
+    with handle.database.transaction() as conn:
+        return SEARCH.has_items(conn, job=handle.id, media_type=media_type, key=key)
