@@ -112,7 +112,12 @@ def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[st
     site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
     site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **told)
     wish = {"tag": "hot", "items": [item["id"]]}
-    assert site.client.post(f"{site.job}/tags", json=wish).json() == {"tag": "hot", "found": 1, "changed": 1}
+    assert site.client.post(f"{site.job}/tags", json=wish).json() == {
+        "tag": "hot",
+        "found": 1,
+        "changed": 1,
+        "unaware": [],
+    }
     try:
         for path in (
             f"items/{item['id']}?q=%3Cb%3E",
