@@ -51,6 +51,8 @@ def produce(
     made = created.each[0].job.options.production
     if made.withhold:
         context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
+    if made.containers:
+        context.say(f"{made.containers:,} containers are chosen: what they hold is taken where it is chosen itself")
     if made.left_out:
         context.say(
             f"{made.left_out:,} copies have no pages, and are not in it, whose original is withheld since: process them by themselves, or all anew"

@@ -110,6 +110,9 @@ class ProductionFigures(Document):
     items: int
     withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
     withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
+    containers: int = Field(
+        0, description="Containers that were chosen: what they hold is in it where it was chosen itself."
+    )
     left_out: int = Field(
         0,
         description="Of pages: copies that have none and are not in it, whose original is withheld since they were made.",

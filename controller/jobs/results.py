@@ -140,6 +140,7 @@ def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures
         items=choice.items,
         withhold=list(choice.withhold),
         withheld=choice.withheld,
+        containers=choice.containers,
         left_out=choice.left_out,
         tag_changes=tag_changes(conn, choice),
         equal=choice.equal,

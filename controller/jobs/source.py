@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from core.storage.within import lies_in
 from production.loadfiles.imported import BESIDE, read_imported
 
 MANIFEST = "manifest.parquet"
+_DESCRIPTION = "dataset.json"  # beside it, of a corpus that is whole
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
 
 
@@ -37,7 +39,7 @@ class PreparedSource:
 
 
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
-    """Validate a source directory; a directory that holds `data` and a manifest is a corpus, its source is `data`.
+    """Validate a source directory; a corpus's source is its `data`.
 
     Raises UsageError when it does not exist, is no directory, cannot be listed or has too many directories, or when the
     import of a load file into it did not end.
@@ -46,7 +48,7 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
     storage.keep_below(root)
     directories, others = _first_level(storage, root)
     device, inode = _whole(storage, root)
-    if b"data" in directories and (Path(os.fsdecode(root)) / MANIFEST).is_file():
+    if b"data" in directories and _is_corpus(root, directories):
         root = os.path.join(root, b"data")
         directories, others = _first_level(storage, root)
         device, inode = _whole(storage, root)
@@ -62,6 +64,18 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         others=others,
         imported=imported,
     )
+
+
+def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
+    """Whether it was written by the generator. Raises UsageError where something lies beside its data that no job would look at."""
+    if not _has_manifest(Path(os.fsdecode(root))):
+        return False
+    if others := sorted(name for name in directories if name != b"data" and not name.startswith(b".edbench")):
+        raise UsageError(
+            f"source {display_name(root)} is a corpus, whose files are those below data, and has {display_name(others[0])} beside"
+            f" it: give {display_name(root)}/data, or move {display_name(others[0])} away"
+        )
+    return True
 
 
 def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
@@ -80,8 +94,12 @@ def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
 
 def find_manifest(source: bytes) -> Path | None:
     """The manifest of the corpus whose `data` this source is; None when it is any other directory."""
-    manifest = Path(os.fsdecode(os.path.dirname(source))) / MANIFEST
-    return manifest if os.path.basename(source) == b"data" and manifest.is_file() else None
+    beside = Path(os.fsdecode(os.path.dirname(source)))
+    return beside / MANIFEST if os.path.basename(source) == b"data" and _has_manifest(beside) else None
+
+
+def _has_manifest(directory: Path) -> bool:
+    return (directory / MANIFEST).is_file() and (directory / _DESCRIPTION).is_file()
 
 
 def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:

@@ -139,13 +139,15 @@ def _create(
     tally = _Tally(plan.workers * plan.slots)
     withheld, numbers = _chosen(conn, plan, picked)
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
+    containers = PRODUCTION.production_containers(conn)
     if not tally.items:
-        raise UsageError(_nothing(withheld))
+        raise UsageError(_nothing(withheld, containers))
     choice = dataclasses.replace(
         plan.options.production,
         items=tally.items,
         sources=tuple(handle.id.hex for handle in plan.sources),
         withheld=withheld,
+        containers=containers,
         goes_by=by.tags,
         tag_changes=by.changes,
         left_out=_left_out(conn, plan, picked),
@@ -190,8 +192,10 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
     return without_original(conn, plan.images)
 
 
-def _nothing(withheld: int) -> str:
+def _nothing(withheld: int, containers: int) -> str:
     """Is left, and why."""
+    if containers and not withheld:
+        return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
     if withheld:
         return f"no item is left: all {withheld:,} that were chosen are withheld; see the tags of --withhold"
     return "no item is chosen: look with `edbench search` what the query finds, and which tags there are"

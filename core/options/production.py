@@ -63,6 +63,7 @@ class ProductionChoice:
     withheld: int = 0  # that were chosen and are not taken for `withhold`
     goes_by: tuple[str, ...] = ()  # tags that decided what is taken …
     tag_changes: int = 0  # … and how often items of the sources had been given one, or lost it, when they did
+    containers: int = 0  # that were chosen, and are nothing beside what they hold
     left_out: int = 0  # of pages: copies that have none, whose original is withheld now
     equal: int = 0  # that are taken and equal an item with a tag of `withhold`
     prefix: str = ""  # of a control number …

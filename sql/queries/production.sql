@@ -48,6 +48,10 @@ ON CONFLICT DO NOTHING;
 SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
 WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
 
+-- name: production_containers
+-- How many of those that were chosen in these jobs are containers.
+SELECT count(*) AS items FROM picked p JOIN item i ON i.id = p.item WHERE i.container;
+
 -- name: production_equal
 -- How many items of a job equal one of these jobs that has one of these tags.
 WITH tagged AS MATERIALIZED (

@@ -308,6 +308,17 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
     assert job.job.options.production.left_out == 1
 
 
+def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
+    """It is nothing beside what it holds, and that was not chosen with it."""
+    found = discovered({"m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here")}), "own.txt": "own"})
+    found.tag("hot", "m.eml", "pack.zip")
+    with pytest.raises(UsageError, match="nothing but 1 containers is chosen; choose what they hold"):
+        found.create(tag="hot", families=False)
+    found.tag("hot", "own.txt")
+    job = found.create(tag="hot", families=False)
+    assert (found.taken(job), job.job.options.production.containers) == (["own.txt"], 1)
+
+
 def test_originals_of_other_jobs(discovered: Discovered) -> None:
     """Of two discoveries that were looked through together: a copy is taken where the job of its original is no source, and
     where it is, in whatever order they are named."""

@@ -116,12 +116,25 @@ def test_a_corpus_is_entered_at_data(tmp_path: Path) -> None:
     """The manifest is no evidence: the source of a corpus is its `data`."""
     (tmp_path / "data" / "anna").mkdir(parents=True)
     (tmp_path / "manifest.parquet").write_bytes(b"")
+    (tmp_path / "dataset.json").write_text("{}")
     source = prepare_source(FILER, tmp_path)
     assert source.path == os.fsencode(tmp_path / "data")
     assert source.manifest == tmp_path / "manifest.parquet"
     assert source.corpus
     assert source.inode == (tmp_path / "data").stat().st_ino
     assert prepare_source(FILER, tmp_path / "data").manifest == source.manifest
+
+
+def test_evidence_that_looks_like_a_corpus_loses_nothing(tmp_path: Path) -> None:
+    """A folder `data` and a file that is called as a manifest: everything beside is looked at, or it is refused."""
+    for name in ("data", "bob"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "manifest.parquet").touch()
+    source = prepare_source(FILER, tmp_path)
+    assert (source.path, source.directories, source.manifest) == (os.fsencode(tmp_path), (b"bob", b"data"), None)
+    (tmp_path / "dataset.json").touch()
+    with pytest.raises(UsageError, match=r"is a corpus, .* and has bob beside it: give .*/data, or move bob away"):
+        prepare_source(FILER, tmp_path)
 
 
 def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
