@@ -95,6 +95,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/xslt+xml",
     ),
     "text.plist": ("application/x-bplist",),
+    "text.torrent": ("application/x-bittorrent",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
     "images.handler": (
         "image/jpeg",

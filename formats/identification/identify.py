@@ -111,6 +111,11 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
 )
 # The header is digits from end to end: hexadecimal in newc (SVR4), octal in odc (POSIX.1-2001, pax).
 _CPIO = re.compile(rb"07070[12][0-9A-Fa-f]{104}|070707[0-7]{70}")
+# A dictionary whose keys are sorted, the first one of a torrent's, and what may stand behind it.
+_TORRENT = re.compile(
+    rb"d(?:8:announce|13:announce-list|18:azureus_properties|7:comment|13:comment\.utf-8|10:created by|13:creation date"
+    rb"|8:encoding|9:httpseeds|4:info)[0-9dil]"
+)
 _PART = re.compile(rb"\.(?:(?:7z|zip)\.\d{3}|z\d\d)\Z", re.IGNORECASE)
 _ZIP_TAIL = 22 + 0xFFFF  # the end record and the longest comment (APPNOTE 4.3.16)
 _DISC_AT = 16 * 2048
@@ -137,7 +142,7 @@ _FTYP = {
 
 # What a file may begin with that is told by its first bytes.
 _FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
-    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ")
+    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ", b"d")
 )
 
 
@@ -223,6 +228,8 @@ def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None
         return "image/bmp"
     if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
         return _PROGRAM
+    if head[:1] == b"d" and _TORRENT.match(head):
+        return "application/x-bittorrent"
     return "application/x-cpio" if _CPIO.match(head) else None
 
 
