@@ -97,6 +97,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "text.plist": ("application/x-bplist",),
     "text.torrent": ("application/x-bittorrent",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
+    "tables.access.handler": ("application/x-msaccess",),
     "images.handler": (
         "image/jpeg",
         "image/png",

@@ -42,6 +42,13 @@ _PDF_BODY = re.compile(rb"%PDF-\d|^\d{1,10} \d{1,5} obj\b", re.MULTILINE)
 # First bytes, by length. Longer ones are looked up first.
 _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
     (
+        19,
+        {
+            b"\0\1\0\0Standard Jet DB": "application/x-msaccess",
+            b"\0\1\0\0Standard ACE DB": "application/x-msaccess",
+        },
+    ),
+    (
         16,
         {
             b"SQLite format 3\0": "application/vnd.sqlite3",
