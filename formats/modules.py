@@ -65,6 +65,13 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
     "office.publisher": ("application/x-mspublisher",),
+    "office.foreign": (
+        "application/vnd.wordperfect",
+        "application/vnd.ms-works",
+        "application/x-mswrite",
+        "application/msword2",
+        "application/vnd.lotus-wordpro",
+    ),
     "office.ole.handler": (
         "application/x-ole-storage",
         "application/vnd.visio",

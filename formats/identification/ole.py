@@ -22,6 +22,8 @@ _BY_NAME = (  # in order: a message may carry a Word document, never the other w
     ("PowerPoint Document", "application/vnd.ms-powerpoint"),
     ("VisioDocument", "application/vnd.visio"),
     ("Quill", "application/x-mspublisher"),
+    ("MatOST", "application/vnd.ms-works"),
+    ("MN0", "application/vnd.ms-works"),
     ("DocInfo", "application/x-hwp"),  # Hancom, "HWP Document File Formats 5.0", 3
 )
 _MSI_CLASS = bytes.fromhex("84100c0000000000c000000000000046")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from benchmarks.formats.readers import Program, ReaderAbsent, read_by
+from benchmarks.formats.readers import PROGRAMS, Program, ReaderAbsent, read_by
+from core.settings import PLUGINS
+from formats.registry import all_handlers
+from worker.plugins import load_plugins
 
 _SCRIPT = "import sys; data = open(sys.argv[1]).read(); print('### made by it'); print(data) if data else sys.exit(3)"
 
@@ -26,3 +30,29 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     """Is said, not taken for one that finds nothing."""
     with pytest.raises(ReaderAbsent, match="edbench-no-such-program"):
         read_by(Program(("edbench-no-such-program", "{}"), ()), tmp_path, ["a"])
+
+
+def test_what_a_program_writes_into_a_directory(tmp_path: Path) -> None:
+    """Its text is what it leaves there; the directory is gone afterwards."""
+    (tmp_path / "a").write_text("Vertrag", encoding="utf-8")
+    script = 'cp "$1" "$2/copy" && echo "$2" >"$1.where" && cat "$2"/*'
+    found, failed = read_by(Program(("sh", "-c", script, "sh", "{}", "{out}"), (), needs=("sh", "cp")), tmp_path, ["a"])
+    assert (found["a"].terms, failed) == ({"vertrag"}, [])
+    assert not Path((tmp_path / "a.where").read_text().strip()).exists()
+
+
+def test_every_program_takes_a_type_that_there_is() -> None:
+    """One that is misspelt would be asked about nothing, and nobody would see it."""
+    load_plugins(PLUGINS)
+    known = {media_type for handler in all_handlers() for media_type in handler.media_types}
+    assert {name for name, program in PROGRAMS.items() if not known.issuperset(program.media_types)} == set()
+
+
+def test_pythons_own_mail_reader() -> None:
+    """The program that is a script of ours."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "a.eml"
+        path.write_bytes(b"From: Ann <a@b.example>\nSubject: =?utf-8?q?gr=C3=BCn?=\nContent-Type: text/plain\n\nbody words\n")
+        found, failed = read_by(PROGRAMS["python-email"], path.parent, ["a.eml"])
+    assert failed == []
+    assert {"ann", "grün", "body", "words"} <= found["a.eml"].terms
