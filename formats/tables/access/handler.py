@@ -9,7 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
-from formats.charset import CHARSET_KEYS, CodePage
+from formats.charset import CHARSET_KEYS, CodePage, least_certain
 from formats.declared import Declared
 from formats.office.ole.property_set import codec_of
 from formats.tables.access.pages import JET3, Database, damaged
@@ -50,7 +50,7 @@ class AccessHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
-        `charset` and its like are of databases of Access 97; newer ones have one charset."""
+        `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             database = Database(file, source.size)
@@ -59,7 +59,8 @@ class AccessHandler(LeafHandler):
             for line in reading.lines():
                 if not collector.add(line + "\n"):
                     break
-        out = collector.result() if old is None else collector.read_in(old.detected)
+        out = collector.result()
+        clean.note_charset(out, least_certain((None if old is None else old.detected,)))
         out.error = reading.lacks
         return out
 
