@@ -59,7 +59,7 @@ def agreements(ours: Extracts, others: Mapping[str, Extracts]) -> dict[str, Agre
         missing = losses(both - mine.terms, mine, tika)
         row = out.setdefault(format_of(name), Agreement())
         row.files, row.terms, row.found = row.files + 1, row.terms + len(both), row.found + len(both) - len(missing)
-        row.readers.update(read)
+        row.readers.update(list(read))
         if missing:
             row.missing[name] = sorted(missing)
     return dict(sorted(out.items(), key=lambda pair: (pair[0] == OTHER, pair[0])))

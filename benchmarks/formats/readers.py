@@ -54,7 +54,7 @@ for part in message.walk():
     if part.get_content_maintype() == "text":
         print(part.get_content())
 """
-_SHEETS = '\'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1\''
+_SHEETS = "'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1'"
 _DOC, _ODT = ("application/msword",), ("application/vnd.oasis.opendocument.text",)
 PROGRAMS: dict[str, Program] = {
     "antiword": Program(("antiword", "-m", "UTF-8.txt", "{}"), _DOC),

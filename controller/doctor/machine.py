@@ -84,7 +84,7 @@ def office() -> Finding:
     except OfficeUnavailable as error:
         return warn(
             f"office documents are slip sheets in processing jobs, WordPerfect and its like have no text: {error}",
-            f"install it (Debian, Ubuntu: {INSTALL})"
+            f"install it (Debian, Ubuntu: {INSTALL})",
         )
     told = f"office documents as pages, WordPerfect and its like as text: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
     return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")

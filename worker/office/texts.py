@@ -33,7 +33,10 @@ class OfficeTexts(LeafHandler):
         return out
 
     def _converted(self, source: Source, limits: Limits) -> bytes:
-        from worker.office.converting import Converter, Document  # few files need it, and every command that reads starts
+        from worker.office.converting import (
+            Converter,
+            Document,
+        )  # few files need it, and every command that reads starts
         from worker.office.process import Bounds
 
         try:
@@ -41,7 +44,9 @@ class OfficeTexts(LeafHandler):
         except OfficeUnavailable as error:
             raise DocumentError(ExceptionCode.UNSUPPORTED, f"{error}; to read it: {INSTALL}") from error
         if ODT.part not in office.parts:
-            raise DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {ODT.part}; to read it: {INSTALL}")
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {ODT.part}; to read it: {INSTALL}"
+            )
         told = identify(source)
         document = Document(told if told in self.media_types else self.media_types[0], source)
         bounds = Bounds(seconds=_SHARE * limits.item_deadline(source.size), patience=1.0)

@@ -37,8 +37,8 @@ class Layout(NamedTuple):
     columns: int  # … of how many columns its rows have room for variable ones, how many it has, two numbers each …
     indexes: int  # … how many indexes there are …
     map: int  # … the map of its pages …
-    first: int  # … and what lies before its columns, for each index `index` bytes
-    index: int
+    first: int  # … and what lies before its columns, for each index so many bytes
+    each: int
     column: struct.Struct  # kind, number, place among variable ones, two bytes more, flags, place, length
     name: str  # how the length of a column's name is stored
 
@@ -82,8 +82,8 @@ class Database:
             page = self._file.read(size)
             if len(page) < size:
                 raise DocumentError(ExceptionCode.TRUNCATED, f"the database ends before its page {number:,}")
-            if self._key and number:
-                page = ciphers.rc4(struct.pack("<I", self._key ^ number)).update(page)
+            if self._key and number:  # the key twice is the same key, and long enough for the library
+                page = ciphers.rc4(2 * struct.pack("<I", self._key ^ number)).update(page)
             if len(self._kept) >= _KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[number] = page

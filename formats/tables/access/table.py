@@ -14,7 +14,9 @@ from formats.tables.access.pages import Database, damaged
 _MOST_COLUMNS = 1_000  # a table may have 255
 _FIXED = 1  # flag of a column whose values stand at one place
 _TEXT, _MEMO, _MONEY, _DATE, _NUMERIC = 0x0A, 0x0C, 5, 8, 0x10
-_NUMBERS = {kind: struct.Struct(form) for kind, form in {2: "<B", 3: "<h", 4: "<i", 6: "<f", 7: "<d", 0x13: "<q"}.items()}
+_NUMBERS = {
+    kind: struct.Struct(form) for kind, form in {2: "<B", 3: "<h", 4: "<i", 6: "<f", 7: "<d", 0x13: "<q"}.items()
+}
 _QUAD, _REAL, _WORDS = struct.Struct("<q"), struct.Struct("<d"), struct.Struct("<B4I")
 _FIRST_DAY = datetime(1899, 12, 30)
 _DAYS = (-657_434, 2_958_465.9999)  # dates are in the years from 100 to 9999
@@ -77,7 +79,7 @@ class Table:
             (self._map,) = struct.unpack_from("<I", data, layout.map)
             if count > _MOST_COLUMNS:
                 raise damaged(f"a table is said to have {count:,} columns")
-            self.columns = list(self._columns(data, layout.first + layout.index * indexes, count))
+            self.columns = list(self._columns(data, layout.first + layout.each * indexes, count))
         except struct.error as cut:
             raise damaged("a table's definition breaks off") from cut
         self.lacks: DocumentError | None = None  # why not all of its values were read

@@ -98,9 +98,13 @@ class Maker:
         fixed = moving = 0
         for number, (_, kind, scale) in enumerate(columns):
             if self.old:
-                out += struct.pack("<BHH4xxB2xBHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0))
+                out += struct.pack(
+                    "<BHH4xxB2xBHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0)
+                )
             else:
-                out += struct.pack("<B4xHH2xxB2xBx4xHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0))
+                out += struct.pack(
+                    "<B4xHH2xxB2xBx4xHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0)
+                )
             fixed, moving = fixed + SIZES.get(kind, 0), moving + (kind not in SIZES)
         for column in columns:
             name = self.text(column.name)
@@ -147,7 +151,7 @@ class Maker:
         head[0x3C:0x42] = bytes(a ^ b for a, b in zip(struct.pack("<HI", code_page, key), _STREAM, strict=True))
         rest = self.pages[1:]
         if key:
-            rest = [rc4(struct.pack("<I", key ^ n)).update(page) for n, page in enumerate(rest, 1)]
+            rest = [rc4(2 * struct.pack("<I", key ^ n)).update(page) for n, page in enumerate(rest, 1)]
         return bytes(head) + b"".join(rest)
 
 

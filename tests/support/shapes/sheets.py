@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 
 from access_file import LONG, MEMO, SPARE, Column, Given, Maker, elsewhere, maker
@@ -116,7 +117,7 @@ def _definitions(n: int) -> bytes:
     """Tables whose definitions all go on in the next one's."""
     made = maker(*_tables(n))
     numbers = [number for number, page in enumerate(made.pages) if page[0] == 2 and number > 2]
-    for number, following in zip(numbers, numbers[1:], strict=False):
+    for number, following in itertools.pairwise(numbers):
         page = made.pages[number]
         made.pages[number] = page[:4] + struct.pack("<I", following) + page[8:]
     return made.whole()

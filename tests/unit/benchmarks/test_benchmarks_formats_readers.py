@@ -52,7 +52,9 @@ def test_pythons_own_mail_reader() -> None:
     """The program that is a script of ours."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "a.eml"
-        path.write_bytes(b"From: Ann <a@b.example>\nSubject: =?utf-8?q?gr=C3=BCn?=\nContent-Type: text/plain\n\nbody words\n")
+        path.write_bytes(
+            b"From: Ann <a@b.example>\nSubject: =?utf-8?q?gr=C3=BCn?=\nContent-Type: text/plain\n\nbody words\n"
+        )
         found, failed = read_by(PROGRAMS["python-email"], path.parent, ["a.eml"])
     assert failed == []
     assert {"ann", "grün", "body", "words"} <= found["a.eml"].terms

@@ -72,7 +72,9 @@ def test_tables_in_rows(old: bool) -> None:
 
 def test_kinds_of_values() -> None:
     """Numbers and dates as people write them; truth values and objects are left out."""
-    columns = [*(Column(f"c{i}", kind) for i, kind in enumerate((SHORT, MONEY, DOUBLE, DATE, DATE, DATE, TRUTH, OBJECT)))]
+    columns = [
+        *(Column(f"c{i}", kind) for i, kind in enumerate((SHORT, MONEY, DOUBLE, DATE, DATE, DATE, TRUTH, OBJECT)))
+    ]
     columns.append(Column("n", NUMERIC, 2))
     days = [struct.pack("<d", value) for value in (36_526.25, 2.0, 0.5)]
     row = [struct.pack("<h", -3), struct.pack("<q", -12_345_000), struct.pack("<d", 2.5), *days, b"", inline(b"raw")]
@@ -178,7 +180,11 @@ def test_damage_is_told() -> None:
     last = max(n for n, page in enumerate(made.pages) if wide("word399") in page)
     made.pages[last] = bytes(4096)
     gone = read(made.whole())
-    assert (gone.error and gone.error.code, "word1" in gone.text, "word399" in gone.text) == (ExceptionCode.CORRUPT, True, False)
+    assert (gone.error and gone.error.code, "word1" in gone.text, "word399" in gone.text) == (
+        ExceptionCode.CORRUPT,
+        True,
+        False,
+    )
     made.pages[2] = bytes(4096)
     for data in (made.whole(), made.whole()[:9000], made.whole()[:50]):
         with pytest.raises(DocumentError):
