@@ -1,29 +1,34 @@
-"""Access databases: the tables with their rows, what queries are made of, and the names of everything else."""
+"""Access databases: the tables with their rows, what queries are made of, the names of everything else; the files in them."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits
+from core.errors import DocumentError
+from core.records import Kind, Limits
 from formats import clean
-from formats.base import Handler, LeafHandler, Source, Text
-from formats.charset import CHARSET_KEYS, CodePage, least_certain
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS, CodePage, Detected, least_certain
 from formats.declared import Declared
 from formats.office.ole.property_set import codec_of
-from formats.tables.access.pages import JET3, Database, damaged
-from formats.tables.access.table import Strings, Table
+from formats.tables.access import carried as access_carried
+from formats.tables.access.catalog import Object, objects, owners, properties, result_kinds
+from formats.tables.access.pages import JET3, Database
+from formats.tables.access.table import OBJECT, TEXTS, Column, Strings, Table, Values
 
-_CATALOG = 2  # the page of its definition
-_MOST = 100_000  # objects; a database may have 32,768
-_SYSTEM = 0x80000002  # flags of the program's own tables
-_TABLE = 1
-_LINKED = (4, 6)
-_NAMED = (5, -32768, -32766, -32764, -32761)  # queries, forms, macros, reports, modules
 _QUERIES, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
-_LINKS = ("Name", "ForeignName", "Database")
-_OWN = ("~", "MSys")  # begin names that the program made
+_ABOUT = "SummaryInfo"  # the object whose properties are the database's
+_KEYS = {
+    "Title": "title",
+    "Subject": "doc_subject",
+    "Author": "author",
+    "Company": "company",
+    "Keywords": "keywords",
+    "Comments": "description",
+}
+_DESCRIBED = ("Description", "Caption")
+_ATTACHED, _CALLED = "FileData", "FileName"
 _BREAKS = str.maketrans("\t\r\n", "   ")
 
 
@@ -37,105 +42,160 @@ class AccessHandler(LeafHandler):
         Declared(
             title="Access databases",
             extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
-            text="of each table its name, the names of its columns and a line for each row, tabs between values; what queries are "
-            "made of; names of queries, forms, reports, macros and modules; where linked tables are",
-            metadata=CHARSET_KEYS,
+            text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
+            "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
+            "and modules; where linked tables are",
+            metadata=(*_KEYS.values(), *CHARSET_KEYS),
+            children="attachments, and what columns for objects hold, in the order of tables and rows",
             leaves_out=(
-                "objects, attachments and other bytes; truth values and identifiers; values of several at once",
-                "forms, reports and code; descriptions of tables and columns; deleted rows",
+                "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
+                "forms, reports and code; deleted rows",
                 "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
             ),
         ),
     )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Files in its columns. A database that cannot be opened has none: `text` says why."""
+        with source.open() as file:
+            try:
+                reading = _Reading(file, source.size)
+            except DocumentError:
+                return
+            for position, (name, data, error) in enumerate(reading.files(limits.parse_bytes)):
+                yield Child(
+                    name=name or b"object-%d" % position,
+                    kind=Kind.EMBEDDED_OBJECT,
+                    ordinal=position,
+                    data=data if data or error is None else None,
+                    error=error,
+                )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
         `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
-            database = Database(file, source.size)
-            old = CodePage(codec_of(database.code_page)) if database.layout is JET3 else None
-            reading = _Reading(database, Strings(old))
+            reading = _Reading(file, source.size)
             for line in reading.lines():
                 if not collector.add(line + "\n"):
                     break
+            about = clean.values(reading.about())
         out = collector.result()
-        clean.note_charset(out, least_certain((None if old is None else old.detected,)))
+        out.metadata = dict(about)
+        clean.note_charset(out, least_certain((reading.detected,)))
         out.error = reading.lacks
         return out
 
 
 class _Reading:
-    """What a database says, line by line."""
+    """What a database says, line by line, and what it holds. DocumentError where it has no catalog that can be read."""
 
-    def __init__(self, database: Database, strings: Strings) -> None:
-        self._database, self._strings = database, strings
-        self.lacks: DocumentError | None = None
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._database = Database(file, size)
+        self._old = CodePage(codec_of(self._database.code_page)) if self._database.layout is JET3 else None
+        self._strings = Strings(self._old)
+        self._objects, self.lacks = objects(self._database, self._strings)
+        self._owners = self._found_owners()
+        tables = (one for one in self._objects if one.table and self._owners.get(one.page, one).table)
+        self._tables = list({one.page: one for one in tables}.values())
 
-    def lines(self) -> Iterator[str]:
-        """In the order of its catalog: tables first. DocumentError where that cannot be read."""
-        catalog = self._table(_CATALOG)
-        names = [column.name for column in catalog.columns]
-        objects = [dict(zip(names, row, strict=True)) for row in itertools.islice(catalog.rows(), _MOST)]
-        self._note(catalog.lacks)
-        if len(objects) == _MOST:
-            self._note(DocumentError(ExceptionCode.TOO_LARGE, f"the catalog has more than {_MOST:,} objects"))
-        if not objects:
-            raise self.lacks or damaged("the database has no catalog")
-        tables, queries = dict[int, str](), 0
-        for one in objects:
-            page, name = _integer(one, "Id") & 0xFFFFFF, one.get("Name", "")
-            if name == _QUERIES:
-                queries = page
-            elif _integer(one, "Type") == _TABLE and not (_integer(one, "Flags") & _SYSTEM or name.startswith(_OWN)):
-                tables.setdefault(page, name)
-        for page, name in tables.items():
-            yield name
-            yield from self._rows(page)
-            yield ""
-        yield from self._others(objects)
-        if queries:
-            yield from self._rows(queries, _WORDS)
-
-    def _others(self, objects: list[dict[str, str]]) -> Iterator[str]:
-        for one in objects:
-            kind, name = _integer(one, "Type"), one.get("Name", "")
-            if kind in _LINKED:
-                yield _line([one.get(key, "") for key in _LINKS])
-            elif kind in _NAMED and not name.startswith(_OWN):
-                yield name
-
-    def _rows(self, page: int, only: tuple[str, ...] = ()) -> Iterator[str]:
-        """A table; of some columns alone without their names."""
+    def _found_owners(self) -> dict[int, Object]:
         try:
-            table = self._table(page)
+            return owners(self._objects, self._database, self._strings)
         except DocumentError as error:
             self._note(error)
+            return {}
+
+    @property
+    def detected(self) -> Detected | None:
+        """The charset of a database of Access 97."""
+        return None if self._old is None else self._old.detected
+
+    def about(self) -> Iterator[tuple[str, str]]:
+        """What its own properties say, by our keys."""
+        for one in self._objects:
+            if one.name == _ABOUT:
+                yield from ((_KEYS[name], value) for name, value in self._told(one, tuple(_KEYS)))
+
+    def _told(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """Properties of these names that are text."""
+        for told in properties(one.properties, self._strings):
+            if told.name in names and told.kind in TEXTS:
+                yield told.name, self._strings.text(told.value)
+
+    def lines(self) -> Iterator[str]:
+        """In the order of its catalog: tables first."""
+        for one in self._tables:
+            owner = self._owners.get(one.page)
+            yield f"{owner.name}: {one.shown}" if owner else one.name
+            yield from self._rows(one)
+            yield ""
+        for one in self._objects:
+            if one.named:
+                yield _line((one.name, *one.linked))
+        for one in self._objects:
+            if one.name == _QUERIES:
+                yield from self._rows(one, _WORDS)
+
+    def _rows(self, one: Object, only: tuple[str, ...] = ()) -> Iterator[str]:
+        """A table; of some columns alone without their names."""
+        table = self._table(one)
+        if table is None:
             return
+        if not only:
+            described = dict.fromkeys(value for _, value in self._told(one, _DESCRIBED))
+            yield from (_line((value,)) for value in described if value)
         chosen = [at for at, column in enumerate(table.columns) if not only or column.name in only]
         if not only:
-            yield _line([column.name for column in table.columns])
+            yield _line(column.name for column in table.columns)
         for row in table.rows():
-            if any(line := [row[at] for at in chosen]):
-                yield _line(line)
+            if line := _line(table.text(table.columns[at], row[at]) for at in chosen):
+                yield line
         self._note(table.lacks)
 
-    def _table(self, page: int) -> Table:
-        return Table(self._database, page, self._strings)
+    def files(self, most: int) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
+        """Name, bytes, and what is wrong with them, of each file of at most so many bytes in its tables."""
+        for one in self._tables:
+            table = self._table(one)
+            columns = [(at, c) for at, c in enumerate(table.columns) if c.kind == OBJECT] if table else []
+            if table is None or not columns:
+                continue
+            for row in table.rows():
+                for at, column in columns:
+                    if raw := row[at]:
+                        yield from self._file(table, column, row, raw, most)
+
+    def _file(
+        self, table: Table, column: Column, row: Values, raw: bytes, most: int
+    ) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
+        called = b""
+        try:
+            value, error = self._database.long_value(raw, most)
+            if column.name == _ATTACHED:
+                called = next(
+                    (table.text(c, v) for c, v in zip(table.columns, row, strict=True) if c.name == _CALLED), ""
+                ).encode()
+                yield called, access_carried.of_attachment(value, most), error
+            elif carried := access_carried.of_object(value):
+                yield *carried, error
+            elif error is not None:
+                yield b"", b"", error
+        except DocumentError as failed:
+            yield called, b"", failed
+
+    def _table(self, one: Object) -> Table | None:
+        try:
+            return Table(self._database, one.page, self._strings, result_kinds(one, self._strings))
+        except DocumentError as error:
+            self._note(error)
+            return None
 
     def _note(self, error: DocumentError | None) -> None:
         self.lacks = self.lacks or error
 
 
-def _integer(one: dict[str, str], key: str) -> int:
-    """A number of a catalog's row; 0 where it has none."""
-    try:
-        return int(one.get(key) or 0)
-    except ValueError:
-        return 0
-
-
-def _line(values: list[str]) -> str:
+def _line(values: Iterable[str]) -> str:
     return "\t".join(value.translate(_BREAKS) for value in values).rstrip("\t")
 
 

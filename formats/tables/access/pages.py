@@ -37,14 +37,18 @@ class Layout(NamedTuple):
     columns: int  # … how many variable columns, then how many in all, two bytes each …
     indexes: int  # … how many indexes …
     map: int  # … the map of its pages …
-    first: int  # … and where its columns begin, if there are no indexes, for each of which so many bytes lie before them
+    first: (
+        int  # … and where its columns begin, if there are no indexes, for each of which so many bytes lie before them
+    )
     each: int
-    column: struct.Struct  # kind, number, place among variable ones, two bytes more, flags, place, length
+    column: (
+        struct.Struct
+    )  # kind, number, place among variable ones, two bytes more, flags, further ones (not of Access 97), place, length
     name: str  # how the length of a column's name is stored
 
 
-JET3 = Layout(2048, 8, 1, 12, 23, 31, 35, 43, 8, struct.Struct("<BHH4x2s2xBHH"), "<B")
-JET4 = Layout(4096, 12, 2, 16, 43, 51, 55, 63, 12, struct.Struct("<B4xHH2x2s2xBx4xHH"), "<H")
+JET3 = Layout(2048, 8, 1, 12, 23, 31, 35, 43, 8, struct.Struct("<BHH4x2s2xB0sHH"), "<B")
+JET4 = Layout(4096, 12, 2, 16, 43, 51, 55, 63, 12, struct.Struct("<B4xHH2x2s2xBs4xHH"), "<H")
 
 
 def damaged(what: str) -> DocumentError:
@@ -144,12 +148,15 @@ class Database:
         self.count(len(row))
         return row, place & (_DELETED | _MOVED) == _MOVED
 
-    def long_value(self, field: bytes) -> tuple[bytes, DocumentError | None]:
-        """What a memo or object holds, in its own row, in another, or in a chain of them, and why that is not all of it."""
+    def long_value(self, field: bytes, most: int = _LENGTH) -> tuple[bytes, DocumentError | None]:
+        """What a memo or object holds, in its own row, in another, or in a chain of them, and why that is not all of it:
+        nothing of one of more than `most` bytes."""
         if len(field) < _LONG.size:
             return b"", damaged("a long value has no room for its length")
         told, pointer = _LONG.unpack_from(field)
         left, pieces, error = told & _LENGTH, list[bytes](), None
+        if left > most:
+            return b"", DocumentError(ExceptionCode.TOO_LARGE, f"{left:,} bytes in a column; the limit is {most:,}")
         if told & _INLINE:
             return field[_LONG.size :][:left], None
         try:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
+from uuid import UUID
 
 from core.errors import DocumentError
 from formats.charset import CodePage
 from formats.tables.access.pages import Database, damaged
 
 _MOST_COLUMNS = 1_000  # a table may have 255
-_FIXED = 1  # flag of a column whose values stand at one place
-_TEXT, _MEMO, _MONEY, _DATE, _NUMERIC = 0x0A, 0x0C, 5, 8, 0x10
+_FIXED, _RECKONED = 1, 0xC0  # flags of a column whose values stand at one place, and that an expression makes
+_RESULT = struct.Struct("<16xI")  # before what it made: how long that is
+_TRUTH, _TEXT, _MEMO, _MONEY, _DATE, _NUMERIC, _IDENTIFIER = 1, 0x0A, 0x0C, 5, 8, 0x10, 0x0F
+TEXTS = (_TEXT, _MEMO)
+OBJECT = 0x0B  # kind of a column that holds a file, or whatever bytes
 _NUMBERS = {
     kind: struct.Struct(form) for kind, form in {2: "<B", 3: "<h", 4: "<i", 6: "<f", 7: "<d", 0x13: "<q"}.items()
 }
-_QUAD, _REAL, _WORDS = struct.Struct("<q"), struct.Struct("<d"), struct.Struct("<B4I")
+_QUAD, _REAL, _WORDS, _DECIMAL = (struct.Struct(form) for form in ("<q", "<d", "<B4I", "<HBBIQ"))
+_OLE_DECIMAL = 14
 _FIRST_DAY = datetime(1899, 12, 30)
 _DAYS = (-657_434, 2_958_465.9999)  # dates are in the years from 100 to 9999
 _COMPRESSED = b"\xff\xfe"
@@ -53,6 +58,9 @@ def _expanded(raw: bytes) -> str:
     return "".join(out)
 
 
+Values = list[bytes | None]  # of a row, as they are stored; None: there is none
+
+
 class Column(NamedTuple):
     """One column, as the definition tells it."""
 
@@ -64,13 +72,15 @@ class Column(NamedTuple):
     fixed: bool
     place: int  # of a fixed one, behind the number of columns
     length: int
+    reckoned: bool
 
 
 class Table:
     """A table's definition. DocumentError where it cannot be read."""
 
-    def __init__(self, database: Database, page: int, strings: Strings) -> None:
-        self.page, self._database, self._strings = page, database, strings
+    def __init__(self, database: Database, page: int, strings: Strings, kinds: Mapping[str, int] | None = None) -> None:
+        """`kinds` are those of what expressions make, by the names of their columns."""
+        self.page, self._database, self._strings, self._kinds = page, database, strings, kinds or {}
         layout, data = database.layout, database.definition(page)
         try:
             (self.told,) = struct.unpack_from("<I", data, layout.told)
@@ -89,14 +99,16 @@ class Table:
         size = struct.calcsize(layout.name)
         names = at + layout.column.size * count
         for _ in range(count):
-            kind, number, variable, more, flags, place, length = layout.column.unpack_from(data, at)
+            kind, number, variable, more, flags, further, place, length = layout.column.unpack_from(data, at)
             (name,) = struct.unpack_from(layout.name, data, names)
             called = self._strings.text(data[names + size : names + size + name])
-            yield Column(called, kind, number, variable, more[1], bool(flags & _FIXED), place, length)
+            if reckoned := bool(further) and further[0] & _RECKONED == _RECKONED:
+                kind = self._kinds.get(called, kind)
+            yield Column(called, kind, number, variable, more[1], bool(flags & _FIXED), place, length, reckoned)
             at, names = at + layout.column.size, names + size + name
 
-    def rows(self) -> Iterator[list[str]]:
-        """The values of each row as text, of what is no text "". What cannot be read is noted, and told in `lacks`."""
+    def rows(self) -> Iterator[Values]:
+        """The values of each row as they are stored. What cannot be read is noted, and told in `lacks`."""
         found = 0
         for page in self._pages():
             for values in self._on(page):
@@ -105,7 +117,7 @@ class Table:
         if found < self.told:
             self._note(damaged(f"{found:,} of {self.told:,} rows are there"))
 
-    def _on(self, page: bytes) -> Iterator[list[str]]:
+    def _on(self, page: bytes) -> Iterator[Values]:
         rows = self._database.rows(page)
         while True:
             try:
@@ -137,24 +149,26 @@ class Table:
     def _note(self, error: DocumentError | None) -> None:
         self.lacks = self.lacks or error
 
-    def _values(self, row: bytes) -> list[str]:
+    def _values(self, row: bytes) -> Values:
         """Of all columns, in their order."""
         count, start = self._count(row)
         tail = len(row) - (count + 7) // 8
         if tail < start:
             raise damaged("a row is shorter than its mask")
         places = self._places(row, tail) if self._variable else ()
-        out = []
+        out = list[bytes | None]()
         for column in self.columns:
-            number, value = column.number, ""
-            if number < count and row[tail + number // 8] >> (number & 7) & 1:  # else it has none
-                if column.fixed:
-                    value = self._text(column, row[start + column.place : tail])
-                elif column.variable + 1 < len(places):
-                    begin, end = places[column.variable : column.variable + 2]
-                    if not start <= begin <= end <= tail:
-                        raise damaged("a row has values outside it")
-                    value = self._text(column, row[begin:end]) if begin < end else ""
+            number, value = column.number, None
+            there = number < count and row[tail + number // 8] >> (number & 7) & 1
+            if column.kind == _TRUTH and not column.reckoned:  # the mask is its value
+                value = (b"\1" if there else b"\0") if number < count else None
+            elif there and column.fixed:
+                value = row[start + column.place : tail]
+            elif there and column.variable + 1 < len(places):
+                begin, end = places[column.variable : column.variable + 2]
+                if not start <= begin <= end <= tail:
+                    raise damaged("a row has values outside it")
+                value = row[begin:end]
             out.append(value)
         return out
 
@@ -176,20 +190,29 @@ class Table:
             return struct.unpack_from(f"<{count + 1}H", row, first)[::-1]
         return tuple(_short_places(row, tail))
 
-    def _text(self, column: Column, raw: bytes) -> str:
-        """A value; "" for kinds that are no text, date or number."""
+    def text(self, column: Column, raw: bytes | None) -> str:
+        """A value; "" for kinds that are no text, date, number or truth value."""
         kind = column.kind
+        if not raw:
+            return ""
+        if kind == _MEMO:
+            raw, error = self._database.long_value(raw)
+            self._note(error)
         try:
-            if kind == _TEXT:
-                return self._strings.text(raw[: column.length] if column.fixed else raw)
-            if kind == _MEMO:
-                value, error = self._database.long_value(raw)
-                self._note(error)
-                return self._strings.text(value)
-            return _number(kind, raw, column.scale)
+            if column.reckoned and raw:
+                raw = raw[_RESULT.size :][: _RESULT.unpack_from(raw)[0]]
+                if kind == _NUMERIC:
+                    return _reckoned(raw)
+            if kind == _TEXT and column.fixed:
+                raw = raw[: column.length]
+            return self._strings.text(raw) if kind in TEXTS else _number(kind, raw, column.scale)
         except struct.error:
             self._note(damaged("a value is shorter than its kind"))
             return ""
+
+    def texts(self, row: Values) -> list[str]:
+        """All values of a row."""
+        return [self.text(column, raw) for column, raw in zip(self.columns, row, strict=True)]
 
 
 def _short_places(row: bytes, tail: int) -> Iterator[int]:
@@ -210,10 +233,14 @@ def _short_places(row: bytes, tail: int) -> Iterator[int]:
 
 
 def _number(kind: int, raw: bytes, scale: int) -> str:
-    """A number or date; "" for other kinds."""
+    """A number, date, truth value or identifier; "" for other kinds."""
     if (form := _NUMBERS.get(kind)) is not None:
         (value,) = form.unpack_from(raw)
         return f"{value:.7g}" if kind == 6 else f"{value:.15g}" if kind == 7 else str(value)
+    if kind == _TRUTH:
+        return "TRUE" if any(raw) else "FALSE"
+    if kind == _IDENTIFIER and len(raw) >= 16:
+        return f"{{{str(UUID(bytes_le=raw[:16])).upper()}}}"
     if kind == _MONEY:
         return _scaled(_QUAD.unpack_from(raw)[0], 4)
     if kind == _DATE:
@@ -225,6 +252,14 @@ def _number(kind: int, raw: bytes, scale: int) -> str:
             value = value << 32 | word
         return _scaled(-value if sign & 0x80 else value, min(scale, 28))
     return ""
+
+
+def _reckoned(raw: bytes) -> str:
+    """A decimal that an expression made, where it is one of OLE's: its kind, digits behind the point, its sign, four bytes that
+    are the highest, then eight."""
+    kind, digits, minus, high, low = _DECIMAL.unpack_from(raw)
+    value = high << 64 | low
+    return _scaled(-value if minus else value, min(digits, 28)) if kind == _OLE_DECIMAL else ""
 
 
 def _scaled(value: int, digits: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dataset_gen.formats.office import ole_package
 from formats.ciphers import rc4
 
 BYTE, SHORT, LONG, MONEY, SINGLE, DOUBLE, DATE, TEXT, OBJECT, MEMO, NUMERIC = 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 16
@@ -22,15 +24,16 @@ class Column(NamedTuple):
     name: str
     kind: int
     scale: int = 0
+    reckoned: bool = False  # by an expression; what it gives is told by a property
 
 
 Row = Sequence[bytes | None]
 CATALOG = (*(Column(n, k) for n, k in {"Id": LONG, "Type": SHORT, "Flags": LONG}.items()),
-           *(Column(n, TEXT) for n in ("Name", "ForeignName")), Column("Database", MEMO))  # fmt: skip
+           *(Column(n, TEXT) for n in ("Name", "ForeignName")), Column("Database", MEMO), Column("LvProp", OBJECT))  # fmt: skip
 
 
 def inline(text: bytes) -> bytes:
-    """A memo in its own row."""
+    """A memo or object in its own row."""
     return struct.pack("<II4x", len(text) | 0x80000000, 0) + text
 
 
@@ -53,6 +56,21 @@ class Maker:
     def text(self, text: str) -> bytes:
         """As a database keeps a name."""
         return text.encode("cp1252" if self.old else "utf-16-le")
+
+    def properties(self, *told: tuple[str, str, int, bytes]) -> bytes:
+        """Of an object or its columns: the column, the name, kind and value of each."""
+
+        def block(kind: int, data: bytes) -> bytes:
+            return struct.pack("<IH", 6 + len(data), kind) + data
+
+        def name(text: str) -> bytes:
+            return struct.pack("<H", len(self.text(text))) + self.text(text)
+
+        out = (b"KKD\0" if self.old else b"MR2\0") + block(0x80, b"".join(name(called) for _, called, _, _ in told))
+        for number, (of, _, kind, value) in enumerate(told):
+            head = struct.pack("<I", 4 + len(name(of))) + name(of)
+            out += block(1, head + struct.pack("<HBBHH", 8 + len(value), 1, kind, number, len(value)) + value)
+        return inline(out)
 
     def row(self, columns: Sequence[Column], values: Row) -> bytes:
         """Fixed values, variable ones, where these lie, and which are there."""
@@ -96,14 +114,15 @@ class Maker:
         struct.pack_into("<HH", out, 23 if self.old else 43, variable, len(columns))
         struct.pack_into("<I", out, 35 if self.old else 55, pointer)
         fixed = moving = 0
-        for number, (_, kind, scale) in enumerate(columns):
+        for number, (_, kind, scale, reckoned) in enumerate(columns):
             if self.old:
                 out += struct.pack(
                     "<BHH4xxB2xBHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0)
                 )
             else:
                 out += struct.pack(
-                    "<B4xHH2xxB2xBx4xHH", kind, number, moving, scale, kind in SIZES, fixed, SIZES.get(kind, 0)
+                    "<B4xHH2xxB2xBB4xHH",
+                    *(kind, number, moving, scale, kind in SIZES, 0xC0 * reckoned, fixed, SIZES.get(kind, 0)),
                 )
             fixed, moving = fixed + SIZES.get(kind, 0), moving + (kind not in SIZES)
         for column in columns:
@@ -162,6 +181,8 @@ class Given(NamedTuple):
     columns: Sequence[Column]
     rows: Sequence[Row]
     told: int = -1
+    flags: int = 0
+    properties: bytes | None = None
 
 
 def maker(*tables: Given, old: bool = False, spare: Sequence[bytes] = (), others: Sequence[Row] = ()) -> Maker:
@@ -173,12 +194,35 @@ def maker(*tables: Given, old: bool = False, spare: Sequence[bytes] = (), others
     rows = list(others)
     for one in tables:
         page = made.put(one.columns, [made.row(one.columns, row) for row in one.rows], told=one.told)
-        rows.append(entry(made, page, 1, one.name))
+        rows.append(entry(made, page, 1, one.name, flags=one.flags, properties=one.properties))
     made.put(CATALOG, [made.row(CATALOG, row) for row in rows], at=2)
     return made
 
 
-def entry(made: Maker, page: int, kind: int, name: str, *, flags: int = 0, link: tuple[str, str] | None = None) -> Row:
+def entry(
+    made: Maker,
+    page: int,
+    kind: int,
+    name: str,
+    *,
+    flags: int = 0,
+    link: tuple[str, str] | None = None,
+    properties: bytes | None = None,
+) -> Row:
     """A row of the catalog."""
     linked = (made.text(link[0]), inline(made.text(link[1]))) if link else (None, None)
-    return (struct.pack("<i", page), struct.pack("<h", kind), struct.pack("<i", flags), made.text(name), *linked)
+    numbers = (struct.pack("<i", page), struct.pack("<h", kind), struct.pack("<i", flags))
+    return (*numbers, made.text(name), *linked, properties)
+
+
+def ole_object(name: str, data: bytes) -> bytes:
+    """A packaged file as a column for objects has it: what Access puts before it, then the object of OLE 1.0."""
+    class_name, native = b"Package\0", ole_package.native(name, data)[4:]
+    head = struct.pack("<III", 0x501, 2, len(class_name)) + class_name + bytes(8)
+    return b"\x15\x1c\x20\0" + bytes(28) + head + struct.pack("<I", len(native)) + native
+
+
+def attachment(data: bytes, *, packed: bool) -> bytes:
+    """As a column for attachments has it: a head in the content too, which says how long it is."""
+    content = struct.pack("<III", 20, 1, 4) + b"t\0x\0t\0\0\0" + data
+    return struct.pack("<II", packed, len(content)) + (zlib.compress(content) if packed else content)

@@ -24,17 +24,19 @@ from access_file import (
     Column,
     Given,
     Maker,
+    attachment,
     elsewhere,
     entry,
     inline,
     maker,
+    ole_object,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
-from formats.base import MemorySource, Text
+from formats.base import Child, MemorySource, Text
 from formats.identification.identify import identify
 from formats.registry import handler_for
 
@@ -43,6 +45,11 @@ def read(data: bytes, limits: Limits | None = None) -> Text:
     source = MemorySource(b"x", data)
     assert identify(source) == "application/x-msaccess"
     return handler_for(identify(source)).text(source, limits or Limits())
+
+
+def children(data: bytes, limits: Limits | None = None) -> list[Child]:
+    source = MemorySource(b"x", data)
+    return list(handler_for(identify(source)).children(source, limits or Limits()))
 
 
 def wide(text: str) -> bytes:
@@ -71,7 +78,7 @@ def test_tables_in_rows(old: bool) -> None:
 
 
 def test_kinds_of_values() -> None:
-    """Numbers and dates as people write them; truth values and objects are left out."""
+    """Numbers, dates and truth values as people write them; objects are left out."""
     columns = [
         *(Column(f"c{i}", kind) for i, kind in enumerate((SHORT, MONEY, DOUBLE, DATE, DATE, DATE, TRUTH, OBJECT)))
     ]
@@ -80,7 +87,7 @@ def test_kinds_of_values() -> None:
     row = [struct.pack("<h", -3), struct.pack("<q", -12_345_000), struct.pack("<d", 2.5), *days, b"", inline(b"raw")]
     rows = [(*row, struct.pack("<B4I", 0x80, 0, 0, 1, 5))]
     line = read(maker(Given("T", columns, rows)).whole()).text.splitlines()[2]
-    assert line == "-3\t-1234.5\t2.5\t2000-01-01 06:00:00\t1900-01-01\t12:00:00\t\t\t-42949673.01"
+    assert line == "-3\t-1234.5\t2.5\t2000-01-01 06:00:00\t1900-01-01\t12:00:00\tTRUE\t\t-42949673.01"
 
 
 def test_compressed_text() -> None:
@@ -152,6 +159,117 @@ def test_what_else_it_holds() -> None:
     ]
 
 
+def test_what_it_says_of_itself_and_its_tables() -> None:
+    """Title and author as metadata; a description stands below its table's name. Damaged properties cost nothing else."""
+    make = Maker()
+    described = make.properties(
+        ("", "Description", MEMO, wide("who owes what")), ("Name", "Caption", TEXT, wide("Full name"))
+    )
+    summary = make.properties(
+        ("", "Title", TEXT, wide("Ledger")), ("", "Author", TEXT, wide("Ann")), ("", "Build", LONG, b"\1\0\0\0")
+    )
+    others = [entry(make, 0, 3, "SummaryInfo", properties=summary)]
+    table = Given("People", PEOPLE, [(None, wide("found"), None)], properties=described)
+    found = read(maker(table, others=others).whole())
+    assert found.metadata == {"title": "Ledger", "author": "Ann"}
+    assert found.text.splitlines()[:4] == ["People", "who owes what", "Full name", "Number\tName\tNotes"]
+    cut = inline(described[12:-9])
+    assert "found" in read(maker(table._replace(properties=cut), others=others).whole()).text
+
+
+def test_values_that_expressions_make() -> None:
+    """They stand behind a head, and what kind they are of is told by a property of the column."""
+    make = Maker()
+
+    def made(value: bytes) -> bytes:
+        return bytes(16) + struct.pack("<I", len(value)) + value + bytes(3)
+
+    kinds = {"a": TEXT, "b": MONEY, "c": TRUTH, "d": MEMO, "e": NUMERIC}
+    told = make.properties(*((name, "ResultType", 2, bytes([kind])) for name, kind in kinds.items()))
+    stored = {"a": TEXT, "b": DOUBLE, "c": SHORT, "d": TEXT, "e": NUMERIC}
+    columns = [
+        Column(name, OBJECT if kind in (DOUBLE, SHORT, NUMERIC) else kind, 0, True) for name, kind in stored.items()
+    ]
+    decimal = struct.pack("<HBBIQ", 14, 2, 0x80, 0, 12_345)
+    row = (
+        made(wide("whole")),
+        made(struct.pack("<q", 15_000)),
+        made(b"\xff"),
+        inline(made(wide("memo"))),
+        made(decimal),
+    )
+    found = read(maker(Given("T", columns, [row], properties=told)).whole())
+    assert (found.text.splitlines()[2], found.error) == ("whole\t1.5\tTRUE\tmemo\t-123.45", None)
+
+
+_SEVERAL = f"f_{'0A' * 16}_Files"
+
+
+def _attachments(owner: str, flags: int) -> bytes:
+    """A table with a column of attachments, which lie in another that says nothing of it."""
+    flat = Given(
+        _SEVERAL,
+        (Column("FileData", OBJECT), Column("FileName", TEXT)),
+        [
+            (inline(attachment(b"first file", packed=True)), wide("one.txt")),
+            (inline(attachment(b"second file", packed=False)), wide("two.txt")),
+            (inline(attachment(b"third", packed=True)[:-6]), wide("cut.txt")),
+        ],
+        flags=-(1 << 31),
+    )
+    table = Given(owner, (Column("Number", LONG),), [(struct.pack("<i", 7),)], flags=flags)
+    pages = [n for n, page in enumerate(maker(table, flat).pages) if page[0] == 2]
+    row = [struct.pack("<i", page) for page in pages[1:3]]
+    columns = (Column("ConceptualTableID", LONG), Column("FlatTableID", LONG))
+    return maker(table, flat, Given("MSysComplexColumns", columns, [row], flags=-(1 << 31))).whole()
+
+
+def test_attachments() -> None:
+    """Their names stand behind their table's; they are children, one that is damaged too. The program's own are left out."""
+    data = _attachments("Contracts", 0)
+    assert read(data).text.splitlines() == [
+        *(
+            "Contracts",
+            "Number",
+            "7",
+            "",
+            "Contracts: Files",
+            "FileData\tFileName",
+            "\tone.txt",
+            "\ttwo.txt",
+            "\tcut.txt",
+            "",
+        ),
+    ]
+    found = children(data)
+    assert [(c.name, c.data) for c in found[:2]] == [(b"one.txt", b"first file"), (b"two.txt", b"second file")]
+    assert (found[2].name, found[2].data, found[2].error and found[2].error.code) == (
+        b"cut.txt",
+        None,
+        ExceptionCode.TRUNCATED,
+    )
+    assert (read(_attachments("MSysResources", 0xA)).text, children(_attachments("MSysResources", 0xA))) == ("", [])
+
+
+def test_objects_are_children() -> None:
+    """A packaged file under its name, a picture as it is; bytes of no known type and links are none."""
+    picture = b"\x89PNG\r\n\x1a\n" + bytes(20)
+    link = b"\x15\x1c\x04\0" + struct.pack("<II", 0x501, 1) + bytes(20)
+    values = [ole_object("deed.pdf", b"%PDF-1.4"), picture, b"\x03\xd7\xff\0\x01\xc2" * 40, b"short", link, elsewhere(900, 99, 0)]
+    rows = [(value if n == 5 else inline(value),) for n, value in enumerate(values)]
+    data = maker(Given("T", (Column("File", OBJECT),), rows)).whole()
+    found = children(data)
+    assert [(c.name, c.data) for c in found] == [
+        (b"deed.pdf", b"%PDF-1.4"),
+        (b"object-1", picture),
+        (b"object-2", None),
+    ]
+    assert found[2].error is not None
+    large = children(data, Limits(parse_bytes=100))
+    assert next(c.error and c.error.code for c in large) is ExceptionCode.TOO_LARGE
+    assert children(data[:9000]) == []
+
+
 def test_encoded_and_encrypted() -> None:
     """A key that stands in the file is no password; one of Access 2007 asks for one."""
     made = maker(Given("People", PEOPLE, [(None, wide("found"), None)]))
@@ -208,3 +326,5 @@ def test_other_damage_raises_nothing_else(old: bool, changes: list[tuple[int, in
         data[at % (len(data) - 20) + 20] = byte
     with contextlib.suppress(DocumentError):
         handler_for("application/x-msaccess").text(MemorySource(b"x", bytes(data)), Limits())
+    with contextlib.suppress(DocumentError):
+        list(handler_for("application/x-msaccess").children(MemorySource(b"x", bytes(data)), Limits()))
