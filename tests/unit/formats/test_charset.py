@@ -139,6 +139,14 @@ def test_accents_are_no_letters_of_another_alphabet(text: str, codec: str) -> No
     assert decode(text.encode(codec))[0] == text
 
 
+def test_blanks_are_no_words_of_another_alphabet() -> None:
+    """Word sets places of tables apart with them, in rows that DOS's Cyrillic would read as letters."""
+    text = "<p>Prisen gjelder ikke på helligdager" + "\xa0" * 40 + "</p>\n<p>Bodø – Düsseldorf" + "\xa0" * 60 + "</p>\n"
+    data = (text * 9).encode("cp1252")
+    assert decode(data, "windows-1252")[0] == text * 9
+    assert decode(data)[1].charset == "cp1252"
+
+
 def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
     """EUC-TW looks like GB 18030, in which it has characters that nobody assigned."""
     rows = ((0xC4 + n % 40, 0xA1 + n * 7 % 94) for n in range(200))
