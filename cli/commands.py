@@ -154,6 +154,12 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench items last --jsonl > items.jsonl",
     ),
     LazyCommand(
+        "item",
+        "cli.jobs.item:item",
+        "Show one item: what is known of it, its family, its duplicates and near-duplicates, its thread; or its text.",
+        "edbench item last 3f2a91bc --text",
+    ),
+    LazyCommand(
         "inspect",
         "cli.system.inspect:inspect",
         "Unpack files without any database and show every item: the tool to look at one odd file.",

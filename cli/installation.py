@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from cli.answering import await_answer
 from core.services import embedded_services
 from core.settings import Settings
 
@@ -57,13 +58,17 @@ def installation(
     listen: str = "",
     broker: bool = True,
     work: str = "controller.databases",
+    looks: bool = True,
 ) -> Iterator[Installation]:
     """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
 
     `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
     be there, beside those of earlier commands; `listen`: where workers of other hosts reach them; `broker`: False for a command that only reads what the databases have; `work`: the module that
-    goes on then, imported while services start. Raises UsageError and SystemFaults.
+    goes on then, imported while services start; `looks`: whether that looks at the storage root, which has to answer then. Raises
+    UsageError and SystemFaults.
     """
+    if looks:
+        await_answer(settings.storage)
     names = [f"db{number}" for number in range(1, databases + 1)]
     room = max(slots, SLOTS_BESIDE)
     with embedded_services(

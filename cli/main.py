@@ -18,6 +18,7 @@ from typer.main import get_group
 from cli.commands import COMMANDS
 from cli.on_demand import CommandOnDemand
 from core.errors import EdbenchError, Interrupted, UsageError
+from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -72,10 +73,11 @@ def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _failed(error: BaseException, debug: bool) -> int:
+    """Say it, whatever a URL in it had as its login: what is said stands in logs, and is sent to who is to help."""
     if debug:
-        traceback.print_exception(error)
+        print(without_logins("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     line, status = _meaning(error)
-    print(f"edbench: {' '.join(line.split())}", file=sys.stderr)
+    print(f"edbench: {without_logins(' '.join(line.split()))}", file=sys.stderr)
     return status
 
 

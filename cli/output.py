@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from core.errors import RunFailed
 from core.histogram import LIMIT_NS
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -28,6 +30,11 @@ def write_json(path: Path, data: Any) -> None:
 def print_json(data: Any, *, indent: int | None = 2) -> None:
     """One JSON document on standard output."""
     print(json.dumps(data, indent=indent, ensure_ascii=False))
+
+
+def harmless(text: str) -> str:
+    """Text of evidence for a terminal: what would drive that is U+FFFD; line ends and tabs stay."""
+    return _CONTROLS.sub("\ufffd", text)
 
 
 def bytes_text(nbytes: int) -> str:

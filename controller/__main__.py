@@ -19,6 +19,7 @@ from controller.databases import open_databases
 from controller.observe.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.program.stopping import Stop
+from core.program.urls import without_logins
 from core.settings import Settings, read_settings
 from monitoring.metrics.endpoint import read_endpoint
 
@@ -73,7 +74,7 @@ def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = No
             ready.touch()
             stop.wait()
     except EdbenchError as error:
-        sys.stderr.write(f"controller: {error}\n")
+        sys.stderr.write(f"controller: {without_logins(str(error))}\n")
         return 2 if isinstance(error, UsageError) else 1
     return 0
 

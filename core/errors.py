@@ -35,8 +35,9 @@ class ExceptionCode(enum.StrEnum):
     VANISHED = "vanished"  # was listed by the walk and is gone now
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
     SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
-    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered
+    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered, or that a load file names
     WITHHELD = "withheld"  # of a production: no native is written, it holds what is not produced
+    NO_NATIVE = "no_native"  # of a load file: it names neither native nor text of this record, or one that is not there
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
 
 

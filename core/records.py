@@ -77,7 +77,8 @@ _PRODUCING: Mapping[JobType, tuple[Phase, ...]] = {
     JobType.PROCESSING: (Phase.RENDER, Phase.STAMP, Phase.FINALISE),
     JobType.EXPORT: (Phase.EXTRACT, Phase.EXPORT, Phase.FINALISE),
 }
-_OF_OTHERS = frozenset((Phase.REPLAY, *(p for phases in _PRODUCING.values() for p in phases))) - {Phase.FINALISE}
+PRODUCING_PHASES = frozenset(p for phases in _PRODUCING.values() for p in phases)
+_OF_OTHERS = PRODUCING_PHASES - {Phase.FINALISE} | {Phase.REPLAY}
 
 
 class TaskState(enum.StrEnum):
@@ -141,6 +142,7 @@ class JobOptions:
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
     priority: Priority = Priority.NORMAL
     time_zone: str = DEFAULT_ZONE  # of dates that note none
+    load_file: bool = False  # the source was made of one (production.loadfiles.imported)
     production: ProductionChoice = field(default_factory=ProductionChoice)
 
     @property

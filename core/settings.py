@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
 from core.options.bounds import MOST_BYTES
+from core.program.urls import shown_url
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
@@ -144,7 +145,8 @@ def database_urls(text: str) -> list[tuple[str, str]]:
         name, sep, url = (p.strip() for p in part.partition("="))
         if not sep or not name:
             raise UsageError(
-                f"EDBENCH_DATABASES: {part!r} is not name=url; write db1=postgresql+psycopg2://user:password@host/db"
+                f"EDBENCH_DATABASES: {shown_url(part)!r} is not name=url;"
+                " write db1=postgresql+psycopg2://user:password@host/db"
             )
         if not url.startswith("postgresql+psycopg2://"):
             raise UsageError(f"EDBENCH_DATABASES: the URL of {name} must start with postgresql+psycopg2://")

@@ -9,6 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from core.errors import UsageError
+from core.program.urls import shown_url
 
 TIMEOUT_SECONDS = 0.5
 
@@ -22,7 +23,8 @@ def client_url(url: str) -> str:
     if parts.scheme in ("redis", "rediss", "unix"):
         return url
     if parts.scheme != "redis+socket":
-        raise UsageError(f"EDBENCH_BROKER: {parts.scheme or url!r} is not known; write redis://… or redis+socket://…")
+        said = parts.scheme or repr(shown_url(url))
+        raise UsageError(f"EDBENCH_BROKER: {said} is not known; write redis://… or redis+socket://…")
     database = parse_qs(parts.query).get("virtual_host", ["0"])[0].lstrip("/") or "0"
     login = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
     return f"unix://{login}{quote(parts.path, safe='/%')}?db={database}"

@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from core import moments
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program.stopping import Stop
+from core.program.urls import without_logins
 from core.settings import Settings, read_settings
 from monitoring.collector import Collector
 from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
@@ -104,7 +105,7 @@ def main(env: Mapping[str, str]) -> int:
         logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
         manage_all(settings, stop, read_endpoint(env))
     except EdbenchError as error:
-        sys.stderr.write(f"queue_manager: {error}\n")
+        sys.stderr.write(f"queue_manager: {without_logins(str(error))}\n")
         return 2 if isinstance(error, UsageError) else 1
     return 0
 

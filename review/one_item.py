@@ -12,6 +12,7 @@ from controller.databases import JobHandle
 from core.document import Document
 from review.kinds import By, ReviewKind
 from review.looked_at import latest
+from review.threads.tree import below_parents
 from sql.faces.review import REVIEW
 from sql.session import Database
 
@@ -41,10 +42,11 @@ class Near(Document):
 
 
 class Message(Document):
-    """A message of a thread; `sent_at` in UTC, and how many messages are above it."""
+    """A message of a thread; `parent` is the one that it answers, `depth` how many are above it, `sent_at` in UTC."""
 
     item: uuid.UUID
     job: uuid.UUID
+    parent: uuid.UUID | None
     depth: int
     sent_at: str | None
     subject: str | None
@@ -101,7 +103,8 @@ def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -
 
 
 def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
-    """The thread of a message in the order of its dates, MOST at most; empty of what is no message. Raises as `equals_of`."""
+    """The thread of a message, each message below the one that it answers, siblings by date; the first MOST by date, empty of
+    what is no message. Raises as `equals_of`."""
     jobs = _jobs(latest([handle], ReviewKind.THREADS, databases).options)
     with handle.database.transaction() as conn:
         thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
@@ -109,7 +112,8 @@ def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database])
         return []
     rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
     rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
-    return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in rows[:MOST]]
+    drawn = below_parents(rows[:MOST], lambda row: row.item, lambda row: row.parent)
+    return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in drawn]
 
 
 def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:

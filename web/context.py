@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from controller.databases import Jobs
-from controller.jobs.groups.find import find
+from controller.jobs.groups.find import find, find_discovered
 from controller.search.opened import Indexes
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database
+from web.doings import Doings
 from web.door import Door
-from web.errands import Errands
+from web.errands import Errand, Errands
 
 if TYPE_CHECKING:
     from experiments.profiles.live import Live
@@ -33,8 +35,9 @@ class Runner(Protocol):
     def room(self) -> int:
         """Slots, over all workers, that can be started beside what runs."""
 
-    def refuse(self, workers: int, slots: int, filer: str) -> None:
-        """Raises FieldErrors when so many workers of so many slots cannot be started now beside what runs."""
+    def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
+        """Keep room for a job that is created or resumed in the block, which starts it. Raises FieldErrors when so many workers
+        of so many slots cannot be started now beside what runs and what is reserved."""
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Have a job or group worked on until it is at rest; returns at once."""
@@ -66,6 +69,7 @@ class WebContext:
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
     indexes: Indexes = field(init=False)  # that searches share
     errands: Errands = field(init=False, default_factory=Errands)  # what takes longer than a request
+    doings: Doings = field(init=False, default_factory=Doings)  # of requests, that measurements may not begin beside
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indexes", Indexes(self.settings))
@@ -80,8 +84,25 @@ class WebContext:
         if self.measurements is not None:
             self.measurements.refuse()
 
+    def doing(self, what: str) -> AbstractContextManager[None]:
+        """Begin what no measurement may begin beside before the block is left. Raises UsageError while one runs."""
+        return self.doings.doing(what, self.refuse_beside)
+
+    def start_errand(self, job: uuid.UUID, kind: str, work: Callable[[], Any]) -> Errand:
+        """Begin it, where neither another one nor a measurement runs; raises UsageError."""
+        with self.doing(f"{kind} of job {job} is being begun"):
+            return self.errands.start(job, kind, work)
+
     def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        self._refuse_none()
+        return find(self.databases, reference)
+
+    def find_discovered(self, reference: str) -> Jobs:
+        """The same, of discoveries alone; `last` is the newest of them. Raises OtherType for a job of another type."""
+        self._refuse_none()
+        return find_discovered(self.databases, reference)
+
+    def _refuse_none(self) -> None:
         if not self.databases:
             raise UsageError("there is no job: the databases come with the next run of the experiment")
-        return find(self.databases, reference)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
+from contextlib import AbstractContextManager, nullcontext
 
 from controller.databases import Jobs
 from controller.jobs.groups.create import clean_copies
@@ -31,8 +32,9 @@ class OthersWork:
         """None are started here."""
         return 0
 
-    def refuse(self, workers: int, slots: int, filer: str) -> None:
-        """Nothing to refuse."""
+    def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
+        """Nothing to refuse, and nothing to keep."""
+        return nullcontext()
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Only see to the copies of a group's source, which go when its jobs are over."""
@@ -65,7 +67,7 @@ class BesideCommand:
         """None."""
         return 0
 
-    def refuse(self, workers: int, slots: int, filer: str) -> None:
+    def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
         """Raises UsageError always."""
         raise UsageError("this page belongs to a command and ends with it; `edbench serve` creates and resumes jobs")
 

@@ -6,7 +6,8 @@ import dataclasses
 import logging
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from controller.cluster.embedded import EmbeddedCluster
@@ -66,14 +67,15 @@ class EmbeddedRunner:
         self._measurements = measurements
         self._lock = threading.RLock()
         self._runs: dict[uuid.UUID, _Run] = {}
+        self._reserved: list[int] = []  # workers of each job that is being created or resumed
         self._cluster: EmbeddedCluster | None = None
         self._slots = 0  # a worker, of the cluster that is up
         self._filer = "none"
         self._problems: dict[uuid.UUID, str] = {}
 
     def room(self) -> int:
-        """Slots that can be started beside what runs."""
-        return max(0, self._room - self._workers() * self._slots)
+        """Slots that can be started beside what runs and what is reserved."""
+        return max(0, self._room - (self._workers() + sum(self._reserved)) * self._slots)
 
     def _workers(self) -> int:
         return sum(run.workers for run in list(self._runs.values()))
@@ -82,7 +84,7 @@ class EmbeddedRunner:
         """Raises FieldErrors when these workers cannot be had now, UsageError while a measurement runs."""
         if self._measurements is not None:
             self._measurements.refuse()
-        if self._runs:
+        if self._runs or self._reserved:
             if slots != self._slots:
                 raise FieldErrors(
                     {"slots": f"a job with {self._slots} slots a worker is running; give as many, or wait for it"}
@@ -93,6 +95,19 @@ class EmbeddedRunner:
             raise FieldErrors(
                 {"workers": f"{workers} x {slots} slots are too many: {self.room()} of {self._room} are free here"}
             )
+
+    @contextmanager
+    def reserved(self, workers: int, slots: int, filer: str) -> Iterator[None]:
+        """The room is kept from before the job is made: two at once, which both were looked at beforehand, would not fit."""
+        with self._lock:
+            self.refuse(workers, slots, filer)
+            self._slots, self._filer = slots, filer
+            self._reserved.append(workers)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._reserved.remove(workers)
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Follow it in a thread of its own, or go on in the one it has."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from core.errors import EdbenchError, UsageError
+from core.program.urls import without_logins
 from core.settings import read_settings
 from monitoring.metrics.endpoint import NOWHERE, read_endpoint
 from worker.crowd import Crowd
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
         load_plugins(plan.settings.plugins)  # before the slots are forked
         return Supervisor(plan).run() if len(plans) == 1 else Crowd(plans).run()
     except EdbenchError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{without_logins(str(error))}\n")
         return 2 if isinstance(error, UsageError) else 1
 
 

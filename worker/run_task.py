@@ -93,6 +93,8 @@ def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID)
     reached("work", claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
+    if context.filer is not None:
+        context.filer.works_on(claimed.phase)
     outcome, result = _attempt(context, db, claimed)
     context.storage.let_go()
     context.tracer.flush()  # of a task that was not finished

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cli.answering import await_answer
 from cli.beside import site_shown
 from cli.context import CommandContext, shared
 from cli.jobs.live import progress_display
@@ -75,6 +76,7 @@ def carry_out(
     bank = read_bank(study.passwords) if study.passwords else None
     cache = declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
+    await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Load(

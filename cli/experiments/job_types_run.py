@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from cli.answering import await_answer
 from cli.context import CommandContext
 from cli.installation import installation
 from cli.jobs.live import progress_display
@@ -35,6 +36,7 @@ def run_types(
     """Measure, and print the table. Raises what `conduct` does."""
     if not settings.embedded:
         raise UsageError("job-types starts workers of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+    await_answer(corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     points = [TypeLoad(type=kind.value, workers=many) for kind in TYPES for many in checked(workers, "--workers")]
     with (

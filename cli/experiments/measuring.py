@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from cli.answering import await_answer
 from cli.context import shared
 from cli.corpus.generate import reporter, usable_processors
 from cli.experiments.conducting import carry_out, more_workers
@@ -33,6 +34,7 @@ def rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     root the first time. Raises what `conduct` does."""
     context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]
+    await_answer(settings.storage)
     corpus = settings.storage / "corpora" / f"plan-{SCALE:g}-seed-{SEED}"
     if not (corpus / "dataset.json").exists():
         with reporter(context.err, context.clock, "generating") as report:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from cli.answering import await_answer
 from cli.context import shared, with_options
 from cli.corpus.generate import reporter, usable_processors
 from cli.experiments.conducting import carry_out
@@ -50,6 +51,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
     source = _on_site(context.err, site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
+    await_answer(settings.storage)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
         with reporter(context.err, context.clock, "generating") as report:
@@ -60,7 +62,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     order = DiscoveryOrder(index_streams=options.index_streams)
     study = Study(min_seconds=asked.min_seconds)
     result, path = carry_out(ctx, settings, corpus, plan, study, order, options=options, brief=brief)
-    _tables(context.out, of_discovery(result))
+    show_tables(context.out, of_discovery(result))
     if brief:
         _few_lines(context.out, of_discovery(result), times, path)
     else:
@@ -96,7 +98,7 @@ def _times(scale: str) -> int:
     return int(found[1])
 
 
-def _tables(console: Console, result: Result) -> None:
+def show_tables(console: Console, result: Result) -> None:
     """Both, with R1's rows beside."""
     for title, rows in r1_tables(result):
         console.print(f"\n{title}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from cli import options as opt
+from cli.answering import await_answer
 from cli.bank import Passwords
 from cli.beside import PORT, page_beside
 from cli.context import CommandContext, shared, with_options, writable_file
@@ -94,6 +95,7 @@ def _discover(
     from controller.jobs.jobs import prepare_source, refuse_own_output
     from controller.jobs.run import crew_of
 
+    await_answer(settings.storage, path)
     filer = Storage(NullRecorder())
     source = prepare_source(filer, path)
     refuse_own_output(source, settings)

@@ -25,14 +25,16 @@ def report_on(installed: Installation, job: str, terms: Sequence[Term], custodia
     return hit_report(installed.find_discovered(job).each, opened, terms, custodian=custodian)
 
 
-def print_report(context: CommandContext, report: HitReport, *, as_csv: bool, as_json: bool, custodians: bool) -> None:
-    """As JSON, CSV or a table."""
+def print_report(
+    context: CommandContext, report: HitReport, *, as_csv: bool, raw: bool, as_json: bool, custodians: bool
+) -> None:
+    """As JSON, CSV (`raw`: formulas and all) or a table."""
     if as_json:
         print_json(report.to_json())
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(CSV_FIELDS)
-        writer.writerows(list(map(defused, row)) for row in csv_rows(report))
+        writer.writerows(row if raw else list(map(defused, row)) for row in csv_rows(report))
     else:
         rows = list(_rows(report, custodians))
         columns = ("line", "term", *(("custodian",) if custodians else ()), *_NUMBERS)

@@ -53,7 +53,7 @@ def import_counters(
     collected = file is not None and mapping is None and is_collected(file)
     if not remove and mapping is None and not collected:
         raise UsageError("--map: say what the columns mean")
-    with installation(context.settings()) as installed:
+    with installation(context.settings(), looks=False) as installed:
         handles = installed.find(job).each
         if remove:
             seconds = forget_array(handles, str(name))

@@ -58,7 +58,7 @@ def items(
         raise UsageError(f"--exception can be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
     conditions = _conditions(where, language)
     context = shared(ctx)
-    with installation(context.settings(), broker=False, work="cli.jobs.printed") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.printed", looks=False) as installed:
         from cli.jobs.printed import print_items
         from controller.browse.item_filter import ItemFilter
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def pause(ctx: typer.Context, job: JobArgument) -> None:
     """Pause a running job: what runs is finished, nothing is begun, and `resume` goes on."""
     context = shared(ctx)
-    with installation(context.settings()) as installed:
+    with installation(context.settings(), looks=False) as installed:
         _end(context, installed.find(job), pause_job, JobState.PAUSED)
 
 
@@ -43,7 +43,7 @@ def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) ->
     """End a job for good; what it found so far stays until `delete`."""
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
-    with installation(settings) as installed:
+    with installation(settings, looks=False) as installed:
         jobs = installed.find(job)
         _end(context, jobs, cancel_job, JobState.CANCELLED)
         clean_copies(jobs, Storage(NullRecorder()), settings.storage)

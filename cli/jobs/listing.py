@@ -18,7 +18,7 @@ def jobs(
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
-    with installation(context.settings(), broker=False, work="cli.jobs.listed") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.listed", looks=False) as installed:
         from cli.jobs.listed import show_jobs
 
         show_jobs(context, installed, limit, as_json)

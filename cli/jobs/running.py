@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.answering import await_answer
 from cli.context import CommandContext
 from cli.installation import Installation
 from cli.jobs.live import progress_display
@@ -63,6 +64,7 @@ def follow(
         if interrupted and not state.over:
             raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
         complete = all(outcome.calls_complete for outcome in outcomes)
+        await_answer(installed.settings.storage, waits=f"job {called} is {state}; ")  # the summary looks at it
         result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).beside(beside)
         untraced: list[str] = []
         if state.over:

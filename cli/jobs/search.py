@@ -35,8 +35,8 @@ def search(
     """Search the text and fields of a job's items, best match first.
 
     Without QUERY the searches that are kept are listed. docs/search.md has the whole language. Fields of the index: body
-    custodian type kind name path subject sender recipients title author; of the ledger: size text_state exception tag
-    saved and the metadata in docs/formats.md, as date and page_count.
+    custodian type kind name path subject sender recipients title author; of the ledger: size text_state exception
+    custodian_is type_is tag saved and the metadata in docs/formats.md, as date and page_count.
     """
     if not query.strip() and (save or families or custodian):
         raise UsageError("a query is missing; give it in quotes behind the job")

@@ -9,8 +9,9 @@ from cli.context import CommandContext
 from cli.installation import Installation
 from cli.output import print_json
 from cli.show.table import table
+from controller.browse.pages import item_called
 from controller.custody.actions import actions_of
-from controller.search.named import tag_found, tags_of
+from controller.search.named import tag_found, tag_items, tags_of
 from controller.search.opened import opened_index
 
 
@@ -18,16 +19,20 @@ def change(
     installed: Installation,
     job: str,
     tag: str,
-    query: str,
+    wanted: str | list[str],
     *,
     families: bool,
     remove: bool,
     as_json: bool,
 ) -> None:
-    """Give or take a tag, and say of how many items."""
+    """Give or take a tag, and say of how many items: those that a query finds, or those with these ids."""
     opened = partial(opened_index, settings=installed.settings)
     handles = installed.find_discovered(job).each
-    made = tag_found(handles, opened, tag, query, families=families, remove=remove)
+    if isinstance(wanted, str):
+        made = tag_found(handles, opened, tag, wanted, families=families, remove=remove)
+    else:
+        items = [item_called(handles, one) for one in wanted]
+        made = tag_items(handles, tag, items, families=families, remove=remove)
     if as_json:
         print_json(made.to_json())
     else:

@@ -25,11 +25,15 @@ def terms(
     custodian: Annotated[str | None, typer.Option(metavar="NAME", help="only this custodian's items")] = None,
     custodians: Annotated[bool, typer.Option("--custodians", help="in the table, each term by custodian too")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header, by custodian too")] = False,
+    csv_raw: Annotated[bool, typer.Option("--csv-raw", help="the same, formulas and all")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Report what each search term of a list finds: items, with their families, families, and what it alone finds."""
-    if as_csv and as_json:
-        raise UsageError("--csv and --json exclude each other; give one")
+    """Report what each search term of a list finds: items, with their families, families, and what it alone finds.
+
+    In CSV what a spreadsheet would run as a formula has an apostrophe in front.
+    """
+    if as_csv + csv_raw + as_json > 1:
+        raise UsageError("--csv, --csv-raw and --json exclude each other; give one")
     from controller.search.term_lists import read_terms
 
     listed = read_terms(file, charset)
@@ -38,6 +42,6 @@ def terms(
         from cli.jobs.hits import print_report, report_on
 
         report = report_on(installed, job, listed.terms, custodian)
-        print_report(context, report, as_csv=as_csv, as_json=as_json, custodians=custodians)
+        print_report(context, report, as_csv=as_csv or csv_raw, raw=csv_raw, as_json=as_json, custodians=custodians)
     if charset is None and not listed.charset.startswith("utf-8"):
         context.say(f"{file} was read as {listed.charset}; --charset says otherwise")

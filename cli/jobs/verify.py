@@ -159,3 +159,5 @@ def show(console: Console, done: Verification) -> None:
         f" ({done.ghosts:,} ghosts), {done.terms:,} planted terms, {done.files:,} files on the filer",
         markup=False,
     )
+    if done.records:
+        console.print(f"{done.records:,} records of a load file were to be loose files", markup=False)

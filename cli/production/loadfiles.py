@@ -55,24 +55,26 @@ def take(
         bool, typer.Option("--topmost", help="leave out what is attached: the native of its family's first holds it")
     ] = False,
 ) -> None:
-    """Make a source out of the natives that a load file names, for `edbench discover DIR`.
+    """Make a source out of what a load file names, for `edbench discover DIR`.
 
-    DIR has a directory for each custodian and in it the natives under their numbers: hard links where that can be, else
-    copies. A native that is missing, has another hash than the load file says or lies outside is not taken: a line each,
-    and exit status 1.
+    DIR has a directory for each custodian and in it the natives under their numbers, texts of records without one, and
+    files of no bytes for those with neither: hard links where that can be, else copies. A discovery has each with the
+    load file's fields (`load_begdoc` …). A native that is missing, has another hash than the load file says or lies
+    outside is an exception there: a line each, and exit status 1.
     """
     from production.loadfiles.taking import take as take_natives  # slow to come
 
     out = shared(ctx).out
     done = take_natives(load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost)
     out.print(
-        f"{done.records:,} records: {done.taken:,} natives taken, {done.attached:,} attached and left out,"
-        f" {done.without:,} without a native, {done.faults:,} not taken",
+        f"{done.records:,} records: {done.items:,} taken ({done.natives:,} natives, {done.texts:,} texts,"
+        f" {done.bare:,} with neither), {done.attached:,} attached and left out, {done.faults:,} not taken;"
+        f" {done.wrong:,} not as the load file says",
         markup=False, soft_wrap=True,
     )  # fmt: skip
     flush()
-    if done.faults:
-        raise RunFailed(f"{done.faults:,} natives of {load_file} were not taken")
+    if done.faults or done.wrong:
+        raise RunFailed(f"{load_file}: {done.faults:,} records were not taken, {done.wrong:,} are not as it says")
 
 
 # Every command with an example of its use.

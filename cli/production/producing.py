@@ -9,6 +9,7 @@ from cli.installation import Installation
 from cli.jobs.running import follow
 from controller.databases import JobHandle
 from controller.filer.emulated import refuse_no_common_arbiter
+from controller.jobs.groups.find import those_there
 from controller.jobs.run import crew_of
 from controller.production.create import ProductionPlan, create_production
 from controller.production.imaged import options_with_images
@@ -30,7 +31,7 @@ def produce(
 ) -> None:
     """Create the job and follow it. Raises UsageError, faults."""
     sources: list[JobHandle] = [handle for one in references for handle in installed.find_discovered(one).each]
-    pages = installed.find(images).each[0] if images else None
+    pages = those_there(installed.find(images))[0] if images else None
     if pages is not None:
         options = options_with_images(pages, options, sources)
     options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli.answering import await_answer
 from cli.beside import profile_shown
 from cli.context import CommandContext
 from cli.output import flush, write_json
@@ -62,6 +63,7 @@ def carry_out(context: CommandContext, settings: Settings, profile: Profile[Any]
 
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
+    await_answer(*profile.targets.paths)
     profile.check()
     refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=wish.yes)

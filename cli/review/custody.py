@@ -6,7 +6,7 @@ import json
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,7 +37,7 @@ def custody(
 
     Each action carries a hash over itself and the one before. One that was changed or taken out since is marked `broken`,
     and the exit status is 1. Note the last one's `chain`: whoever has it can tell later whether the end was cut off.
-    `last` is the newest discovery. `--check` tells of a list that was printed whether a word of its actions was changed.
+    `last` is the newest discovery. `--check` tells of a list that was printed whether a word of its actions was changed, or its last lines are missing.
     """
     context = shared(ctx)
     if check is not None:
@@ -52,15 +52,15 @@ def custody(
 
 def _print(context: CommandContext, job: str, actions: bool) -> None:
     broken = without = 0
-    with installation(context.settings(), work="controller.custody.report") as installed:
-        from controller.custody.report import actions_told, items_of, parsers_told
+    with installation(context.settings(), work="controller.custody.report", looks=False) as installed:
+        from controller.custody.report import actions_told, ended, items_of, parsers_told
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
-        for line in actions_told(handles):
-            broken += bool(line["broken"])
-            without += line["chain"] is None
-            _say(line)
-        for line in () if actions else chain(parsers_told(handles), items_of(handles)):
+        read = () if actions else chain(parsers_told(handles), items_of(handles))
+        for line in ended(chain(actions_told(handles), read)):
+            if line["record"] == "action":
+                broken += bool(line["broken"])
+                without += line["chain"] is None
             _say(line)
     sys.stdout.flush()
     if without:
@@ -69,7 +69,7 @@ def _print(context: CommandContext, job: str, actions: bool) -> None:
         raise RunFailed(f"{broken} operator actions are not what was written down, or one before them has gone")
 
 
-def _say(line: dict[str, object]) -> None:
+def _say(line: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -32,7 +32,7 @@ def dedupe(
     how = detail(as_jsonl, as_csv, csv_raw)
     context = shared(ctx)
     writable_file(json_file, "--json")
-    with installation(context.settings(), work="cli.review.deduped") as installed:
+    with installation(context.settings(), work="cli.review.deduped", looks=False) as installed:
         from cli.review.deduped import show_dedupe
 
         show_dedupe(context, installed, jobs, scope, by, json_file, how)

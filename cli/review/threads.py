@@ -32,7 +32,7 @@ def threads(
     how = detail(as_jsonl, as_csv, csv_raw)
     context = shared(ctx)
     writable_file(json_file, "--json")
-    with installation(context.settings(), work="cli.review.threaded") as installed:
+    with installation(context.settings(), work="cli.review.threaded", looks=False) as installed:
         from cli.review.threaded import show_threads
 
         show_threads(context, installed, jobs, subjects, json_file, how)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli.answering import await_answer
 from cli.context import shared, with_options
 from cli.output import flush, print_json
 from controller.doctor import Finding, Level, run_checks
@@ -24,6 +25,7 @@ def doctor(
     """Check this machine, scratch, the storage root and the services; exit status 1 when something is bad."""
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    await_answer(settings.storage)
     console = context.out
     findings: list[Finding] = []
     for finding in run_checks(settings, context.clock):

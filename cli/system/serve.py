@@ -52,7 +52,10 @@ def serve(
 
     given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
-    with listening(host, port) as sock, installation(settings, slots=room, databases=order.databases) as installed:
+    with (
+        listening(host, port) as sock,
+        installation(settings, slots=room, databases=order.databases, looks=False) as installed,
+    ):
         measurements = Measurements(installed.settings, context.env) if installed.embedded else None
         runner = (
             EmbeddedRunner(installed.settings, context.env, context.clock, room=room, measurements=measurements)

@@ -11,6 +11,7 @@ import typer
 
 from cli.context import shared
 from core.errors import UsageError
+from core.program.urls import shown_url
 from core.settings import given_broker
 
 _URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+):(?P<port>[0-9]{1,5})(/0)?")
@@ -32,7 +33,7 @@ def join(
     context = shared(ctx)
     found = _URL.fullmatch(url)
     if found is None or not 1 <= int(found["port"]) <= _MOST_PORT:
-        raise UsageError(f"{url!r} is not where an experiment listens; write redis://10.0.0.1:6390")
+        raise UsageError(f"{shown_url(url)!r} is not where an experiment listens; write redis://10.0.0.1:6390")
     place = given_broker(url, context.env)
 
     from experiments.hosts.agent import Agent  # slow to come

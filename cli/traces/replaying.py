@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from cli.answering import await_answer
 from cli.context import CommandContext
 from cli.installation import installation
 from cli.options import numbers
@@ -153,6 +154,7 @@ def _replay(
     with contextlib.ExitStack() as stack:
         if wanted is not None and settings.databases:
             raise UsageError("--hosts brings workers of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+        await_answer(*order.paths)
         listen = "" if wanted is None else wanted.address
         most *= 1 if wanted is None else wanted.hosts
         installed = stack.enter_context(installation(settings, slots=most, listen=listen))

@@ -14,6 +14,7 @@ from typing import Any
 from controller.arrays.mapping import ArrayMap, Column, PrometheusForm
 from controller.arrays.readings import Point, Readings, converted
 from core.errors import SystemFault, UsageError
+from core.program.urls import shown_url
 
 SERIES = 20  # of one query
 _POINTS = 10_000  # of one series; Prometheus gives no more than 11,000
@@ -49,13 +50,15 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
             data = answer.read(_BYTES)
     except urllib.error.HTTPError as error:
-        raise UsageError(f"{form.url} refused {parameters['query']!r}: {error.code} {_said(error)}") from error
+        raise UsageError(
+            f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}"
+        ) from error
     except (OSError, ValueError) as error:  # URLError and time-outs among them
-        raise SystemFault(f"{form.url} cannot be asked: {getattr(error, 'reason', error)}") from error
+        raise SystemFault(f"{shown_url(form.url)} cannot be asked: {getattr(error, 'reason', error)}") from error
     try:
         return json.loads(data)
     except ValueError as error:
-        raise UsageError(f"{form.url} does not answer as Prometheus does: {error}") from error
+        raise UsageError(f"{shown_url(form.url)} does not answer as Prometheus does: {error}") from error
 
 
 def _said(error: urllib.error.HTTPError) -> str:

@@ -12,17 +12,19 @@ from typing import Any
 from core.errors import UsageError
 from core.kinds import Kind, TextState
 from core.options.dates import asked_in_utc
-from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
+from production.loadfiles.imported import KEY
 
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")
 MOST_CONDITIONS = 20
 EXAMPLE = 'date>=2001-06 and author~smith and page_count>10 and title="Terms and conditions"'
-_BEGIN = rf"[A-Za-z_]+\s*(?:{'|'.join(OPERATORS)})"
+_BEGIN = rf"[^\W\d]\w*\s*(?:{'|'.join(OPERATORS)})"
 _CONDITION = re.compile(
-    rf'\s*([A-Za-z_]+)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
+    rf'\s*([^\W\d]\w*)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
     re.IGNORECASE | re.DOTALL,
 )
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
+_OF_A_LOAD_FILE = Key(TEXT, "field of a load file")
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 
 
@@ -94,7 +96,7 @@ def in_language(code: str | None) -> tuple[Condition, ...]:
 
 
 def _condition(name: str, op: str, value: str) -> Condition:
-    key = KEYS.get(name)
+    key = _OF_A_LOAD_FILE if KEY.match(name) else KEYS.get(name)
     if key is None:
         near = difflib.get_close_matches(name, KEYS, n=1)
         meant = f"did you mean {near[0]}?" if near else "docs/formats.md lists them"

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-_ACTION = "action"  # what such a line says that it is; the others are about items
+_ACTION, _ITEM, _END = "action", "item", "end"  # what lines say that they are
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOLD = ("at", "who", "action", "details")  # what stands in the hashed text, a line each
 _FIRST = "created"  # the action that every list begins with
@@ -31,8 +32,8 @@ class Checked:
 
 
 def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str], None]) -> Checked:
-    """Every action of the list; `noted` are chains that have to be in it. `fault` is told a line for each thing that is
-    wrong."""
+    """Every action of the list, and whether its end is there; `noted` are chains that have to be in it. `fault` is told a line
+    for each thing that is wrong."""
     checking = _Checking(fault)
     for number, line in enumerate(lines, 1):
         checking.line(number, line)
@@ -41,6 +42,10 @@ def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str]
             checking.wrong(
                 f"no action has the chain {chain}, which was noted: the list's end was cut off, or it is another"
             )
+    if checking.open:
+        checking.wrong(
+            "there is no line `end` behind the last one: the list was cut off, or printed by an edbench that wrote none"
+        )
     if not checking.done.actions:
         checking.wrong("there is no operator action in it")
     return checking.done
@@ -49,6 +54,7 @@ def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str]
 class _Checking:
     def __init__(self, fault: Callable[[str], None]) -> None:
         self.done, self.seen = Checked(), set[str]()
+        self.open: Counter[str] = Counter()  # records since the last end, by kind
         self._fault = fault
 
     def wrong(self, what: str) -> None:
@@ -58,6 +64,10 @@ class _Checking:
     def line(self, number: int, line: str) -> None:
         try:
             told = json.loads(line, object_pairs_hook=_once)
+            if told["record"] == _END:
+                self._end(told)
+                return
+            self.open[told["record"]] += 1
             if told["record"] == _ACTION:
                 self.done.actions += 1
                 self._action(told)
@@ -83,6 +93,13 @@ class _Checking:
             raise ValueError(f"{other} is not what was hashed")
         if told.get("broken"):
             raise ValueError("it was broken when the list was printed")
+
+    def _end(self, told: dict[str, Any]) -> None:
+        """Whether all stands there that was printed; lists may stand one behind the other."""
+        before, self.open = self.open, Counter()
+        for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
+            if told[name] != before[kind]:
+                raise ValueError(f"it says that {told[name]} {name} stand before it, and {before[kind]} do")
 
 
 def _differing(told: dict[str, Any]) -> str | None:

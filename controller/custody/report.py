@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from controller.custody.actions import actions_of
@@ -128,3 +129,13 @@ def actions_told(handles: Sequence[JobHandle]) -> Iterator[dict[str, Any]]:
     for handle in handles:
         for action in actions_of([handle]):
             yield {"record": "action", "job": str(handle.id)} | action.to_json()
+
+
+def ended(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records of a list, and its last one, which says how many actions and items stand before it: a list without has
+    been cut off."""
+    kinds: Counter[str] = Counter()
+    for record in records:
+        kinds[record["record"]] += 1
+        yield record
+    yield {"record": "end", "actions": kinds["action"], "items": kinds["item"]}

@@ -72,7 +72,7 @@ def create_discovery_job(
     Its folder on the storage root is made before, so that workers can tell an unmounted storage root. A job of a `group`
     is held until the group is released. Raises StorageFault, DatabaseFault.
     """
-    job, options = uuid.uuid4(), plan.options
+    job, options = uuid.uuid4(), dataclasses.replace(plan.options, load_file=source.imported)
     storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
@@ -204,7 +204,7 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     whichever of them is deleted."""
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
-        FIGURES.lock_job(conn, job=job)
+        FIGURES.lock_whole_job(conn, job=job)
     refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
     if not deletion.begin(conn, handle.id):
         return

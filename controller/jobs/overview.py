@@ -6,7 +6,7 @@ import datetime
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -45,6 +45,7 @@ class JobRow(Document):
     type: JobType = JobType.DISCOVERY
     database: str = Field(description="Of a group the names of all, separated by commas.")
     group: uuid.UUID | None = Field(description="The group that the job belongs to.")
+    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it takes.")
     client: str
     project: str
     state: JobState
@@ -61,7 +62,7 @@ class JobRow(Document):
     items: int
     exceptions: int
     raw_bytes: int
-    discovered_bytes: int
+    discovered_bytes: int = Field(description="Of a job that takes the items of others, what it wrote.")
     progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
@@ -86,13 +87,20 @@ class Overview:
         self._over: dict[uuid.UUID, JobRow] = {}
 
     def rows(
-        self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int
+        self,
+        databases: Sequence[Database],
+        *,
+        state: JobState | None,
+        limit: int,
+        offset: int = 0,
+        of: Collection[uuid.UUID] | None = None,
     ) -> tuple[list[JobRow], int]:
-        """Jobs, newest first, that are in `state` if one is given, and how many there are. Raises DatabaseFault."""
+        """Jobs, newest first, and how many there are: those in `state` if one is given, and, where jobs are given in `of`,
+        those that take items of one of them. Raises DatabaseFault."""
         pairs = [
             (database, summary)
             for database, summary in newest_jobs(databases, _MOST_JOBS)
-            if state in (None, summary.job.state)
+            if state in (None, summary.job.state) and (of is None or any(source in of for source in _sources(summary)))
         ]
         return [self.row(*pair) for pair in pairs[offset : offset + limit]], len(pairs)
 
@@ -123,10 +131,15 @@ class Overview:
         return self.row(handle.database, summary)
 
 
-def allowed(state: JobState) -> list[str]:
-    """What may be done with a job in this state."""
-    out = [action for action, states in _ACTIONS.items() if state in states]
-    return [*out, "requeue"] if state is JobState.COMPLETED_WITH_EXCEPTIONS else out
+def _sources(summary: JobSummary) -> tuple[uuid.UUID, ...]:
+    return tuple(map(uuid.UUID, summary.job.options.production.sources))
+
+
+def allowed(row: JobRow) -> list[str]:
+    """What may be done with a job as it is; only a discovery's exceptions can be processed again."""
+    out = [action for action, states in _ACTIONS.items() if row.state in states]
+    again = row.type is JobType.DISCOVERY and row.state is JobState.COMPLETED_WITH_EXCEPTIONS
+    return [*out, "requeue"] if again else out
 
 
 def waiting_text(waiting: Sequence[str]) -> str | None:
@@ -145,6 +158,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         type=job.options.type,
         database=database.name,
         group=summary.group_id,
+        sources=_sources(summary),
         client=summary.client,
         project=summary.project,
         state=look.state,

@@ -12,6 +12,7 @@ from controller.jobs.passwords import remove_bank, store_bank, stored_bank
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState
+from sql.faces.figures import FIGURES
 from sql.jobs import get_job, set_options
 from sql.producing.taken import refuse_taken
 from sql.requeue import TAKEN, requeue
@@ -49,6 +50,7 @@ def requeue_exceptions(
 def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords: PasswordBank | None) -> int:
     if passwords is None:
         with handle.database.transaction(durable=True) as conn:
+            FIGURES.lock_whole_job(conn, job=handle.id)
             note(conn, handle.id, REQUEUED, code=code)
             return requeue(conn, handle.id, get_job(conn, handle.id).options, code)
     with handle.database.transaction() as conn:
@@ -59,6 +61,7 @@ def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords:
     old, new = job.options.passwords, store_bank(storage_root, handle.id, bank)
     try:
         with handle.database.transaction(durable=True) as conn:
+            FIGURES.lock_whole_job(conn, job=handle.id)
             note(conn, handle.id, REQUEUED, code=code, passwords="more")
             files = requeue(conn, handle.id, job.options, code)
             set_options(conn, handle.id, dataclasses.replace(job.options, passwords=new))

@@ -16,6 +16,7 @@ from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import parts_below
 from core.storage.within import lies_in
+from production.loadfiles.imported import BESIDE, read_imported
 
 MANIFEST = "manifest.parquet"
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
@@ -32,12 +33,14 @@ class PreparedSource:
     manifest: Path | None  # the corpus's
     directories: tuple[bytes, ...]  # first-level directories, sorted by bytes
     others: int  # first-level entries that are no directories
+    imported: bool = False  # a load file was taken into it
 
 
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
     """Validate a source directory; a directory that holds `data` and a manifest is a corpus, its source is `data`.
 
-    Raises UsageError when it does not exist, is no directory, cannot be listed or has too many directories.
+    Raises UsageError when it does not exist, is no directory, cannot be listed or has too many directories, or when the
+    import of a load file into it did not end.
     """
     root = os.path.abspath(os.fsencode(path))
     storage.keep_below(root)
@@ -48,14 +51,16 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         directories, others = _first_level(storage, root)
         device, inode = _whole(storage, root)
     manifest = find_manifest(root)
+    imported = read_imported(Path(os.fsdecode(root))) is not None
     return PreparedSource(
         path=root,
         device=device,
         inode=inode,
         corpus=manifest is not None,
         manifest=manifest,
-        directories=tuple(sorted(directories)),
+        directories=tuple(sorted(name for name in directories if not imported or name != BESIDE.encode())),
         others=others,
+        imported=imported,
     )
 
 

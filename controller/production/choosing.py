@@ -55,6 +55,13 @@ def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionCho
     return Picked(items, returned)
 
 
+def asked_tags(sources: Sequence[JobHandle], choice: ProductionChoice, images: JobHandle | None) -> set[str]:
+    """Those that decide what is taken. Raises UsageError for a query that cannot be read."""
+    nodes = (_meant(handle, choice) for handle in sources)
+    before = () if images is None else images.job.options.production.withhold
+    return {*choice.withhold, *before, *tags_in(node for node in nodes if node is not None)}
+
+
 def _meant(handle: JobHandle, choice: ProductionChoice) -> Node | None:
     """Query and tag are joined as they are understood, not as they are written: a bracket in one of them stays in it."""
     asked: list[Node] = [meaning(handle, choice.query)] if choice.query else []

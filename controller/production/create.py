@@ -15,8 +15,8 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
-from controller.production.choosing import Picked, pick, prepare, refuse_returned
-from controller.production.held import hold
+from controller.production.choosing import Picked, asked_tags, pick, prepare, refuse_returned
+from controller.production.held import GoesBy, goes_by, hold, lock_sources
 from controller.production.imaged import imaged, refuse_fallen
 from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, give_up, refuse_inside
@@ -74,16 +74,17 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     for handle in plan.sources:
         refuse_other_storage(handle, storage, settings.storage)
     refuse_inside(Path(choice.out), settings.storage, list(plan.sources))
+    by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))
     picked = pick(plan.sources, settings, choice)
     job, database = uuid.uuid4(), plan.sources[0].database
-    claim(storage, Path(choice.out), job, settings.storage)
+    storage.keep_below(os.fsencode(settings.storage), own=True)
     try:
-        storage.keep_below(os.fsencode(settings.storage), own=True)
-        storage.mkdir(job_directory(settings.storage, job))
-        hand_over(job_directory(settings.storage, job), settings.storage)
         with database.transaction(durable=True) as conn:
+            claim(storage, Path(choice.out), job, settings.storage, conn)
             refuse_sources(hold(conn, plan.sources, plan.images))  # somebody may have been faster
-            _create(conn, job, settings, plan, picked)
+            _create(conn, job, settings, plan, picked, by)
+            storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none
+            hand_over(job_directory(settings.storage, job), settings.storage)
     except BaseException:
         give_up(storage, Path(choice.out), job)
         raise
@@ -115,7 +116,9 @@ def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
     return found
 
 
-def _create(conn: Connection, job: uuid.UUID, settings: Settings, plan: ProductionPlan, picked: Picked) -> None:
+def _create(
+    conn: Connection, job: uuid.UUID, settings: Settings, plan: ProductionPlan, picked: Picked, by: GoesBy
+) -> None:
     first = plan.sources[0].job
     new = ledger_jobs.NewJob(
         id=job,
@@ -149,6 +152,7 @@ def _create(conn: Connection, job: uuid.UUID, settings: Settings, plan: Producti
     bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
     told = told_of(conn, job, choice)
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
+    lock_sources(conn, plan.sources, by)
     for handle in plan.sources:
         note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
     refuse_other_findings(conn, choice)  # these jobs' rows are locked now
@@ -205,7 +209,8 @@ def _numbered(conn: Connection, plan: ProductionPlan, picked: Picked) -> Iterato
         PRODUCTION.production_drop_copies(conn, families=choice.families)
     refuse_returned(conn, picked)
     layout = Layout(choice.folder_files, choice.volume_bytes)
-    for item in numbered(map(_taken, _rows(conn)), choice.first, layout):
+    taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
+    for item in numbered(taken, choice.first, layout):
         assert isinstance(item.taken, _Taken)
         row = item.taken.row
         yield _row(plan.sources[row.source], row, item), item, row.characters
@@ -234,9 +239,11 @@ def _rows(conn: Connection) -> Iterator[Chosen]:
         source, after = rows[-1].source, rows[-1].place
 
 
-def _taken(row: Chosen) -> _Taken:
-    # Of a text's bytes its characters are known; a volume is as large as these say.
-    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=row.bytes + row.characters, row=row)
+def _taken(row: Chosen, *, natives: bool) -> _Taken:
+    # Of a text's bytes its characters are known; a volume is as large as these say. An extraction writes nothing else; the
+    # volumes of pages are those of the export that takes them, which writes natives.
+    size = row.characters + (row.bytes if natives else 0)
+    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=size, row=row)
 
 
 class _Tally:

@@ -1,8 +1,12 @@
-"""What a job takes, held until that job is there: whoever deletes or requeues it meanwhile waits, and then meets the job."""
+"""What a job takes, held until that job is there: whoever deletes or requeues it meanwhile waits, and then meets the job.
+
+Who tags its items does not wait, however long that takes. Where it was a tag that the job goes by, this is refused at its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -19,10 +23,42 @@ def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | Non
     again since."""
     taken = [*sources, *([] if images is None else [images])]
     for job in sorted(handle.id for handle in taken):
-        FIGURES.lock_job(conn, job=job)
+        FIGURES.keep_job(conn, job=job)
     if images is not None:
         _refuse_outdated(conn, images)
     return [JobHandle(handle.database, get_job(conn, handle.id)) for handle in sources]
+
+
+@dataclass(frozen=True, slots=True)
+class GoesBy:
+    """The tags that a job goes by: its own, those that it withholds, those of its query."""
+
+    tags: tuple[str, ...]
+    changes: int  # of items of its sources that were given one of them, or lost it
+
+
+def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
+    """Before anything is chosen by them."""
+    every = tuple(sorted(set(tags)))
+    if not every:
+        return GoesBy((), 0)
+    with sources[0].database.transaction() as conn:
+        return GoesBy(every, _changes(conn, sources, every))
+
+
+def lock_sources(conn: Connection, sources: Sequence[JobHandle], by: GoesBy) -> None:
+    """At the end, to write into their lists; in one order. Raises UsageError where somebody gave or took one of the tags
+    meanwhile."""
+    for job in sorted(handle.id for handle in sources):
+        FIGURES.lock_job(conn, job=job)
+    if by.tags and _changes(conn, sources, by.tags) != by.changes:
+        raise UsageError(
+            f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
+        )
+
+
+def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]) -> int:
+    return PRODUCTION.production_tag_changes(conn, jobs=[handle.id for handle in sources], tags=list(tags))
 
 
 def _refuse_outdated(conn: Connection, images: JobHandle) -> None:

@@ -85,7 +85,7 @@ class ProductionOrder(Order):
             ge=_LEAST_GB,
             le=_MOST_GB,
             title="Volume, GB",
-            description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]",
+            description="natives (of an extraction none) and text in one volume, GB of 10⁹ bytes  [default: one volume]",
         ),
     ] = None
     name: Annotated[

@@ -1,20 +1,28 @@
-"""Whose an output directory is: an empty one is taken with a marker."""
+"""Whose an output directory is: an empty one is taken with a marker, and one that somebody was killed over is taken over."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import uuid
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER
+from core.places import job_location
 from core.storage.layer import Storage
 from core.storage.within import lies_in
+from sql.faces.production import PRODUCTION
+from sql.jobs import get_job
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
 MARKER_NAME = MARKER.encode()
@@ -44,8 +52,11 @@ def _production_around(path: str) -> str | None:
     return None
 
 
-def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> None:
-    """Take the directory for a job that is about to be created. Raises UsageError where it holds anything, StorageFault."""
+def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn: Connection) -> None:
+    """Take the directory for the job that this transaction creates. Raises UsageError where it holds anything but the marker of a
+    job whose creation was killed, StorageFault."""
+    PRODUCTION.production_creating(conn, job=job)
+    ledger = PRODUCTION.production_ledger(conn)
     path = os.fsencode(out)
     storage.keep_below(path, own=True)
     try:
@@ -54,24 +65,52 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> No
     except SourceFileError as error:
         raise UsageError(f"--out {out} cannot be used: {error.detail}", field="out") from error
     if MARKER_NAME in found:
-        raise UsageError(
-            f"--out {out} holds what job {owner(storage, path) or '?'} wrote; delete that job, or give another directory",
-            field="out",
-        )
-    if found:
+        _take_over(storage, out, storage_root, conn, ledger, alone=len(found) == 1)
+    elif found:
         raise UsageError(
             f"--out {out} is not empty, and nothing in it is edbench's; give an empty directory", field="out"
         )
-    _mark(storage, out, job)
+    _mark(storage, out, {"job": job.hex, "ledger": ledger})
     if lies_in(out, storage_root):
         hand_over(path, storage_root)
 
 
-def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
+def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection, ledger: str, *, alone: bool) -> None:
+    """Remove the marker of a job of this ledger that nobody creates any more, and that has never been there: it wrote nothing
+    else. Raises UsageError for any other one."""
+    path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
+    if whose is None:
+        raise UsageError(
+            f"--out {out} has a marker that names no job ({MARKER}), as one that was killed at once leaves; remove that file if"
+            " nobody creates a job there, or give another directory",
+            field="out",
+        )
+    job = uuid.UUID(whose)
+    if alone and _marker(storage, path).get("ledger") == ledger:
+        if not PRODUCTION.production_creating(conn, job=job):
+            raise UsageError(f"--out {out}: job {job} is being created there; give another directory", field="out")
+        # Whoever takes a marker over holds this, so that it cannot have become another one since it was read again.
+        if owner(storage, path) == whose and not _is_there(conn, job):
+            storage.remove(os.path.join(path, MARKER_NAME))
+            with contextlib.suppress(StorageFault):  # nothing needs its empty folder to be gone
+                storage.remove_empty(os.path.join(os.fsencode(storage_root), job_location(job)))
+            return
+    raise UsageError(f"--out {out} holds what job {job} wrote; delete that job, or give another directory", field="out")
+
+
+def _is_there(conn: Connection, job: uuid.UUID) -> bool:
+    try:
+        get_job(conn, job)
+    except UsageError:
+        return False
+    return True
+
+
+def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
     """Not replacing: of two jobs that found the directory empty in the same moment one has it."""
     try:
         with storage.create(os.path.join(os.fsencode(out), MARKER_NAME)) as file:
-            file.write(json.dumps({"job": job.hex}).encode() + b"\n")
+            file.write(json.dumps(marker).encode() + b"\n")
     except StorageFault as error:
         if error.errno == errno.EEXIST:
             raise UsageError(
@@ -83,11 +122,19 @@ def _mark(storage: Storage, out: Path, job: uuid.UUID) -> None:
 def owner(storage: Storage, path: bytes) -> str | None:
     """The job that the marker in a directory names; None where there is none."""
     try:
+        return uuid.UUID(_marker(storage, path)["job"]).hex
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
+    """What it says; nothing where there is none, or it is none of ours."""
+    try:
         with storage.open(os.path.join(path, MARKER_NAME)) as file:
             found = json.loads(file.readall())
-        return uuid.UUID(found["job"]).hex
-    except (SourceFileError, ValueError, KeyError, TypeError):
-        return None
+    except (SourceFileError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def give_up(storage: Storage, out: Path, job: uuid.UUID) -> None:

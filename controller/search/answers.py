@@ -10,6 +10,7 @@ from controller.browse.search import FoundItem, best_of, of_several, scored_hits
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
 from controller.search.meaning import meaning
+from controller.search.named import refuse_unknown_custodian
 from controller.search.opened import Opened, OpenIndex
 from sql.faces.search import SEARCH, FoundRow
 from worker.indexes.found import Ids, uuids
@@ -58,7 +59,8 @@ def _hits(handles: Sequence[JobHandle], parts: Sequence[_Part], wanted: Wanted, 
 
 def _parts(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[_Part], bool]:
     """The first items and all items of each job; whether they are in path order, as those of all jobs are where the ledger of
-    one is asked."""
+    one is asked. Raises UsageError for a custodian that there is not, too."""
+    refuse_unknown_custodian(handles, wanted.custodian)
     nodes = [meaning(handle, wanted.query, custodian=wanted.custodian) for handle in handles]
     by_path = wanted.families or any(map(asks_ledger, nodes))
     parts: list[_Part] = []

@@ -17,7 +17,7 @@ from formats.keys import DATE, NUMBER, TEXT
 from sql.faces.search import SEARCH
 from worker.indexes.base import owner_mark
 from worker.indexes.found import Found, Ids, item_ids
-from worker.indexes.ledger_fields import CUSTODIAN_IS, EXCEPTION, LEDGER_FIELDS, SIZE, TAG, TEXT_STATE
+from worker.indexes.ledger_fields import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
 from worker.indexes.nodes import All, Asked, Either, Node, asks_ledger
 
 _FOREVER = 1 << 62  # bytes
@@ -114,9 +114,10 @@ def _filter(asked: Asked) -> ItemFilter:
         TEXT_STATE: lambda value: ItemFilter(text_state=TextState(value)),
         EXCEPTION: lambda value: ItemFilter(exception=value),
         CUSTODIAN_IS: lambda value: ItemFilter(custodian=value),
+        TYPE_IS: lambda value: ItemFilter(type=value),
     }
     if asked.field in own:
         return own[asked.field](asked.value)
-    kind = LEDGER_FIELDS[asked.field]
+    kind = ledger_kind(asked.field)
     compared = kind if kind in (DATE, NUMBER) else TEXT
     return ItemFilter(conditions=(Condition(asked.field, asked.op, asked.value, compared),))

@@ -191,6 +191,26 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
         raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
 
 
+def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
+    """Their names over all jobs, as a search takes them."""
+    names: set[str] = set()
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            names.update(row.display for row in SEARCH.job_custodians(conn, job=handle.id))
+    return sorted(names)
+
+
+def refuse_unknown_custodian(handles: Sequence[JobHandle], custodian: str | None) -> None:
+    """Raises UsageError where no job has this custodian: zeros would say that theirs hold nothing of what is looked for."""
+    if custodian is None or custodian in (known := custodians_of(handles)):
+        return
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    raise UsageError(
+        f"there is no custodian {custodian[:120]!r}; the custodians are {', '.join(known[:_SHOWN])}{more}",
+        field="custodian",
+    )
+
+
 def searches_of(handles: Sequence[JobHandle]) -> list[Search]:
     """Searches that are kept, by name; jobs of a group have the same ones."""
     out: dict[str, Search] = {}

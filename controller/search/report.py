@@ -14,6 +14,7 @@ from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation
 from controller.search.items import NO_FAMILY, JobItems, Mask
 from controller.search.meaning import meaning
+from controller.search.named import refuse_unknown_custodian
 from controller.search.opened import Opened
 from controller.search.term_lists import Term
 from core.document import Document
@@ -106,7 +107,9 @@ def _families(items: JobItems, mask: Mask) -> tuple[Mask, Mask]:
 def hit_report(
     handles: Sequence[JobHandle], opened: Opened, terms: Sequence[Term], *, custodian: str | None = None
 ) -> HitReport:
-    """What each term finds in these jobs together, of one custodian if given. Raises UsageError, RunFailed, faults."""
+    """What each term finds in these jobs together, of one custodian if given. Raises UsageError, for a custodian that there is
+    not, too; RunFailed, faults."""
+    refuse_unknown_custodian(handles, custodian)
     sums = _Sums()
     searched = 0
     for handle in handles:

@@ -113,7 +113,8 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
         Work(axis, readings, status.started, over=status.job.state.over)
         for readings, status in zip(timeline_data.progress, statuses, strict=True)
     ]
-    volumes, items, exceptions = work_panels(axis, jobs)
+    produced = all(status.job.options.type.produces for status in statuses)
+    volumes, items, exceptions = work_panels(axis, jobs, produced=produced)
     discovers = not all(status.job.options.replay.asked for status in statuses)  # a replay has calls alone
     if discovers:
         yield volumes

@@ -41,15 +41,15 @@ class Work:
         return known if self._before is None or not self._readings else known.after_nothing(self._before)
 
 
-def work_panels(axis: Axis, jobs: Sequence[Work]) -> tuple[Panel, Panel, Panel]:
-    """`gb_per_hour`, `items` and `exceptions`, all jobs together."""
+def work_panels(axis: Axis, jobs: Sequence[Work], *, produced: bool = False) -> tuple[Panel, Panel, Panel]:
+    """`gb_per_hour`, `items` and `exceptions`, all jobs together; `produced`: they write files out of others' items."""
     items = [
         Series("items", "items", _rates(axis, jobs, "items")),
         Series("items_indexed", "texts taken", _rates(axis, jobs, "items_indexed")),
     ]
     exceptions = [Series("exceptions", "exceptions", _rates(axis, jobs, "exceptions"))]
     return (
-        Panel("gb_per_hour", "GB/hour", "GB/hour", "line", _volumes(axis, jobs)),
+        Panel("gb_per_hour", "GB/hour", "GB/hour", "line", _written(axis, jobs) if produced else _volumes(axis, jobs)),
         Panel("items", "Items/second", "items/s", "line", items),
         Panel("exceptions", "Exceptions/second", "exceptions/s", "line", exceptions),
     )
@@ -67,6 +67,14 @@ def _volumes(axis: Axis, jobs: Sequence[Work]) -> list[Series]:
         Series("discovered_now", "discovered, now", _now(axis, jobs, "discovered_bytes", "indexed_bytes")),
         Series("raw_since_start", "raw, since start", _since_start(axis, jobs, "raw_bytes")),
         Series("discovered_since_start", "discovered, since start", _since_start(axis, jobs, "discovered_bytes")),
+    ]
+
+
+def _written(axis: Axis, jobs: Sequence[Work]) -> list[Series]:
+    """Where nothing is discovered, and raw is always 0."""
+    return [
+        Series("discovered_now", "written, now", _now(axis, jobs, "discovered_bytes")),
+        Series("discovered_since_start", "written, since start", _since_start(axis, jobs, "discovered_bytes")),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,12 @@ from controller.verify.index import check_documents, check_terms, load_documents
 from controller.verify.tables import load_manifest
 from core.document import Document
 from core.errors import UsageError
+from core.kinds import Kind
 from core.names import display_name
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
+from production.loadfiles.imported import read_imported
 from sql.faces.figures import FIGURES
 from sql.faces.verify import VERIFY, run_check
 
@@ -59,6 +62,7 @@ class Verification(Document):
     manifest: Path | None
     manifest_items: int
     items: int
+    records: int  # of a load file that was taken into the source, of this job's custodians
     terms: int
     documents: int  # in all shards
     ghosts: int  # of these, left by attempts that were lost; no difference
@@ -153,6 +157,7 @@ def verify_job(
         progress("checking what the job says of itself")
         for check in _WITHIN:
             run_check(conn, check, handle.id)
+        records = _against_import(conn, handle)
         progress(f"reading {len(readers)} index shards")
         documents = load_documents(conn, readers)
         ghosts = check_documents(conn, handle.id)
@@ -165,6 +170,7 @@ def verify_job(
             manifest=manifest,
             manifest_items=part.table.num_rows if part is not None else 0,
             items=FIGURES.count_items(conn, job=handle.id).items,
+            records=records,
             terms=len(terms),
             documents=documents,
             ghosts=ghosts,
@@ -180,6 +186,22 @@ def _against_truth(conn: Connection, handle: JobHandle, part: Part) -> list[str]
     for check in _AGAINST_TRUTH:
         run_check(conn, check, handle.id)
     return terms
+
+
+def _against_import(conn: Connection, handle: JobHandle) -> int:
+    """How many records of a load file should be loose files; a custodian that has others is a difference."""
+    imported = read_imported(Path(os.fsdecode(handle.job.source))) if handle.job.options.load_file else None
+    if imported is None:
+        return 0
+    records = 0
+    for custodian, found in VERIFY.verify_loose(conn, job=handle.id):
+        wanted = imported.custodians.get(custodian, 0)
+        records += wanted
+        if found != wanted:
+            what, expected = ("missing" if found < wanted else "extra"), f"{wanted:,} records of the load file"
+            told = {"expected": expected, "found": f"{found:,} loose files"}
+            VERIFY.add_difference(conn, what=what, kind=Kind.LOOSE_FILE, path=[custodian], **told)
+    return records
 
 
 def _counts(conn: Connection) -> tuple[Count, ...]:

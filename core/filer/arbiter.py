@@ -65,7 +65,8 @@ class Arbiter:
         self._data_op_ns = model.data_op_ns
         self._words, more = self._queues.words, self._queues.more
         self._more = more
-        self._costs = [_units(model.cost(op)) for op in Op]
+        self._costs_of = [[_units(model.cost(op, indexing=indexing)) for op in Op] for indexing in (False, True)]
+        self._costs = self._costs_of[False]
         self._transfer_bytes = model.protocol.transfer_bytes if model.protocol else 0
         self._link = model.link_ns_per_byte
         self._round_trip = model.client.round_trip_us * 1000 / OPS_UNIT
@@ -81,6 +82,10 @@ class Arbiter:
         }
         self._disk = {op: miss for op, miss in self._disk.items() if miss[1] and miss[2]}
         self.waited_ns = 0  # in queues, of the call that was booked last
+
+    def tell_phase(self, *, indexing: bool) -> None:
+        """Calls that this process books from now on are of phase index, or of any other."""
+        self._costs = self._costs_of[indexing]
 
     def book(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""

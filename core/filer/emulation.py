@@ -16,6 +16,7 @@ from core.filer.places import arbiter_path
 from core.filer.surroundings import Surroundings
 from core.histogram import FIRST_BITS
 from core.operations import Op
+from core.records import Phase
 from core.settings import Settings
 
 OCTAVES = 45
@@ -45,6 +46,10 @@ class EmulatedFiler:
         self._book = arbiter.book
         self._wait_until = pacer.wait_until
         self.served = memoryview(bytearray(8 * SERVED_WORDS)).cast("q") if served is None else served
+
+    def works_on(self, phase: Phase) -> None:
+        """The calls that follow are of a task of that phase: a protocol may have other filer ops for those of phase index."""
+        self._arbiter.tell_phase(indexing=phase is Phase.INDEX)
 
     def serve(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""

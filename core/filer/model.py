@@ -113,8 +113,8 @@ class FilerModel:
         databases = ((f"database {n}", one.servers) for n, one in enumerate(self.site.databases, 1))
         return (*filer, *hosts, *databases)
 
-    def cost(self, op: Op) -> CallCost:
-        """Of a call of that op."""
+    def cost(self, op: Op, *, indexing: bool = False) -> CallCost:
+        """Of a call of that op, made in phase index or in any other."""
         if self.protocol is None:
             data = op in DATA_OPS
             one, none = Demand(each=1.0), Demand()
@@ -123,6 +123,8 @@ class FilerModel:
                 return CallCost(metadata_ns=none, data_ns=service, metadata_ops=none, data_ops=one)
             return CallCost(metadata_ns=service, data_ns=none, metadata_ops=one, data_ops=none)
         found, of_data = self.protocol.calls[op], self.protocol.data
+        if indexing:
+            found = self.protocol.index_calls.get(op, found)
         parts = (found.each, found.entry, found.transfer)
         return CallCost(
             metadata_ns=self._demand(parts, self.protocol.ops - of_data, self.metadata),
@@ -169,6 +171,17 @@ class FilerModel:
         )
 
     @property
+    def server_ops_per_call(self) -> float | None:
+        """Of the mix, by what the server's own counters say of the protocol; None where they were not looked at."""
+        if self.protocol is None or not self.protocol.server:
+            return None
+        every = self.protocol.server
+        return sum(
+            share * Demand(**{per: sum(getattr(every[op], per).values()) for per in _PARTS}).of(*self._usual(op))
+            for op, share in self.mix.items()
+        )
+
+    @property
     def ceiling_calls_per_s(self) -> float:
         """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite at no service time.
 
@@ -184,11 +197,15 @@ class FilerModel:
         return self.ceiling_calls_per_s * self.filer_ops_per_call
 
     def _mean(self, op: Op, what: str) -> float:
-        """Of a call of the mix's sizes: a call begins half a transfer more than its bytes fill, on average."""
+        """Of a call of the mix's sizes."""
         demand: Demand = getattr(self.cost(op), what)
+        return demand.of(*self._usual(op))
+
+    def _usual(self, op: Op) -> tuple[float, float]:
+        """Entries and transfers: a call begins half a transfer more than its bytes fill, on average."""
         moved = {Op.READ: self.sizes.read_bytes, Op.WRITE: self.sizes.write_bytes}.get(op, 0.0)
         begun = 0.0 if self.protocol is None or not moved else moved / self.protocol.transfer_bytes + 0.5
-        return demand.of(self.sizes.entries, begun)
+        return self.sizes.entries, begun
 
     @property
     def choice(self) -> FilerChoice:
@@ -206,6 +223,7 @@ class FilerModel:
         found = [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
         if self.protocol is not None:
             found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
+            found += [asdict(self.cost(op, indexing=True)) for op in sorted(self.protocol.index_calls)]
         more = (one for one, usual in ((self.client, Client()), (self.directory, Directory())) if one != usual)
         return [*found, *more, *([self.site] if self.site else [])]
 
@@ -215,3 +233,4 @@ class FilerModel:
 
 
 _UNITS = ("metadata_ns", "data_ns")
+_PARTS = ("each", "entry", "transfer")

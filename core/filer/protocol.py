@@ -7,7 +7,7 @@ is known, and a stated assumption where it is not. A filer op belongs to one of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,12 +46,16 @@ class Protocol:
     transfer_bytes: int  # what one read or write on the wire moves at most
     data: frozenset[str]  # the ops of the filer's data unit; all others are its metadata unit's
     calls: Mapping[Op, Expansion]
+    index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, where they are other ones there
+    server: Mapping[Op, Expansion] = field(
+        default_factory=dict
+    )  # of `calls`, by what the server's own counters called them
     source: str = field(compare=False)  # what a user gives to get it again: a name of ours, or the path of a file
 
     @property
     def ops(self) -> set[str]:
         """Every filer op that some call needs."""
-        return set().union(*(found.names for found in self.calls.values()))
+        return set().union(*(found.names for found in (*self.calls.values(), *self.index_calls.values())))
 
     def transfers(self, nbytes: int) -> int:
         """How many transfers begin for so many bytes."""
@@ -59,13 +63,10 @@ class Protocol:
 
     def to_plain(self) -> dict[str, Any]:
         """As `protocol_of` takes it."""
-        calls = {
-            op.label: dict(found.each)
-            | {per: dict(ops) for per, ops in (("entry", found.entry), ("transfer", found.transfer)) if ops}
-            for op, found in self.calls.items()
-        }
         head = {"name": self.name, "origin": self.origin, "transfer_bytes": self.transfer_bytes}
-        return head | {"data": sorted(self.data), "call": calls}
+        head |= {"data": sorted(self.data), "call": _plain(self.calls)}
+        more = {"index_call": self.index_calls, "server": self.server}
+        return head | {key: _plain(calls) for key, calls in more.items() if calls}
 
 
 def protocol_names() -> list[str]:
@@ -87,18 +88,21 @@ def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
 def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
     """Out of plain data; raises UsageError that begins with `what`."""
     tables = Tables(what)
-    tables.known(table, ("name", "origin", "transfer_bytes", "data", "call"), "")
+    tables.known(table, ("name", "origin", "transfer_bytes", "data", "call", "index_call", "server"), "")
     origin = tables.text(table, "origin")
     if not origin.startswith(("measured", "assumed")) or len(origin) > _MAX_TEXT:
         raise tables.wrong(f"origin must say how it is known, `measured …` or `assumed …`, in {_MAX_TEXT} characters")
-    calls = tables.table(table, "call")
-    tables.known(calls, [op.label for op in Op], "call.")
+    calls, index_calls, server = (tables.table(table, key) for key in ("call", "index_call", "server"))
+    for found, at in ((calls, "call."), (index_calls, "index_call."), (server, "server.")):
+        tables.known(found, [op.label for op in Op], at)
     protocol = Protocol(
         name=tables.name(table, 40),
         origin=origin,
         transfer_bytes=tables.whole(table, "transfer_bytes", "", 1 << 20, MAX_TRANSFER_BYTES),
         data=_names(tables, table.get("data", [])),
-        calls={op: _expansion(tables, tables.table(calls, op.label, "call."), f"call.{op.label}.") for op in Op},
+        calls=_expansions(tables, calls, "call.", Op),
+        index_calls=_expansions(tables, index_calls, "index_call.", (op for op in Op if op.label in index_calls)),
+        server=_expansions(tables, server, "server.", Op) if server else {},
         source=source,
     )
     if unknown := protocol.data - protocol.ops:
@@ -110,6 +114,18 @@ def _names(tables: Tables, found: object) -> frozenset[str]:
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise tables.wrong("data must be a list of names of filer ops")
     return frozenset(found)
+
+
+def _plain(calls: Mapping[Op, Expansion]) -> dict[str, Any]:
+    return {
+        op.label: dict(found.each)
+        | {per: dict(ops) for per, ops in (("entry", found.entry), ("transfer", found.transfer)) if ops}
+        for op, found in calls.items()
+    }
+
+
+def _expansions(tables: Tables, calls: Mapping[str, Any], at: str, named: Iterable[Op]) -> dict[Op, Expansion]:
+    return {op: _expansion(tables, tables.table(calls, op.label, at), f"{at}{op.label}.") for op in named}
 
 
 def _expansion(tables: Tables, table: Mapping[str, Any], at: str) -> Expansion:

@@ -15,6 +15,11 @@ class JobType(enum.StrEnum):
     EXPORT = "export"
     REPLAY = "replay"
 
+    @property
+    def produces(self) -> bool:
+        """Whether such a job writes files out of items that others have found."""
+        return self in (JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)
+
 
 class Priority(enum.StrEnum):
     """What share of the slots a job gets beside others: each step has four times the tasks out of the one below."""

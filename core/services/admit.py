@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import psycopg2
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.program.urls import without_logins
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server
@@ -70,7 +71,7 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
     try:
         admit(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
     except EdbenchError as error:
-        sys.stderr.write(f"logins: {error}\n")
+        sys.stderr.write(f"logins: {without_logins(str(error))}\n")
         return 1
     return 0
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import EdbenchError, StorageFault, UsageError
+from core.program.urls import without_logins
 from core.roles import CONTROLLER, ROLES, Login
 from core.services.address import write_private
 from core.services.broker_users import user_lines
@@ -137,7 +138,7 @@ def main(arguments: list[str], env: Mapping[str, str]) -> int:
         for storage in arguments[1:]:
             own_storage(Path(storage), given)
     except EdbenchError as error:
-        sys.stderr.write(f"secrets: {error}\n")
+        sys.stderr.write(f"secrets: {without_logins(str(error))}\n")
         return 1
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from core.operations import Op, Recorder
+from core.records import Phase
 
 
 class Around(Protocol):
@@ -26,6 +27,9 @@ class Station(Protocol):
     @property
     def around(self) -> Around | None:
         """The emulated site, if the filer stands in one."""
+
+    def works_on(self, phase: Phase) -> None:
+        """The calls that follow are of a task of that phase."""
 
     def serve(
         self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""

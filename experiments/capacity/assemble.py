@@ -116,7 +116,7 @@ def _asked(load: PhaseLoad, question: Question, filer: FilerModel | None) -> _As
     rest[database] = rest.get(database, 0.0) + load.database_s
     beside = {processors: load.beside_s}
     if filer is not None:
-        work, a_task = filer_load.demands(filer, load.calls), filer_load.demands(filer, load.calls_a_task)
+        work, a_task = (filer_load.demands(filer, calls, load.name) for calls in (load.calls, load.calls_a_task))
         return _Asked(filer=work, a_task=a_task, rest=rest, beside=beside)
     serving_s = (
         load.serving_s if question.one_host else 0.0
@@ -133,7 +133,7 @@ def _asked_on(site: SiteModel, server: int, load: PhaseLoad, filer: FilerModel) 
     use, tasks = load.site, len(load.sizes)
     rows_s, rows_filer_s = site_load.of_database(site, site.databases[server], filer, 0.0, use.rows)
     each_s, each_filer_s = site_load.of_database(site, site.databases[server], filer, use.transactions / tasks, 0.0)
-    work, a_task = filer_load.demands(filer, load.calls), filer_load.demands(filer, load.calls_a_task)
+    work, a_task = (filer_load.demands(filer, calls, load.name) for calls in (load.calls, load.calls_a_task))
     work[DATA] = work.get(DATA, 0.0) + rows_filer_s
     a_task[DATA] = a_task.get(DATA, 0.0) + each_filer_s
     a_task[DATABASE] = each_s

@@ -231,11 +231,8 @@ def _phase(
     again = next((other for other in last.phases if other.phase == use.phase), use)
     calls, calls_a_task = _calls(again)
     call_s = sum(call.seconds for call in use.calls.values())
-    own = (
-        filer_load.demands(filer, {Op[op.upper()]: Calls(calls=c.calls, bytes=c.bytes) for op, c in use.calls.items()})
-        if filer
-        else {}
-    )
+    made = {Op[op.upper()]: Calls(calls=c.calls, bytes=c.bytes) for op, c in use.calls.items()}
+    own = filer_load.demands(filer, made, use.phase) if filer else {}
     waited = _queued_s(first) * sum(c.calls for c in use.calls.values()) / max(1, _number_of_calls(first))
     excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
     at_once = min(_slots(first), use.tasks, streams if streams and use.phase == PhaseName.INDEX.value else use.tasks)

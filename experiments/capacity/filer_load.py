@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.filer import FilerModel
 from core.operations import Op
+from core.records import Phase as PhaseName
 from experiments.capacity.network import Kind, Station
 
 METADATA, DATA, LINK, DISK = "filer metadata", "filer data", "filer link", "filer disk"
@@ -21,8 +22,8 @@ class Calls:
     bytes: float
 
 
-def demands(filer: FilerModel, calls: Mapping[Op, Calls]) -> dict[str, float]:
-    """Server seconds by station, without any waiting; stations that are asked for nothing are left out.
+def demands(filer: FilerModel, calls: Mapping[Op, Calls], phase: str) -> dict[str, float]:
+    """Server seconds by station of calls of a phase, without any waiting; stations that are asked for nothing are left out.
 
     Every byte is taken to go over the wire: what a client's cache answers depends on who reads what again. A call begins
     half a transfer more than its bytes fill, on average, and a listing has the entries that the filer states.
@@ -30,7 +31,7 @@ def demands(filer: FilerModel, calls: Mapping[Op, Calls]) -> dict[str, float]:
     disk, protocol = filer.disk, filer.protocol
     out = {METADATA: 0.0, DATA: 0.0, LINK: 0.0, DISK: 0.0}
     for op, each in calls.items():
-        cost, entries = filer.cost(op), each.calls * filer.sizes.entries
+        cost, entries = filer.cost(op, indexing=phase == PhaseName.INDEX.value), each.calls * filer.sizes.entries
         begun = each.bytes / protocol.transfer_bytes + each.calls / 2 if protocol else 0.0
         metadata, data, metadata_ops, data_ops = (
             asked.each * each.calls + asked.entry * entries + asked.transfer * begun

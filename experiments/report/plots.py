@@ -62,9 +62,7 @@ def _parameters() -> dict[RcKeyType, Any]:
 @contextmanager
 def drawing() -> Iterator[None]:
     """The report's style, whatever the caller's own matplotlib settings are, which come back afterwards."""
-    with mpl.rc_context():
-        for name, value in _parameters().items():
-            mpl.rcParams._set(name, value)  # was checked
+    with mpl.rc_context(_parameters()):
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitoring.grafana.model import Panel, Query
 from monitoring.grafana.queries import WORKERS, quantiles, rate
 
-_RAW, _EXTRACTED = rate("edbench_raw_bytes_total"), rate("edbench_extracted_bytes_total")
+_RAW, _EXTRACTED, _PRODUCED = (rate(f"edbench_{each}_bytes_total") for each in ("raw", "extracted", "produced"))
 _GB_PER_HOUR = "* 3600 / 1e9"
 _OVER_RANGE = "* 3600 / 1e9 / $__range_s"
 
@@ -18,16 +18,19 @@ WORK = (
     Panel(
         title="GB/hour",
         unit="suffix: GB/hour",
-        note="Raw: bytes of loose files; discovered: those and extracted children. Booked when a task is done.",
+        note="Raw: bytes of loose files; discovered: those and extracted children; written: by extractions, processings and"
+        " exports. Booked when a task is done.",
         queries=(
             Query(f"{_RAW} {_GB_PER_HOUR}", "raw, now"),
             Query(f"({_RAW} + {_EXTRACTED}) {_GB_PER_HOUR}", "discovered, now"),
+            Query(f"{_PRODUCED} {_GB_PER_HOUR}", "written, now"),
             Query(f"{_over_range('edbench_raw_bytes_total')} {_OVER_RANGE}", "raw, over the time shown"),
             Query(
                 f"({_over_range('edbench_raw_bytes_total')} + {_over_range('edbench_extracted_bytes_total')})"
                 f" {_OVER_RANGE}",
                 "discovered, over the time shown",
             ),
+            Query(f"{_over_range('edbench_produced_bytes_total')} {_OVER_RANGE}", "written, over the time shown"),
         ),
     ),
     Panel(

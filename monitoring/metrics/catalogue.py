@@ -25,7 +25,8 @@ edbench_texts_total | counter | state | items | worker | Items whose text was ta
 edbench_produced_files_total | counter | kind | files | worker | Files that extractions, processings and exports wrote
 edbench_exceptions_total | counter | code | exceptions | worker | Exceptions recorded, of both levels
 edbench_raw_bytes_total | counter | - | bytes | worker | Bytes of loose files worked on
-edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracted children, and of files of a production, written
+edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracted children written
+edbench_produced_bytes_total | counter | - | bytes | worker | Bytes of the files that extractions, processings and exports wrote
 edbench_index_bytes_total | counter | - | bytes | worker | Bytes of index files published
 edbench_slots | gauge | - | slots | worker | Slots of the worker
 edbench_slot_busy_seconds_total | counter | phase | seconds | worker | Time that slots were at a task, all slots together

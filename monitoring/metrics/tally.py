@@ -21,7 +21,7 @@ from typing import TypeVar
 from core.errors import ExceptionCode
 from core.filer.emulation import SERVED_WORDS
 from core.options.production import FileKind
-from core.records import PHASES, Kind, Phase, TaskResult, TextState
+from core.records import PHASES, PRODUCING_PHASES, Kind, Phase, TaskResult, TextState
 from monitoring.metrics import buckets
 
 K = TypeVar("K")
@@ -57,7 +57,7 @@ KINDS = _layout.place(Kind)
 TEXTS = _layout.place(TextState)
 FILES = _layout.place(FileKind)
 CODES = _layout.place(ExceptionCode)
-VOLUMES = _layout.place(("raw", "extracted", "index"))
+VOLUMES = _layout.place(("raw", "extracted", "produced", "index"))
 SERVED = _layout.words  # where the counts of an emulated filer begin: core.filer.emulation
 _layout.words += SERVED_WORDS
 _TRANSACTIONS = _layout.words  # a histogram for each database
@@ -95,7 +95,8 @@ class CallCounters:
         """It ended; `result` is what was committed, but for what `brought` was told before."""
         if result is not None:
             self.brought(result)
-            volumes = {"raw": result.raw_bytes, "extracted": result.extracted_bytes, "index": result.index_bytes}
+            written = "produced" if phase in PRODUCING_PHASES else "extracted"  # a discovery's finalise writes neither
+            volumes = {"raw": result.raw_bytes, written: result.extracted_bytes, "index": result.index_bytes}
             self._add(VOLUMES, volumes)
         self._words[TASKS[phase, outcome]] += 1  # last: where a task is counted, so is what it brought
         self._rest(phase)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -11,7 +11,14 @@ from xml.sax.saxutils import escape, quoteattr
 from production.loadfiles.fields import FIELDS
 
 _MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
-_DATES = frozenset({"modified"})  # a day and a time in UTC, always; `date` may be a day alone, or one of no calendar
+# What EDRM calls fields that it knows itself; a tool that maps fields by these names takes no others of its own accord.
+_PREDEFINED = {
+    "name": "#FileName", "bytes": "#FileSize", "modified": "#DateModified", "from": "#From", "to": "#To", "cc": "#CC",
+    "bcc": "#BCC", "subject": "#Subject",
+}  # fmt: skip
+# Of a message, where it is a day and a time in UTC: it may be a day alone, or one of no calendar.
+_SENT = {"date": "#DateSent"}
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
 _NUMBERS = frozenset({"bytes", "pages"})
 # The characters of XML 1.0, the others become U+FFFD.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -32,7 +39,7 @@ class ExternalFile:
 
 
 HEAD = (
-    b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Load">\n'
+    b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Update">\n'
     b"<Batch><Documents>\n"
 )
 MIDDLE = b"</Documents><Relationships>\n"  # between the documents and what is attached to what
@@ -42,9 +49,10 @@ TAIL = b"</Relationships></Batch></Root>\n"
 def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
     """One document. `told` is what `fields` names."""
     kind = "Message" if told["media_type"] in _MESSAGES else "File"
+    sent = kind == "Message" and _MOMENT.fullmatch(str(told["date"])) is not None
     tags = "".join(
         f"{begins}{_attribute(value)}/>"
-        for name, begins in _TAGS
+        for name, begins in (_TAGS_SENT if sent else _TAGS)
         if (value := told[name]) is not None and value != "" and value != []
     )
     at = _text(" / ".join(map(str, told["path"])))
@@ -70,10 +78,6 @@ def relationship(parent: str, child: str) -> str:
     return f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
 
 
-def _type(name: str) -> str:
-    return "DateTime" if name in _DATES else "LongInteger" if name in _NUMBERS else "Text"
-
-
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         value = "; ".join(map(str, value))
@@ -92,8 +96,15 @@ def _quoted(value: str) -> str:
     return quoteattr(value, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
-_TAGS = tuple(
-    (name, f"<Tag TagName={_quoted(title)} TagDataType={_quoted(_type(name))} TagValue=")
-    for name, title in FIELDS.items()
-    if name not in _ELSEWHERE
-)
+def _tags(names: Mapping[str, str], dates: Container[str]) -> tuple[tuple[str, str], ...]:
+    """The fields, each with what its tag begins with."""
+    types = {name: "DateTime" if name in dates else "LongInteger" if name in _NUMBERS else "Text" for name in FIELDS}
+    return tuple(
+        (name, f"<Tag TagName={_quoted(names.get(name, title))} TagDataType={_quoted(types[name])} TagValue=")
+        for name, title in FIELDS.items()
+        if name not in _ELSEWHERE
+    )
+
+
+_TAGS = _tags(_PREDEFINED, ("modified",))
+_TAGS_SENT = _tags(_PREDEFINED | _SENT, ("modified", "date"))

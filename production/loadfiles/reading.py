@@ -135,37 +135,55 @@ class ToldFile:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A document of EDRM XML: its tags by their names in capitals, and what stands beside them as CUSTODIAN, FILEPATH and MIMETYPE."""
+    """A document of EDRM XML: its fields by their names in capitals, and what stands beside them as CUSTODIAN, FILEPATH and
+    MIMETYPE. Predefined fields are called without their `#`, #DateSent is DATE."""
 
     values: Mapping[str, str]
     files: Sequence[ToldFile]
 
 
 def read_edrm(path: Path) -> Iterator[tuple[str, Told | str]]:
-    """(DocID, what is told of it) of each document, and (DocID, that of what it is attached to) of each relationship.
-    Raises UsageError; nothing outside the file is read."""
+    """(DocID, what is told of it) of each document, and (DocID, that of what it is attached to) of each relationship. Fields
+    are tags of a document, or `FieldValues` by the keys of the root's `Fields`. Raises UsageError; nothing outside the file is
+    read."""
+    names: dict[str, str] = {}
     try:
-        asked = etree.iterparse(
-            str(path), tag=("{*}Document", "{*}Relationship"), resolve_entities=False, no_network=True
-        )
-        for _, element in asked:
-            if etree.QName(element).localname == "Relationship":
-                yield element.get("ChildDocID", ""), element.get("ParentDocID", "")
-            else:
-                yield element.get("DocID", ""), _told(element)
+        wanted = ("{*}Field", "{*}Document", "{*}Relationship")
+        for _, element in etree.iterparse(str(path), tag=wanted, resolve_entities=False, no_network=True):
+            above, kind = element.getparent(), etree.QName(element).localname
+            if kind == "Field":
+                names[element.get("Key", "")] = element.get("Name", "")
+            elif kind == "Relationship":
+                yield _id(element, "Child"), _id(element, "Parent")
+            elif above is None or etree.QName(above).localname != "Folder":  # that only says where it lies
+                yield _id(element, ""), _told(element, names)
             element.clear()
             while element.getprevious() is not None:  # what is done: memory holds one document
-                del element.getparent()[0]
+                del above[0]
     except (etree.XMLSyntaxError, OSError) as error:
         raise UsageError(f"{path}: {error}") from error
 
 
-def _told(element: Any) -> Told:
-    values = {tag.get("TagName", "").upper(): tag.get("TagValue", "") for tag in element.iterfind(".//{*}Tag")}
+def _id(element: Any, whose: str) -> str:
+    """Writers spell it in two ways."""
+    return element.get(f"{whose}DocID") or element.get(f"{whose}DocId") or ""
+
+
+def _told(element: Any, names: Mapping[str, str]) -> Told:
+    fields = [(tag.get("TagName", ""), tag.get("TagValue", "")) for tag in element.iterfind(".//{*}Tag")]
+    for value in element.iterfind("{*}FieldValues/*"):
+        key = etree.QName(value).localname
+        fields.append((names.get(key, key), value.text or ""))
+    values = {_field(name): value for name, value in fields}
     values["MIMETYPE"] = element.get("MimeType", "")
     values["CUSTODIAN"] = element.findtext(".//{*}Custodian") or ""
     values["FILEPATH"] = element.findtext(".//{*}LocationURI") or ""
     return Told(values, [_told_file(file) for file in element.iterfind(".//{*}File")])
+
+
+def _field(name: str) -> str:
+    called = name.removeprefix("#").upper()
+    return "DATE" if called == "DATESENT" else called
 
 
 def _told_file(element: Any) -> ToldFile:

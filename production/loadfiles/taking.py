@@ -1,4 +1,5 @@
-"""A production of whatever program as a source: its natives, by custodian, where `edbench discover` finds them."""
+"""A production of whatever program as a source: its natives, by custodian, where `edbench discover` finds them, texts in
+place of those that are not there, and beside them what the load file says of each record."""
 
 from __future__ import annotations
 
@@ -6,92 +7,232 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import UsageError
+import msgspec
+
+from core.errors import ExceptionCode, UsageError
+from core.names import display_name
+from production.loadfiles.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from production.loadfiles.reading import inside, read_dat, regular
 
-_NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVE_PATH", "NATIVEFILE", "NATIVE LINK", "NATIVE FILE")
-_BEGIN = ("BEGDOC", "BEGBATES", "BEGINBATES", "DOCID", "BEGDOC#", "PRODBEG", "CONTROLNUMBER")
-_FIRST = ("BEGATTACH", "BEGINATTACH", "PRODBEGATT", "BEGATT")
+# Titles, letters and digits only: programs part them by blanks, underscores and dashes as they like.
+_NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVEFILE", "NATIVEFILEPATH")
+_TEXT = ("TEXTPATH", "TEXTLINK", "TEXTFILE", "TEXTFILEPATH", "EXTRACTEDTEXT", "OCRPATH")
+_BEGIN = ("BEGDOC", "BEGBATES", "BEGINBATES", "DOCID", "PRODBEG", "CONTROLNUMBER")
+_FIRST = ("BEGATTACH", "BEGINATTACH", "PRODBEGATT", "PRODBEGATTACH", "BEGATT")
+_PARENT = ("PARENTDOC", "PARENTID", "PARENTDOCID", "PARENT")
+_CUSTODIAN = ("CUSTODIAN",)
+_HASHES = ("SHA256", "SHA256HASH", "SHA1", "SHA1HASH", "MD5", "MD5HASH", "HASH", "HASHVALUE")
+_ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256"}  # by the digits of a hash
+_NEITHER = "the load file names neither a native nor a text"
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
-_MOST_BYTES, _SHOWN = 120, 200
+_MOST_BYTES, _SHOWN, _CHUNK = 120, 200, 1 << 20
 _UNSAFE = re.compile(r"[^\w .@+-]|^[. ]+")
+_PARTED = re.compile(r"[\W_]")
 
 
 @dataclass(slots=True)
 class Taken:
-    """What came of the records."""
+    """What came of the records: each is an item of a discovery, attached and left out, or not taken."""
 
     records: int = 0
-    taken: int = 0
+    natives: int = 0  # taken
+    texts: int = 0  # taken in place of natives
+    bare: int = 0  # have neither: items without bytes
     attached: int = 0  # left out: they lie inside the native of their family's first document
-    without: int = 0  # have no native
-    faults: int = 0  # have one that was not taken; a line each
+    faults: int = 0  # not taken: their number is another record's; a line each
+    wrong: int = 0  # taken, and not as the load file says: a line each, and an exception of the discovery
+
+    @property
+    def items(self) -> int:
+        """How many loose files a discovery finds."""
+        return self.natives + self.texts + self.bare
 
 
 def take(load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False) -> Taken:
-    """Make `to`, which is not there yet or empty, out of the natives that a load file names: hard links, else copies.
+    """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies.
     Raises UsageError."""
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"--to {to} is there and not an empty directory", field="to")
-    out = Taken()
+    taking = _Taking(load_file, to, tell, topmost)
     for row in read_dat(load_file):
-        out.records += 1
-        begin, said = _of(row, _BEGIN), _of(row, _NATIVE)
-        if out.records == 1 and not (_title(row, _BEGIN) and _title(row, _NATIVE)):
-            raise UsageError(
-                f"{load_file} has none of the fields {', '.join(_NATIVE if _title(row, _BEGIN) else _BEGIN)}"
-            )
-        if topmost and _of(row, _FIRST) not in ("", begin):
-            out.attached += 1
-        elif not said:
-            out.without += 1
-        elif (why := _placed(load_file.parent, to, row, said, begin)) is None:
-            out.taken += 1
+        taking.record(row)
+    taking.end()
+    return taking.done
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What stands for a record."""
+
+    file: Path | None  # None: nothing
+    native: bool = False
+    sha256: str = ""
+    code: ExceptionCode | None = None
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class _Family:
+    """The family of the record before; its members follow its first."""
+
+    first: str = ""  # path of its file; empty where it has none
+    custodian: str = ""
+    native: bool = False
+    members: set[str] = field(default_factory=set)  # numbers
+
+
+@dataclass(slots=True)
+class _Taking:
+    load_file: Path
+    to: Path
+    tell: Callable[[str], None]
+    topmost: bool
+    done: Taken = field(default_factory=Taken)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)  # as they stand, by their letters and digits
+    family: _Family = field(default_factory=_Family)
+    custodians: Counter[str] = field(default_factory=Counter)
+
+    def record(self, row: Mapping[str, str]) -> None:
+        """One more. Raises UsageError where nothing can be written."""
+        if not self.keys:
+            self._begin(row)
+        self.done.records += 1
+        begin, custodian = self._said(row, _BEGIN), _safe(self._said(row, _CUSTODIAN)) or "unknown"
+        attached = self._attached(row, begin, custodian)
+        if attached and self.topmost and self.family.native:
+            self.done.attached += 1
+            return
+        found = self._found(row)
+        suffix = found.file.suffix if found.file is not None and _SUFFIX.fullmatch(found.file.suffix) else ""
+        relative = f"{custodian}/{_safe(begin) or 'item'}{suffix}"
+        fields = {self.keys[title]: text for title, value in row.items() if (text := value.strip())}
+        record = Record(fields=fields, native=found.native, first=self.family.first if attached else "",
+                        sha256=found.sha256, code=found.code, detail=found.detail)  # fmt: skip
+        placed = self._placed(relative, found.file, record)
+        if not attached:
+            self.family = _Family(relative if placed else "", custodian, placed and found.native, {begin})
+        if not placed:
+            self.done.faults += 1
+            self.tell(f"{begin}: {Path(relative).name} is there already: two records have the same number")
+            return
+        self.custodians[custodian] += 1
+        self._count(begin, found)
+
+    def end(self) -> None:
+        """Say that it is whole. Raises UsageError."""
+        name, custodians = display_name(os.fsencode(self.load_file)), dict(self.custodians)
+        done = Imported(load_file=name, records=self.done.records, custodians=custodians)
+        try:
+            (self.to / BESIDE / RECORDS).mkdir(parents=True, exist_ok=True)
+            write_imported(self.to, done)
+        except OSError as error:
+            raise self._unwritten(BESIDE, error) from error
+
+    def _begin(self, row: Mapping[str, str]) -> None:
+        self.keys, self.titles = keys_of(row), {_PARTED.sub("", title): title for title in reversed([*row])}
+        for names in (_BEGIN, (*_NATIVE, *_TEXT)):
+            if not any(name in self.titles for name in names):
+                raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
+
+    def _said(self, row: Mapping[str, str], names: Iterable[str]) -> str:
+        """The first of these fields that says anything."""
+        values = (row[self.titles[name]].strip() for name in names if name in self.titles)
+        return next(filter(None, values), "")
+
+    def _attached(self, row: Mapping[str, str], begin: str, custodian: str) -> bool:
+        """Whether it is of the family of the record before, and not its first."""
+        told = (self._said(row, names) for names in (_FIRST, _PARENT))
+        above = next((number for number in told if number not in ("", begin)), None)
+        if above is None:
+            return False
+        if above not in self.family.members or custodian != self.family.custodian:
+            self.tell(f"{begin}: the family of {above[:_SHOWN]!r} is not just before it: it begins one of its own")
+            return False
+        self.family.members.add(begin)
+        return True
+
+    def _found(self, row: Mapping[str, str]) -> _Found:
+        """Its native, else its text, else nothing."""
+        said = self._said(row, _NATIVE)
+        native, lacks = self._there(said)
+        if native is not None:
+            try:
+                sha256, other = _compared(native, {name: self._said(row, (name,)) for name in _HASHES})
+            except OSError as error:
+                return _Found(native, True, "", ExceptionCode.UNREADABLE, f"{said[:_SHOWN]!r}: {error.strerror}")
+            if other is None:
+                return _Found(native, True, sha256)
+            detail = f"{said[:_SHOWN]!r}: its {other} is another than the load file says"
+            return _Found(native, True, sha256, ExceptionCode.HASH_DIFFERS, detail)
+        text, no_text = self._there(self._said(row, _TEXT))
+        if text is not None and not lacks:
+            return _Found(text)
+        why = " and ".join(filter(None, (lacks, no_text))) or _NEITHER
+        return _Found(text, code=ExceptionCode.NO_NATIVE, detail=why)
+
+    def _there(self, said: str) -> tuple[Path | None, str]:
+        """The file that a path means, or why there is none: nothing where no path is said."""
+        if not said:
+            return None, ""
+        file = inside(self.load_file.parent, said)
+        if file is None:
+            return None, f"{said[:_SHOWN]!r} leads out of the production"
+        if not regular(file):
+            return None, f"{said[:_SHOWN]!r}: missing, or no file"
+        return file.resolve(), ""  # a link's own name would lead elsewhere from where it is to lie
+
+    def _placed(self, relative: str, file: Path | None, record: Record) -> bool:
+        """Whether it was free. Raises UsageError where nothing can be written."""
+        path, note = self.to / relative, self.to / record_path(relative)
+        try:
+            if path.exists():
+                return False
+            for each in (path, note):
+                each.parent.mkdir(parents=True, exist_ok=True)
+            note.write_bytes(msgspec.json.encode(record))
+            if file is None:
+                path.touch()
+            else:
+                _link_or_copy(file, path)
+        except OSError as error:
+            raise self._unwritten(path.name, error) from error
+        return True
+
+    def _unwritten(self, name: str, error: OSError) -> UsageError:
+        said = f"--to {self.to}: {name} cannot be written ({error.strerror}); mend that, empty it, and import again"
+        return UsageError(said, field="to")
+
+    def _count(self, begin: str, found: _Found) -> None:
+        if found.file is None:
+            self.done.bare += 1
+        elif found.native:
+            self.done.natives += 1
         else:
-            out.faults += 1
-            tell(f"{begin}: {why}")
-    return out
+            self.done.texts += 1
+        if found.code is not None and found.detail != _NEITHER:  # of which many productions have some
+            self.done.wrong += 1
+            self.tell(f"{begin}: {found.detail}")
 
 
-def _placed(root: Path, to: Path, row: Mapping[str, str], said: str, begin: str) -> str | None:
-    """Why a native was not taken; None where it was. Raises UsageError where nothing can be written."""
-    native = inside(root, said)
-    if native is None:
-        return f"{said[:_SHOWN]!r} leads out of the production"
-    if not regular(native):
-        return f"{said[:_SHOWN]!r}: missing, or no file"
-    native = native.resolve()  # a link's own name would lead elsewhere from where it is to lie
-    try:
-        if (title := _other_hash(native, row)) is not None:
-            return f"{said}: its {title} is another than the load file says"
-    except OSError as error:
-        return f"{said}: {error.strerror}"
-    directory = to / (_safe(row.get("CUSTODIAN") or "") or "unknown")
-    suffix = native.suffix if _SUFFIX.fullmatch(native.suffix) else ""
-    name = directory / f"{_safe(begin) or 'item'}{suffix}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        if name.exists():
-            return f"{name.name} is there already: two records have the same number"
-        _link_or_copy(native, name)
-    except OSError as error:
-        raise UsageError(f"--to {to}: {name.name} cannot be written ({error.strerror}); mend that, empty it, and import again",
-                         field="to") from error  # fmt: skip
-    return None
-
-
-def _other_hash(native: Path, row: Mapping[str, str]) -> str | None:
-    """The first hash that the record has, where it is another; raises OSError."""
-    for title, algorithm in (("SHA256", "sha256"), ("MD5", "md5"), ("MD5HASH", "md5")):
-        wanted = (row.get(title) or "").strip().lower()
-        if wanted:
-            with native.open("rb") as file:
-                return title if hashlib.file_digest(file, algorithm).hexdigest() != wanted else None
-    return None
+def _compared(native: Path, hashes: Mapping[str, str]) -> tuple[str, str | None]:
+    """Its sha256, and the title of a hash of the record that is another; nothing where it has none. Raises OSError."""
+    wanted = {title: value.lower() for title, value in hashes.items() if value}
+    if not wanted:
+        return "", None
+    names = {"sha256", *(_ALGORITHMS[len(value)] for value in wanted.values() if len(value) in _ALGORITHMS)}
+    states = {name: hashlib.new(name, usedforsecurity=False) for name in names}
+    with native.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            for state in states.values():
+                state.update(chunk)
+    found = {state.hexdigest() for state in states.values()}
+    return states["sha256"].hexdigest(), next((title for title, value in wanted.items() if value not in found), None)
 
 
 def _link_or_copy(native: Path, name: Path) -> None:
@@ -103,15 +244,6 @@ def _link_or_copy(native: Path, name: Path) -> None:
         except OSError:
             name.unlink(missing_ok=True)  # half of it is no evidence
             raise
-
-
-def _title(row: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((name for name in names if name in row), None)
-
-
-def _of(row: Mapping[str, str], names: tuple[str, ...]) -> str:
-    title = _title(row, names)
-    return row[title].strip() if title else ""
 
 
 def _safe(name: str) -> str:

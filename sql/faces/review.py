@@ -77,6 +77,7 @@ class ThreadMember(NamedTuple):
 
     item: uuid.UUID
     job: uuid.UUID
+    parent: uuid.UUID | None
     depth: int
     sent_at: str | None
     subject: str | None

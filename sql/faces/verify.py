@@ -23,6 +23,13 @@ class Written(NamedTuple):
     bytes: int
 
 
+class Loose(NamedTuple):
+    """A custodian's loose files."""
+
+    custodian: str
+    items: int
+
+
 class Difference(NamedTuple):
     """One that was found."""
 
@@ -55,6 +62,7 @@ class _Verify(Protocol):
     def verify_pair_by_id(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def verify_pair_index(self, conn: Connection) -> None: ...
     def verify_pair_by_path(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def verify_loose(self, conn: Connection, *, job: uuid.UUID) -> list[Loose]: ...
     def verify_files(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[Written]: ...
     def verify_known_locations(
         self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]

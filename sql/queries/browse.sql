@@ -60,6 +60,10 @@ LEFT JOIN item_index x ON x.item = i.id
 LEFT JOIN container_count c ON c.item = i.id
 WHERE i.job = %(job)s AND i.id = %(item)s;
 
+-- name: items_between
+-- Items whose ids lie between two, two at most: the beginning of an id means an item only where there is no second.
+SELECT id FROM item WHERE job = %(job)s AND id BETWEEN %(low)s AND %(high)s ORDER BY id LIMIT 2;
+
 -- name: item_exceptions
 -- The exceptions of one item, in order of their recording.
 SELECT code, level, phase, detail, missing FROM exception WHERE job = %(job)s AND item = %(item)s ORDER BY id;

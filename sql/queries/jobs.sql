@@ -5,6 +5,16 @@
 -- FOR UPDATE does, without holding up the foreign-key checks of rows that slots insert meanwhile.
 SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
 
+-- name: keep_job
+-- The job stays, with all that it found, until the transaction's end: whoever takes that away (lock_whole_job) waits. Its row may be
+-- locked and changed by others meanwhile, as by each action that is written down.
+SELECT id FROM job WHERE id = %(job)s FOR KEY SHARE;
+
+-- name: lock_whole_job
+-- As lock_job, and against those who keep the job, too: for whoever takes away what it found. To be asked for before any other lock
+-- on the row: whoever keeps the job wants lock_job at the end.
+SELECT id FROM job WHERE id = %(job)s FOR UPDATE;
+
 -- name: hold_phase
 -- The phase, which stays until the transaction's end: whoever changes it locks the row.
 SELECT phase FROM job WHERE id = %(job)s FOR SHARE;

@@ -10,6 +10,12 @@ CREATE TEMP TABLE taken (
     characters bigint NOT NULL, shard uuid, name bytea NOT NULL, media_type text NOT NULL, PRIMARY KEY (source, place)
 ) ON COMMIT DROP;
 
+-- name: production_tag_changes
+-- How often items of these jobs were given one of these tags, or lost it.
+SELECT count(*) AS changes FROM operator_action
+WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND details ->> 'tag' = ANY(%(tags)s::text[])
+  AND details ->> 'changed' <> '0';
+
 -- name: production_pick
 -- Some of what was chosen.
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;
@@ -48,20 +54,21 @@ WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
 -- name: production_take
 -- The items of a source job that are taken, in the order of their numbers: by custodian and path, a family together, its
 -- topmost item first. Families are judged by that one where they are taken or left whole. Containers hold others and are
--- nothing beside them: what lies in one is attached to what that is attached to.
+-- nothing beside them: what lies in one is attached to what that is attached to. A loose file that a load file puts into a
+-- family is attached to its topmost item.
 INSERT INTO taken
 SELECT %(source)s, row_number() OVER (
         ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C",
             length(coalesce(top.ordinal, i.ordinal)), coalesce(top.ordinal, i.ordinal), coalesce(top.id, i.id),
             i.id <> coalesce(top.id, i.id), i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id),
     i.id, i.family_id,
-    CASE WHEN i.id = i.family_id THEN NULL WHEN above.container THEN (
+    CASE WHEN i.id = i.family_id THEN NULL ELSE coalesce(CASE WHEN above.container THEN (
         WITH RECURSIVE up (id, parent, container) AS (
             SELECT above.id, above.parent, above.container
             UNION ALL
             SELECT p.id, p.parent, p.container FROM up JOIN item p ON p.id = up.parent WHERE up.container
         ) SELECT id FROM up WHERE NOT container
-    ) ELSE i.parent END,
+    ) ELSE i.parent END, i.family_id) END,
     i.bytes, coalesce(t.characters, 0), x.shard, i.name, i.media_type
 FROM item i
 LEFT JOIN item top ON top.id = i.family_id
@@ -185,6 +192,14 @@ WHERE p.job = %(job)s AND p.number = n.number;
 -- Jobs that are created, or whose pages are numbered, at the same moment look at each other's numbers one after another.
 SELECT pg_advisory_xact_lock(hashtext('numbers of productions'));
 
+-- name: production_ledger
+-- Which database this is, whatever address it is reached at.
+SELECT system_identifier || ' ' || current_database() FROM pg_control_system();
+
+-- name: production_creating
+-- Have it known that this transaction creates the job; false where another one that goes on does.
+SELECT pg_try_advisory_xact_lock(hashtextextended('production ' || %(job)s::uuid, 0));
+
 -- name: production_siblings
 -- Jobs that number items of one of these, too, and what they were created with.
 SELECT id, options FROM job
@@ -299,10 +314,11 @@ SELECT kind, count(*) AS files, sum(bytes)::bigint AS bytes FROM production_file
 ORDER BY kind;
 
 -- name: production_ended
--- What of items a job has written, and the sha256 of its table of hashes, in hex.
+-- What of items a job has written, and the sha256 of its table of hashes, and of each report by its path, in hex.
 SELECT count(*) FILTER (WHERE kind <> 'report') AS files,
     coalesce(sum(bytes) FILTER (WHERE kind <> 'report'), 0)::bigint AS bytes,
-    max(encode(sha256, 'hex')) FILTER (WHERE kind = 'report' AND path = 'hashes.csv') AS hashes
+    max(encode(sha256, 'hex')) FILTER (WHERE kind = 'report' AND path = 'hashes.csv') AS hashes,
+    coalesce(jsonb_object_agg(path, encode(sha256, 'hex')) FILTER (WHERE kind = 'report'), '{}') AS reports
 FROM production_file WHERE job = %(job)s;
 
 -- name: production_of

@@ -46,7 +46,7 @@ SELECT original FROM duplicate WHERE job = %(job)s AND item = %(item)s;
 
 -- name: thread_of
 -- The thread that a message is in, as far as it lies in these jobs, in the order of its dates.
-SELECT m.item, m.job, m.depth, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
+SELECT m.item, m.job, m.parent, m.depth, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
     t.metadata ->> 'subject' AS subject, u.display AS custodian, i.container_path
 FROM thread_message m
 JOIN item i ON i.id = m.item

@@ -192,11 +192,13 @@ LEFT JOIN (
 WHERE c.job = %(job)s AND (c.announced <> c.emitted + c.failed OR c.emitted <> coalesce(r.rows, 0));
 
 -- name: verify_relations
--- Every parent and family that an item names is an item of the job, and is around it.
+-- Every parent and family that an item names is an item of the job, and is around it; or, where a load file was taken into
+-- the source, another loose file of its custodian.
 INSERT INTO difference
 SELECT 'wrong relation', i.kind, i.container_path, 'a parent and a family of this job that contain it',
     format('parent %%s, family %%s', coalesce(i.parent::text, 'none'), coalesce(i.family_id::text, 'none'))
 FROM item i
+JOIN job j ON j.id = i.job
 LEFT JOIN item p ON p.id = i.parent AND p.job = i.job
 LEFT JOIN item f ON f.id = i.family_id AND f.job = i.job
 WHERE i.job = %(job)s AND (
@@ -204,8 +206,16 @@ WHERE i.job = %(job)s AND (
     OR (i.family_id IS NOT NULL AND (f.id IS NULL OR f.container))
     OR (i.family_id IS NULL AND NOT i.container)
     OR (p.family_id IS NOT NULL AND i.family_id IS DISTINCT FROM p.family_id)
-    OR (p.family_id IS NULL AND i.family_id IS NOT NULL AND i.family_id <> i.id)
+    OR (p.family_id IS NULL AND i.family_id IS NOT NULL AND i.family_id <> i.id AND NOT (
+        j.options ->> 'load_file' IS NOT DISTINCT FROM 'true' AND i.parent IS NULL AND f.parent IS NULL
+        AND f.family_id IS NOT DISTINCT FROM f.id AND f.custodian = i.custodian))
 );
+
+-- name: verify_loose
+-- Loose files by the job's custodians.
+SELECT u.display AS custodian, count(i.id) AS items
+FROM custodian u LEFT JOIN item i ON i.job = u.job AND i.custodian = u.number AND i.parent IS NULL
+WHERE u.job = %(job)s GROUP BY u.number, u.display ORDER BY u.number;
 
 -- name: verify_files
 -- The next written files in the order of their items.

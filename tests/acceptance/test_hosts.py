@@ -138,6 +138,28 @@ def test_an_interrupted_command_leaves_nothing_on_hosts_which_play_the_next_one(
     assert not list(bench.storage.glob(".edbench-*"))
 
 
+def test_report_r1s_rows_are_run_on_hosts(bench: Bench, small: Path, port: int) -> None:
+    """The same rows, of other numbers of workers: on one database and on two, with R1's tables beside, on no emulated filer."""
+    bench.storage.mkdir()
+    bench.spare_the_machine()
+    experiment = bench.start(
+        "experiment", "r1", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(small), "--workers", "1,2",
+        "--repeats", "1",
+    )  # fmt: skip
+    with _joined(bench, experiment, port):
+        said = bench.end(experiment)
+    result = read_result(Path(said.splitlines()[-1]).parent)
+    assert result.kind == "r1"
+    assert [(point.at.databases, point.at.workers) for point in result.points] == [(1, 1), (1, 2), (2, 2)]
+    assert result.conditions["emulated_filer"] is None
+    assert {host["name"] for run in _used(result.conditions) for host in run["hosts"]} == {"h1", "h2"}
+    rows = [line.split() for line in said.splitlines() if line.startswith(("R1 ", "ours "))]
+    assert [row[:3] for row in rows] == [
+        ["R1", "1", "10"], ["R1", "1", "30"], ["ours", "1", "1"], ["ours", "1", "2"],
+        ["R1", "1", "30"], ["R1", "2", "30"], ["ours", "1", "2"], ["ours", "2", "2"],
+    ]  # fmt: skip
+
+
 def _replayed(bench: Bench, port: int) -> dict[str, Any]:
     """By two clients of the hosts, each a data set of its own."""
     trace, target, found = bench.home / "a.edbtrace", bench.home / "target", bench.home / "replay.json"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from fastapi import APIRouter
 
 from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.create import clean_copies, delete_all, refuse_member, resume_all
+from controller.jobs.groups.find import those_there
 from controller.jobs.jobs import cancel_job, pause_job, settle_job
 from controller.jobs.lifecycle import ask_all
 from controller.jobs.requeue import requeue_exceptions
 from core.clock import Clock
-from core.errors import EdbenchError, ExceptionCode, UsageError
+from core.errors import EdbenchError, ExceptionCode
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState
@@ -21,7 +23,7 @@ from core.storage.layer import Storage
 from sql.jobs import summary
 from web.api.models.common import responses
 from web.api.models.jobs import Deleted, Requeue, Requeued, StateNow
-from web.api.needs import Context, Found
+from web.api.needs import Context, Discovered, Found
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
 
@@ -61,32 +63,35 @@ def _settle(jobs: Jobs, context: WebContext) -> None:
 @router.post("/jobs/{job}/resume", responses=responses(404, 409, 422))
 def resume(context: Context, jobs: Found) -> StateNow:
     """Go on with a job that is paused or suspended, or whose command was killed."""
-    workers, slots = _planned(context, jobs)
-    return StateNow(id=jobs.id, state=_go_on(context, jobs, workers, slots))
+    with _planned(context, jobs) as (workers, slots):
+        return StateNow(id=jobs.id, state=_go_on(context, jobs, workers, slots))
 
 
 @router.post("/jobs/{job}/requeue", responses=responses(404, 409, 422))
-def requeue(context: Context, jobs: Found, code: ExceptionCode | None = None, wish: Requeue | None = None) -> Requeued:
+def requeue(
+    context: Context, jobs: Discovered, code: ExceptionCode | None = None, wish: Requeue | None = None
+) -> Requeued:
     """Process the loose files that have exceptions (of one code, if given), and everything inside them, again. The
     job's result says so from then on."""
-    workers, slots = _planned(context, jobs)
     bank = bank_of(wish.passwords, "passwords") if wish and wish.passwords else None
     root = context.settings.storage
-    files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
-    return Requeued(id=jobs.id, state=_go_on(context, jobs, workers, slots), loose_files=files)
+    with _planned(context, jobs) as (workers, slots):
+        files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
+        return Requeued(id=jobs.id, state=_go_on(context, jobs, workers, slots), loose_files=files)
 
 
-def _planned(context: WebContext, jobs: Jobs) -> tuple[int, int]:
-    """Workers and slots of each that the job was created with; raises FieldErrors when they cannot be had now."""
-    handles = jobs.each
-    if not handles:
-        raise UsageError(f"no job of group {jobs.id} is there any more; delete it")
+@contextmanager
+def _planned(context: WebContext, jobs: Jobs) -> Iterator[tuple[int, int]]:
+    """Workers and slots of each that the job was created with, kept for it until the block is left; raises FieldErrors when
+    they cannot be had now."""
+    handles = those_there(jobs)
     with handles[0].database.transaction() as conn:
         planned = summary(conn, handles[0].id)
     workers = planned.workers_planned or DEFAULT_WORKERS
     slots = planned.slots_planned or context.settings.slots
-    context.runner.refuse(workers, slots, handles[0].job.options.filer.source)
-    return workers, slots
+    filer = handles[0].job.options.filer.source
+    with context.doing(f"job {jobs.id} is being resumed"), context.runner.reserved(workers, slots, filer):
+        yield workers, slots
 
 
 def _go_on(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobState:

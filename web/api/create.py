@@ -46,9 +46,9 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
         source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
         refuse_own_output(source, settings)
         refuse_no_common_arbiter(databases, settings, ours=context.embedded)
-    context.runner.refuse(workers, slots, settings.filer)
-    jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-    context.runner.start(jobs, workers=workers, slots=slots)
+    with context.doing("a job is being created"), context.runner.reserved(workers, slots, settings.filer):
+        jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
+        context.runner.start(jobs, workers=workers, slots=slots)
     response.headers["Location"] = f"/api/v1/jobs/{jobs.id}"
     return JobId(id=jobs.id)
 

@@ -1,4 +1,4 @@
-"""Tables as CSV, of any length."""
+"""Downloads of any length: tables as CSV, and other lines."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema":
 
 
 def csv_answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> StreamingResponse:
+    """A download of this name, as `spooled` sends it."""
+    return spooled(f"{name}.csv", "text/csv; charset=utf-8", _lines(header, rows))
+
+
+def spooled(name: str, media_type: str, pieces: Iterable[str]) -> StreamingResponse:
     """A download of this name. Written whole to a temporary file before the first byte is sent: a reader who is slow holds a
-    file and no connection of the database, of which there are few."""
+    file and no connection of the database, of which there are few, and what fails in the middle is an error, no file that
+    ends early."""
     with ExitStack() as stack:
         spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
-        spool.writelines(piece.encode("utf-8", "replace") for piece in _lines(header, rows))
+        spool.writelines(piece.encode("utf-8", "replace") for piece in pieces)
         spool.seek(0)
         stack.pop_all()  # whoever sends it closes it
     return StreamingResponse(
         _pieces(spool),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
+        media_type=media_type,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from controller.custody.report import actions_told, items_of, parsers_told
+from controller.custody.report import actions_told, ended, items_of, parsers_told
+from web.api.csv_answer import spooled
 from web.api.models.common import responses
-from web.api.needs import Found
+from web.api.needs import ActedOn
 
-_AT_ONCE = 200
 _LINES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}}
 
 router = APIRouter(tags=["custody"])
 
 
 @router.get("/jobs/{job}/custody.jsonl", response_class=StreamingResponse, responses=responses(404, 422) | _LINES)
-def custody(jobs: Found, actions: bool = False) -> StreamingResponse:
+def custody(jobs: ActedOn, actions: bool = False) -> StreamingResponse:
     """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) the parsers
-    of the workers, and every item as it was read, with its hashes, and the parser and task that read it."""
+    of the workers, and every item as it was read, with its hashes, and the parser and task that read it; at the end how many
+    actions and items these are."""
     read = () if actions else chain(parsers_told(jobs.each), items_of(jobs.each))
-    records = chain(actions_told(jobs.each), read)
-    return StreamingResponse(
-        _lines(records),
-        media_type="application/jsonl",
-        headers={"Content-Disposition": f'attachment; filename="custody-{jobs.id}.jsonl"'},
-    )
-
-
-def _lines(records: Iterator[dict[str, Any]]) -> Iterator[str]:
-    held: list[str] = []
-    for record in records:
-        held.append(json.dumps(record, ensure_ascii=False) + "\n")
-        if len(held) == _AT_ONCE:
-            yield "".join(held)
-            held.clear()
-    yield "".join(held)
+    lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in ended(chain(actions_told(jobs.each), read)))
+    return spooled(f"custody-{jobs.id}.jsonl", "application/jsonl", lines)

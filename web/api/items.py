@@ -22,7 +22,7 @@ from review.looked_at import check_findings
 from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import ItemPage, SearchAnswer
-from web.api.needs import Context, Found
+from web.api.needs import Context, Discovered
 from web.api.shapes import pieces
 from web.context import WebContext
 from web.errors import FieldErrors, NotFound
@@ -80,7 +80,7 @@ def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHan
 @router.get("/jobs/{job}/items", responses=responses(404, 409, 422))
 def items(
     context: Context,
-    jobs: Found,
+    jobs: Discovered,
     wanted: Wish,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
@@ -96,7 +96,7 @@ def items(
 
 
 @router.get("/jobs/{job}/items.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
-def items_csv(context: Context, jobs: Found, wanted: Wish, raw: bool = False) -> StreamingResponse:
+def items_csv(context: Context, jobs: Discovered, wanted: Wish, raw: bool = False) -> StreamingResponse:
     """Every item that passes every filter that is given, in path order, with the columns of `edbench items --csv`. A cell that
     a spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     handles = told(context, jobs, wanted)
@@ -107,7 +107,7 @@ def items_csv(context: Context, jobs: Found, wanted: Wish, raw: bool = False) ->
 @router.get("/jobs/{job}/search", tags=["search"], responses=responses(404, 409, 422))
 def search(
     context: Context,
-    jobs: Found,
+    jobs: Discovered,
     q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
     families: Annotated[bool, Query(description="With everything in the families of what matches.")] = False,

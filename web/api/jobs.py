@@ -47,7 +47,7 @@ def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
 
 def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
     """What may be done now; a job that runs on paper only, for its command was killed, may be resumed too."""
-    out = allowed(row.state)
+    out = allowed(row)
     if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
         with jobs.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)

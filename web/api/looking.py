@@ -34,7 +34,7 @@ from web.api.models.review import (
     ThreadsWish,
     VerifyWish,
 )
-from web.api.needs import Context, Found
+from web.api.needs import Context, Discovered, Found
 from web.context import WebContext
 from web.errands import Errand
 from web.errors import FieldErrors
@@ -47,19 +47,19 @@ router = APIRouter(tags=["review"])
 
 
 @router.post("/jobs/{job}/duplicates", status_code=202, responses=responses(404, 409, 422))
-def start_dedupe(context: Context, jobs: Found, wish: DedupeWish) -> Errand:
+def start_dedupe(context: Context, jobs: Discovered, wish: DedupeWish) -> Errand:
     """Find duplicates and their originals; GET …/errands says when that is done, GET …/duplicates what came of it."""
     together = _together(context, jobs, wish.others)
-    return context.errands.start(
+    return context.start_errand(
         jobs.id, ReviewKind.DEDUPE.value, lambda: dedupe(together, wish.scope, wish.by).to_json()
     )
 
 
 @router.post("/jobs/{job}/near-duplicates", status_code=202, responses=responses(404, 409, 422))
-def start_near(context: Context, jobs: Found, wish: NearWish) -> Errand:
+def start_near(context: Context, jobs: Discovered, wish: NearWish) -> Errand:
     """Find texts that are nearly the same, and of each group its principal."""
     together = _together(context, jobs, wish.others)
-    return context.errands.start(
+    return context.start_errand(
         jobs.id,
         ReviewKind.NEAR.value,
         lambda: near(together, wish.scope, wish.threshold, context.settings).to_json(),
@@ -67,28 +67,28 @@ def start_near(context: Context, jobs: Found, wish: NearWish) -> Errand:
 
 
 @router.post("/jobs/{job}/languages", status_code=202, responses=responses(404, 409, 422))
-def start_languages(context: Context, jobs: Found, wish: LanguagesWish) -> Errand:
+def start_languages(context: Context, jobs: Discovered, wish: LanguagesWish) -> Errand:
     """Tell the language of each text, as key `language` of its item's metadata."""
     together = _together(context, jobs, wish.others)
-    return context.errands.start(
+    return context.start_errand(
         jobs.id, ReviewKind.LANGUAGES.value, lambda: languages(together, context.settings).to_json()
     )
 
 
 @router.post("/jobs/{job}/system-files", status_code=202, responses=responses(404, 409, 422))
-def start_denist(context: Context, jobs: Found, wish: DenistWish) -> Errand:
+def start_denist(context: Context, jobs: Discovered, wish: DenistWish) -> Errand:
     """Flag known software files by lists of their hashes."""
     together, lists = _together(context, jobs, wish.others), chosen_lists(context, wish.lists)
-    return context.errands.start(
+    return context.start_errand(
         jobs.id, ReviewKind.DENIST.value, lambda: denist(together, lists, context.settings).to_json()
     )
 
 
 @router.post("/jobs/{job}/threads", status_code=202, responses=responses(404, 409, 422))
-def start_threads(context: Context, jobs: Found, wish: ThreadsWish) -> Errand:
+def start_threads(context: Context, jobs: Discovered, wish: ThreadsWish) -> Errand:
     """Put messages into threads."""
     together = _together(context, jobs, wish.others)
-    return context.errands.start(
+    return context.start_errand(
         jobs.id, ReviewKind.THREADS.value, lambda: thread(together, subjects=wish.subjects).to_json()
     )
 
@@ -98,7 +98,7 @@ def start_verify(context: Context, jobs: Found, wish: VerifyWish) -> Errand:
     """Compare the job with its manifest, or what it was told to write with its rows and its load files, as `edbench verify` does; the errand's
     outcome has what is missing, extra and wrong."""
     work = _verification(context, jobs, internal=wish.internal)
-    return context.errands.start(jobs.id, VERIFY, work)
+    return context.start_errand(jobs.id, VERIFY, work)
 
 
 @router.get("/jobs/{job}/errands", responses=responses(404))

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
+from controller.databases import newest_jobs
 from core.document import Document
 from core.errors import UsageError
 from core.filer.load import profile_names, site_names
@@ -30,6 +31,7 @@ from web.measuring.runs import Measurement, Measurements
 from web.measuring.traces import trace_of, traces
 from web.results import runs
 
+_MOST_JOBS = 10_000  # as many as the list of jobs tells of
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
 _LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
@@ -113,7 +115,7 @@ def _plain(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def start(context: WebContext, rows: Any, kind: Kind, wish: Any) -> Measurement:
+def start(context: WebContext, kind: Kind, wish: Any) -> Measurement:
     """Begin it once everything that can be refused here has been looked at. Raises FieldErrors, UsageError."""
     measurements = _measurements(context)
     measurements.refuse()
@@ -123,19 +125,19 @@ def start(context: WebContext, rows: Any, kind: Kind, wish: Any) -> Measurement:
     with at_field("body"):
         kind.check(wish)
     said = _said(context, kind, wish)
-    if kind.alone:
-        _refuse_moving(context, rows)
-    return measurements.start(kind.name, command(kind, wish, said))
+    if not kind.alone:
+        return measurements.start(kind.name, command(kind, wish, said))
+    with context.doings.alone():  # what is looked at here stays as it is until the measurement is known to run
+        _refuse_moving(context)
+        return measurements.start(kind.name, command(kind, wish, said))
 
 
-def _refuse_moving(context: WebContext, rows: Any) -> None:
+def _refuse_moving(context: WebContext) -> None:
     context.errands.refuse()
-    listed, _ = rows.rows(context.databases, state=None, limit=100, offset=0)
-    moving = next((row for row in listed if row.state in _MOVING), None)
+    states = ((summary.job.id, summary.job.state) for _, summary in newest_jobs(context.databases, _MOST_JOBS))
+    moving = next((each for each in states if each[1] in _MOVING), None)
     if moving is not None:
-        raise UsageError(
-            f"job {moving.id} is {moving.state}: what runs beside a measurement is in its figures; pause it"
-        )
+        raise UsageError(f"job {moving[0]} is {moving[1]}: what runs beside a measurement is in its figures; pause it")
 
 
 def _said(context: WebContext, kind: Kind, wish: Any) -> list[str]:
@@ -193,8 +195,8 @@ def _profile_paths(context: WebContext, wish: Any) -> list[Path]:
 
 
 def _starting(kind: Kind) -> Callable[..., Measurement]:
-    def begin(context: Context, rows: Rows, wish: Document, response: Response) -> Measurement:
-        out = start(context, rows, kind, wish)
+    def begin(context: Context, wish: Document, response: Response) -> Measurement:
+        out = start(context, kind, wish)
         response.headers["Location"] = f"/api/v1/measurements/{out.id}"
         return out
 

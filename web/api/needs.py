@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from controller.databases import Jobs
+from controller.databases import LAST, Jobs
+from controller.jobs.groups.find import OtherType
 from controller.jobs.overview import Overview
 from core.errors import UsageError
 from web.api.models.common import JobReference
@@ -42,6 +43,25 @@ def _found(job: JobReference, request: Request) -> Jobs:
     return found_by(context_of(request), job)
 
 
+def _discovered(job: JobReference, request: Request) -> Jobs:
+    try:
+        return context_of(request).find_discovered(job)
+    except OtherType:
+        raise
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+
+
+def _acted_on(job: JobReference, request: Request) -> Jobs:
+    if job.strip().lower() == LAST:
+        return _discovered(job, request)
+    return _found(job, request)
+
+
 Context = Annotated[WebContext, Depends(context_of)]
 Rows = Annotated[Overview, Depends(overview_of)]
 Found = Annotated[Jobs, Depends(_found)]
+# A discovery, for what is about items: another job has none, and 0 of 0 would be no answer. `last` is the newest discovery.
+Discovered = Annotated[Jobs, Depends(_discovered)]
+# Any job, for what operators did; `last` is the newest discovery, as it is for `edbench custody`.
+ActedOn = Annotated[Jobs, Depends(_acted_on)]

@@ -21,19 +21,19 @@ from review.threads import report as threads_report
 from review.threads.run import ThreadsFound
 from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import responses
-from web.api.needs import Context, Found
+from web.api.needs import Context, Discovered
 
 router = APIRouter(tags=["review"])
 
 
 @router.get("/jobs/{job}/duplicates", responses=responses(404, 409, 422))
-def duplicates(context: Context, jobs: Found) -> Duplicates:
+def duplicates(context: Context, jobs: Discovered) -> Duplicates:
     """What the latest `edbench dedupe` of the job came to."""
     return dedupe_report.last_dedupe(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
-def duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+def duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every member of a group of equals, its original first. A cell that a spreadsheet would run as a formula has an
     apostrophe in front; with `raw` it stays as it is."""
     by = dedupe_report.last_dedupe(jobs.each, context.databases).by
@@ -41,7 +41,7 @@ def duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> Streamin
 
 
 @router.get("/jobs/{job}/near-duplicates", responses=responses(404, 409, 422))
-def near_duplicates(context: Context, jobs: Found) -> NearDuplicates:
+def near_duplicates(context: Context, jobs: Discovered) -> NearDuplicates:
     """What the latest `edbench near` of the job came to."""
     return near_report.last_near(jobs.each, context.databases)
 
@@ -49,27 +49,27 @@ def near_duplicates(context: Context, jobs: Found) -> NearDuplicates:
 @router.get(
     "/jobs/{job}/near-duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV
 )
-def near_duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+def near_duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every member of a group of near-duplicates, its principal first; `raw` as for the duplicates."""
     near_report.last_near(jobs.each, context.databases)
     return _csv(f"near-duplicates-{jobs.id}", near_report.stream_near(jobs.each), near_report.FIELDS, raw)
 
 
 @router.get("/jobs/{job}/languages", responses=responses(404, 409, 422))
-def languages(context: Context, jobs: Found) -> LanguagesFound:
+def languages(context: Context, jobs: Discovered) -> LanguagesFound:
     """What the latest `edbench languages` of the job came to: items by language. Each item's is the key `language` of its
     metadata."""
     return last_languages(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files", responses=responses(404, 409, 422))
-def system_files(context: Context, jobs: Found) -> SystemFiles:
+def system_files(context: Context, jobs: Discovered) -> SystemFiles:
     """What the latest `edbench denist` of the job came to."""
     return denist_report.last_denist(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
-def system_files_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+def system_files_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every item that is flagged as a system file, in path order; `raw` as for the duplicates."""
     names = [one.name for one in denist_report.last_denist(jobs.each, context.databases).lists]
     rows = denist_report.stream_system_files(jobs.each, names)
@@ -77,13 +77,13 @@ def system_files_csv(context: Context, jobs: Found, raw: bool = False) -> Stream
 
 
 @router.get("/jobs/{job}/threads", responses=responses(404, 409, 422))
-def threads(context: Context, jobs: Found) -> ThreadsFound:
+def threads(context: Context, jobs: Discovered) -> ThreadsFound:
     """What the latest `edbench threads` of the job came to."""
     return threads_report.last_threads(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/threads.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
-def threads_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+def threads_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
     """Every message, by thread; `raw` as for the duplicates."""
     threads_report.last_threads(jobs.each, context.databases)
     return _csv(f"threads-{jobs.id}", threads_report.stream_threads(jobs.each), threads_report.FIELDS, raw)

@@ -21,7 +21,7 @@ from sql.faces.browse import WholeItem
 from web.api.items import Wish, told
 from web.api.models.common import responses
 from web.api.models.items import Beside, Equals, Family, ItemDetails, ItemText, NearOnes, Thread
-from web.api.needs import Context, Found
+from web.api.needs import Context, Discovered
 from web.errors import FieldErrors, NotFound
 from worker.indexes.marks import marks
 from worker.indexes.nodes import Pattern, sought
@@ -40,20 +40,20 @@ def _found(jobs: Jobs, item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
         raise NotFound(str(error)) from error
 
 
-@router.get("/jobs/{job}/items/{item}", responses=responses(404, 422))
-def item(jobs: Found, item: uuid.UUID) -> ItemDetails:
+@router.get("/jobs/{job}/items/{item}", responses=responses(404, 409, 422))
+def item(jobs: Discovered, item: uuid.UUID) -> ItemDetails:
     """Everything that is known of one item."""
     return ItemDetails.model_validate(item_details(*_found(jobs, item)))
 
 
-@router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 422))
-def family(jobs: Found, item: uuid.UUID) -> Family:
+@router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 409, 422))
+def family(jobs: Discovered, item: uuid.UUID) -> Family:
     """The item's family as a tree, and what it lies in."""
     return Family.model_validate(family_tree(*_found(jobs, item)))
 
 
 @router.get("/jobs/{job}/items/{item}/beside", responses=responses(404, 409, 422))
-def beside(context: Context, jobs: Found, item: uuid.UUID, wanted: Wish) -> Beside:
+def beside(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Wish) -> Beside:
     """Which items stand before and behind this one in the list that the filters make."""
     handles = told(context, jobs, wanted)
     try:
@@ -64,29 +64,30 @@ def beside(context: Context, jobs: Found, item: uuid.UUID, wanted: Wish) -> Besi
 
 
 @router.get("/jobs/{job}/items/{item}/duplicates", responses=responses(404, 409, 422))
-def item_duplicates(context: Context, jobs: Found, item: uuid.UUID) -> Equals:
+def item_duplicates(context: Context, jobs: Discovered, item: uuid.UUID) -> Equals:
     """The item with its equals, the original first, as the latest `edbench dedupe` of the job found them: 500 at most. Where
     families were compared, the topmost items of those that are equal to the item's."""
     return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/near-duplicates", responses=responses(404, 409, 422))
-def item_near(context: Context, jobs: Found, item: uuid.UUID) -> NearOnes:
+def item_near(context: Context, jobs: Discovered, item: uuid.UUID) -> NearOnes:
     """The item with the texts that are nearly its own, the group's principal first, as the latest `edbench near` of the job
     found them: 500 at most."""
     return NearOnes(near=one_item.near_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
-def item_thread(context: Context, jobs: Found, item: uuid.UUID) -> Thread:
-    """The thread that a message is in, by date, as the latest `edbench threads` of the job found it: 500 at most."""
+def item_thread(context: Context, jobs: Discovered, item: uuid.UUID) -> Thread:
+    """The thread that a message is in, as the latest `edbench threads` of the job found it: each message below the one that it
+    answers, siblings by date; the first 500 by date."""
     return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))
 def text(
     context: Context,
-    jobs: Found,
+    jobs: Discovered,
     item: uuid.UUID,
     offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,

@@ -57,8 +57,8 @@ def moment(value: datetime.datetime | float | None) -> str:
 
 
 def narrowed(query: str, field: str, name: str) -> str:
-    """The query with one more condition."""
-    quoted = name.replace('"', " ")
+    """The query with one more condition: a field that has exactly this name."""
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'({query}) AND {field}:"{quoted}"'
 
 

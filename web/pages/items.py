@@ -17,7 +17,7 @@ from web.api import items as api
 from web.api import jobs as jobs_api
 from web.api.exceptions import By
 from web.api.models.items import ItemPage
-from web.api.needs import Context, Found, Rows
+from web.api.needs import Context, Discovered, Found, Rows
 from web.errors import FieldErrors
 from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
@@ -29,7 +29,7 @@ router = APIRouter()
 
 @router.get("/jobs/{job}/items")
 def items(
-    request: Request, context: Context, rows: Rows, jobs: Found, chosen: Chosen, after: uuid.UUID | None = None
+    request: Request, context: Context, rows: Rows, jobs: Discovered, chosen: Chosen, after: uuid.UUID | None = None
 ) -> Response:
     """Items in path order that pass the filters; an empty filter is none."""
     given = {name: value for name, value in chosen.items() if value}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
+from controller.jobs.overview import JobRow
 from controller.production.create import databases_of
 from core.options.production import JobType
 from web.api import jobs as jobs_api
 from web.api import named, system
 from web.api.models.production import NewProduction
-from web.api.needs import Context, Found, Rows
-from web.pages.form import inputs
+from web.api.needs import Context, Discovered, Rows
+from web.pages.filters import plain
+from web.pages.form import Input, inputs
 from web.pages.render import page
 
 _OF_ONE = {
@@ -20,6 +25,7 @@ _OF_ONE = {
     "processing": {"image_format", "dpi"},
     "extraction": set[str](),
 }
+_SHOWN = 500  # jobs below the form
 
 router = APIRouter()
 
@@ -29,13 +35,16 @@ def produce(
     request: Request,
     context: Context,
     rows: Rows,
-    jobs: Found,
+    jobs: Discovered,
     type: Literal["extraction", "processing", "export"] = "export",
 ) -> Response:
     """With every option that the command of this type has."""
     choices = system.choices(context)
     others = set().union(*(names for of, names in _OF_ONE.items() if of != type))
-    listed = jobs_api.list_jobs(context, rows, limit=500).jobs
+    sources = {handle.id for handle in jobs.each}
+    listed, _ = rows.rows(context.databases, state=None, limit=_SHOWN, of=sources)
+    took = [jobs_api.with_problem(context, row) for row in listed]
+    form = inputs(NewProduction, choices, but=others | {"out"})
     return page(
         request,
         "produce.html",
@@ -44,9 +53,16 @@ def produce(
         types=list(_OF_ONE),
         creating=choices.creating,
         parts=databases_of(jobs.each),
-        form=inputs(NewProduction, choices, but=others | {"out"}),
+        form=[_images(each, took, sources) if each.name == "images" else each for each in form],
         roots=[str(context.settings.storage), *map(str, context.productions)],
         tags=named.tags(jobs).tags,
-        processed=[row for row in listed if row.type is JobType.PROCESSING],
-        took=[row for row in listed if row.type is not JobType.DISCOVERY],
+        took=took,
     )
+
+
+def _images(field: Input, took: Sequence[JobRow], sources: Collection[uuid.UUID]) -> Input:
+    """The field that asks for a processing job, as a choice of those whose pages can be taken: of just these jobs, and over."""
+    own = [row for row in took if row.type is JobType.PROCESSING and set(row.sources) == set(sources)]
+    fit = [row for row in own if row.state.completed]
+    options = [(str(row.id), f"{plain(row.name)} ({str(row.id)[:8]})") for row in fit]
+    return replace(field, kind="choice", options=[("", "none" if fit else "none yet: Processing"), *options])

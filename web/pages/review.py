@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from controller.search.named import custodians_of
 from core.errors import UsageError
 from core.records import JobState
 from review.dedupe.report import stream_duplicates
@@ -18,10 +20,11 @@ from review.denist.run import SystemFiles
 from review.kinds import LOWEST, USUAL, By, Scope
 from review.near.report import stream_near
 from review.threads.report import stream_threads
+from review.threads.tree import below_parents
 from web.api import jobs as jobs_api
 from web.api import looking, named
 from web.api import review as api
-from web.api.needs import Context, Found, Rows
+from web.api.needs import ActedOn, Context, Discovered, Found, Rows
 from web.pages.render import page
 
 Generated = Generator[dict[str, Any], None, None]
@@ -31,8 +34,9 @@ router = APIRouter()
 
 
 @router.get("/jobs/{job}/review")
-def review(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
+def review(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
     """What was found, and forms that look again."""
+    threads = _told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each))
     return page(
         request,
         "review.html",
@@ -47,7 +51,7 @@ def review(request: Request, context: Context, rows: Rows, jobs: Found) -> Respo
         near=_told(lambda: api.near_duplicates(context, jobs), lambda _: stream_near(jobs.each)),
         languages=_told(lambda: api.languages(context, jobs)),
         denist=_told(lambda: api.system_files(context, jobs), lambda found: _system_files(jobs, found)),
-        threads=_told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each)),
+        threads=replace(threads, rows=below_parents(threads.rows, itemgetter("item"), itemgetter("parent"))),
         shown=ROWS,
     )
 
@@ -84,13 +88,14 @@ def _others(context: Context, rows: Rows, jobs: Found) -> list[Any]:
 
 
 @router.get("/jobs/{job}/terms")
-def terms(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
+def terms(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
     """The form for a list of terms; the report is drawn from the API's answer."""
-    return page(request, "terms.html", job=jobs_api.one_job(context, rows, jobs))
+    job = jobs_api.one_job(context, rows, jobs)
+    return page(request, "terms.html", job=job, custodians=custodians_of(jobs.each))
 
 
 @router.get("/jobs/{job}/custody")
-def custody(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
+def custody(request: Request, context: Context, rows: Rows, jobs: ActedOn) -> Response:
     """Operator actions; all of the chain of custody as JSON lines."""
     job = jobs_api.one_job(context, rows, jobs)
     return page(

@@ -12,7 +12,7 @@ from web.api import items as api
 from web.api import jobs as jobs_api
 from web.api import named as named_api
 from web.api.models.items import SearchAnswer
-from web.api.needs import Context, Found, Rows
+from web.api.needs import Context, Discovered, Rows
 from web.errors import FieldErrors
 from web.pages.render import page
 
@@ -27,7 +27,7 @@ def search(
     request: Request,
     context: Context,
     rows: Rows,
-    jobs: Found,
+    jobs: Discovered,
     q: Annotated[str, Query(max_length=2_000)] = "",
     families: bool = False,
     number: Annotated[int, Query(ge=1, le=PAGES, alias="page")] = 1,

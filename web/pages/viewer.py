@@ -16,7 +16,7 @@ from web.api import items as items_api
 from web.api import jobs as jobs_api
 from web.api import viewing as api
 from web.api.models.items import Equals, ItemText, NearOnes, Thread
-from web.api.needs import Context, Found, Rows
+from web.api.needs import Context, Discovered, Found, Rows
 from web.api.shapes import cut
 from web.context import WebContext
 from web.errors import FieldErrors
@@ -41,7 +41,7 @@ def one_item(
     request: Request,
     context: Context,
     rows: Rows,
-    jobs: Found,
+    jobs: Discovered,
     item: uuid.UUID,
     chosen: Chosen,
     q: Annotated[str, Query(max_length=2_000)] = "",

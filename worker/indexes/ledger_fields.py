@@ -9,21 +9,16 @@ from core.options.dates import asked_in_utc
 from core.records import TextState
 from core.settings import parse_bytes
 from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from production.loadfiles.imported import KEY
 from worker.indexes.base import QUERY_FIELDS
 
 # Other names of fields of the index.
 ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
-SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED, CUSTODIAN_IS = (
-    "size",
-    "text_state",
-    "exception",
-    "tag",
-    "saved",
-    "custodian_is",
-)
+SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED = "size", "text_state", "exception", "tag", "saved"
+CUSTODIAN_IS, TYPE_IS = "custodian_is", "type_is"  # the whole name, of which the index has the words
 ANY = "any"
 _CODES = ("language",)  # of the metadata, that are asked for whole
-_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT}
+_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT, TYPE_IS: TEXT}
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
@@ -43,12 +38,17 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
+def ledger_kind(field: str) -> str | None:
+    """What a field of the ledger is asked for: LEDGER_FIELDS, and what load files say; None: it is none."""
+    return TEXT if KEY.match(field) else LEDGER_FIELDS.get(field)
+
+
 def checked(field: str, op: str, value: str) -> tuple[str, str]:
-    """Operator and value of a condition on one of LEDGER_FIELDS; `op` empty: the field's usual one. Raises UsageError."""
-    kind = LEDGER_FIELDS[field]
+    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. Raises UsageError."""
+    kind = ledger_kind(field)
     if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
         raise UsageError(f"{field} is no date and no number: it has no < and >")
-    if op == "!=" and field not in _METADATA:
+    if op == "!=" and field in _OWN:
         raise UsageError(f"{field} has no !=; write NOT {field}:{value}")
     if field in _CHOICES and value not in _CHOICES[field]:
         raise UsageError(f"{field} can be {', '.join(_CHOICES[field])}")
@@ -64,5 +64,5 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
         raise UsageError(f"{field} is a number")
     elif kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{field} is true or false")
-    contains = field in _METADATA and kind in (TEXT, LIST) and field not in _CODES
+    contains = field not in _OWN and kind in (TEXT, LIST) and field not in _CODES
     return op or ("~" if contains else "="), value

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from core.errors import UsageError
 from worker.indexes.base import QUERY_FIELDS
-from worker.indexes.ledger_fields import ALIASES, LEDGER_FIELDS, checked
+from worker.indexes.ledger_fields import ALIASES, LEDGER_FIELDS, checked, ledger_kind
 from worker.indexes.nodes import All, Asked, Between, Either, Everything, Node, one_of
 from worker.indexes.query_words import end_of_range, loose, near, phrase, word
 
@@ -169,18 +169,18 @@ class _Reading:
                 self._wrong("a field inside a field", begin)
             fields = (self._known_field(field[1], begin),)
             inner = _FIELD.match(self._text, self._at)
-            if inner is not None and inner[1] in (*QUERY_FIELDS, *ALIASES, *LEDGER_FIELDS):
+            if inner is not None and (inner[1] in (*QUERY_FIELDS, *ALIASES) or ledger_kind(inner[1])):
                 self._wrong("a field inside a field")
         return self._value(fields, depth)
 
     def _known_field(self, name: str, at: int) -> str:
         known = ALIASES.get(name, name)
-        if known not in QUERY_FIELDS and known not in LEDGER_FIELDS:
+        if known not in QUERY_FIELDS and ledger_kind(known) is None:
             close = difflib.get_close_matches(name, [*QUERY_FIELDS, *ALIASES, *LEDGER_FIELDS], n=1)
             meant = f". Did you mean {close[0]}?" if close else "; in quotes it is text"
             self._wrong(
                 f"there is no field {name[:60]!r}; the fields are {', '.join(QUERY_FIELDS)}; of the ledger size, text_state,"
-                f" exception, tag, saved and the keys in docs/formats.md{meant}",
+                f" exception, custodian_is, type_is, tag, saved, the keys in docs/formats.md and load_ with a load file's field{meant}",
                 at,
             )
         return known
@@ -213,7 +213,7 @@ class _Reading:
 
     def _quote(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
         with self._at_place(begin):
-            if fields[0] in LEDGER_FIELDS:
+            if ledger_kind(fields[0]):
                 return Asked(fields[0], *checked(fields[0], "", text))
             row = phrase(fields, text)
             self._count(len(row.places))
@@ -226,7 +226,7 @@ class _Reading:
     def _word(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
         with self._at_place(begin):
             _typed(text)
-            if fields[0] in LEDGER_FIELDS:
+            if ledger_kind(fields[0]):
                 op, value = _COMPARED.fullmatch(text).groups()  # type: ignore[union-attr]  # it matches anything
                 quoted = self._quoted() if op and not value else None
                 return Asked(fields[0], *checked(fields[0], op, value if quoted is None else quoted))
@@ -252,7 +252,7 @@ class _Reading:
         opened, closed = match[1] == "[", match[4] == "]"
         low, high = (end.strip('"') for end in (match[2], match[3]))
         with self._at_place(begin):
-            if name not in LEDGER_FIELDS:
+            if ledger_kind(name) is None:
                 return Between(fields, end_of_range(low), end_of_range(high), opened, closed)
             ends: list[Node] = []
             if low != "*":

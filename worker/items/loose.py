@@ -42,13 +42,15 @@ def loose_row(
     sha256: bytes | None = None,
     hashes: tuple[bytes | None, bytes | None] = (None, None),
     mtime_ns: int | None = None,
+    family: uuid.UUID | None = None,
 ) -> Item:
-    """The row of a loose file; `relative` is its path bytes relative to the source, `hashes` a message's."""
+    """The row of a loose file; `relative` is its path bytes relative to the source, `hashes` a message's, `family` that of
+    another loose file which a load file names."""
     ident = item_id(job, None, relative)
     return Item(
         id=ident,
         parent=None,
-        family=None if container else ident,
+        family=family or (None if container else ident),
         custodian=custodian,
         ordinal=relative,
         depth=0,

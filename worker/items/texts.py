@@ -15,6 +15,7 @@ from formats.base import TEXT_STATE, Handler, Source, Text
 from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
+from worker.items.load_records import note_record
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity
 
@@ -150,7 +151,11 @@ class Indexing:
         """Text of one item; its bytes may be None when they could not be had."""
         options = self.work.job.options
         asked = options.ocr.asked
+        if loaded := options.load_file and item.parent is None:
+            note_record(self.work, item, self.out)
         body, row = take_text(item, source, handler, options.limits, self.out, options.time_zone, ocr=asked)
+        if loaded:
+            self.out.notes.pop(item.id, None)  # a batch of them would fill memory
         self.book(item, body, row)
         if asked and is_candidate(item, row):
             self.pictures.append((item, row))

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from core.errors import SourceFileError
 from core.records import Item, NewTask, Phase, Shard, TaskResult
 from formats.base import Handler, MemorySource, Part, Source, is_leaf
@@ -22,6 +24,7 @@ from sql.items import load_items
 from worker.costs.budget import Allowance, Budget
 from worker.costs.charges import Charges, of_expand
 from worker.items.findings import Findings
+from worker.items.load_records import Families
 from worker.items.loose import loose_row
 from worker.items.sources import FilerSource
 from worker.items.store import KEEP_BYTES, FilerStore
@@ -48,11 +51,13 @@ class _Expand:
     indexing: Indexing | None = None
     handed_on: set[uuid.UUID] = field(default_factory=set)  # items that another task wrote
     budgets: list[Budget] = field(default_factory=list)
+    families: Families = field(init=False)
     charges: Charges = field(init=False)
     unpacker: Unpacker = field(init=False)
 
     def __post_init__(self) -> None:
         work, options = self.work, self.work.job.options
+        self.families = Families(work)
         if options.single_pass:
             self.indexing = Indexing(work, work.context.shards.of(work.job.id, options.index_engine), self.out)
         self.charges = of_expand(options.limits, work.claimed.id, work.deaths, work.spent)
@@ -87,6 +92,9 @@ class _Expand:
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
         self.work.context.crumb.begin_loose(unread.id)
         self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
+        family = self.families.of(relative) if self.work.job.options.load_file else None
+        if family is not None:
+            unread = replace(unread, family=family)
         if unread.id in self.work.untouchable or self._given_up(unread, size):
             self.unpacker.emit(unread, None, handler_for(unread.media_type))
             return
@@ -109,6 +117,7 @@ class _Expand:
             sha256=sha256,
             hashes=self.unpacker.hashes(unread.id, source, handler),
             mtime_ns=mtime_ns,
+            family=family,
         )
         self.out.raw_bytes += real_size
         self.unpacker.emit(item, source, handler)

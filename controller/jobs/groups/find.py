@@ -16,6 +16,10 @@ from sql.groups import GroupRow
 from sql.session import Database
 
 
+class OtherType(UsageError):
+    """The job that is meant is there, and is no discovery."""
+
+
 def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
     """The group with this id or beginning of one; None when there is none. Raises UsageError when several are meant."""
     digits = reference.strip().replace("-", "").lower()
@@ -72,7 +76,8 @@ def find(databases: Sequence[Database], reference: str) -> Jobs:
 
 
 def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
-    """As `find`, of discoveries alone: `last` is the newest of them. Raises UsageError for a job of another type."""
+    """As `find`, of discoveries alone: `last` is the newest of them. Raises OtherType for a job of another type, UsageError for
+    a group none of whose jobs is there any more."""
     if reference.strip().lower() == LAST:
         newest = (s.job.id for _, s in newest_jobs(databases) if s.job.options.type is JobType.DISCOVERY)
         job = next(newest, None)
@@ -81,12 +86,19 @@ def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
             group_id = _group_of(handle)
             return (None if group_id is None else find_group(databases, group_id.hex)) or alone(handle)
     found = find(databases, reference)
-    for handle in found.each:
+    for handle in those_there(found):
         if handle.job.options.type is not JobType.DISCOVERY:
-            raise UsageError(
+            raise OtherType(
                 f"job {handle.id} is of type {handle.job.options.type} and has no items of its own; name a discovery"
             )
     return found
+
+
+def those_there(found: Jobs) -> tuple[JobHandle, ...]:
+    """The jobs, at least one. Raises UsageError for a group whose deletion was cut short behind the last of them."""
+    if not found.each:
+        raise UsageError(f"no job of group {found.id} is there any more; delete it")
+    return found.each
 
 
 def _group_of(handle: JobHandle) -> uuid.UUID | None:

@@ -15,6 +15,7 @@ from pydantic import Field
 
 import core
 from core.errors import StorageFault, UsageError
+from core.roles import has_login, has_password
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import processors
@@ -72,6 +73,10 @@ class SetupEffort(Profile[SetupSettings]):
                 raise UsageError(f"there is no {program} on this machine: apt install python3 python3-venv make git")
         if not self.settings.source and not (Path(self._source) / ".git").exists():
             raise UsageError("this does not run from a clone: --set source=URL says what is to be cloned")
+        if has_password(self._source) or (has_login(self._source) and self._source.startswith("http")):
+            raise UsageError(
+                "source: a login does not belong into the URL, which stands in the result; clone it, and name that"
+            )
 
     def kind(self, repeats: int, seed: int) -> Kind:
         """One point."""

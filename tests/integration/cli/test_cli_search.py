@@ -53,6 +53,8 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     whole = [row for row in rows if not row["custodian"]]
     assert [int(row["items"]) for row in whole] == [*(t["items"] for t in report["terms"]), report["total"]["items"]]
     assert [row["term"] for row in whole] == ["the", "über OR of", "'=1+1", "any term"]
+    raw = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "--csv-raw"))))
+    assert raw == [row | {"term": row["term"].removeprefix("'")} for row in rows]
     table = run(capsys, "terms", str(terms), "--custodians")
     assert "any term" in table
     assert all(each["custodian"] in table for each in report["custodians"])
@@ -83,6 +85,13 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("tag", "a/b", "the"), "cannot be called"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
+        (("terms", "/nonexistent", "--csv", "--csv-raw"), "exclude each other"),
+        (("tag", "seen", "the", "--item", "ab"), "exclude each other"),
+        (("tag", "seen", "--item", "zz"), "no item's id"),
+        (("item", ""), "no item's id"),
+        (("item", "0" * 33), "no item's id"),
+        (("item", "0" * 32), "there is no item"),
+        (("item", "ab", "--text", "--json"), "exclude each other"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(
@@ -92,3 +101,33 @@ def test_what_makes_no_sense_is_one_line(
     line = run(capsys, *arguments, status=USAGE)
     assert said in line
     assert line.count("\n") == 1
+
+
+def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the beginning of its id: what is known of it and its family, what lies beside it once that was looked for, its text,
+    and a tag of its own."""
+    hit = json.loads(run(capsys, "search", "kind:attachment AND the", "--json"))[0]
+    begins = hit["item"][:13]
+    told = json.loads(run(capsys, "item", begins, "--json"))
+    assert (told["item"]["id"], told["item"]["container_path"]) == (hit["item"], hit["container_path"])
+    family = [member["id"] for member in told["family"]["members"]]
+    assert family[0] == hit["family"]
+    assert hit["item"] in family
+    assert told["duplicates"] is told["near_duplicates"] is told["thread"] is None
+    assert "edbench dedupe" in told["unknown"]["duplicates"]
+    text = run(capsys, "item", begins, "--text")
+    assert told["item"]["characters"] in (len(text), len(text) - 1)
+    assert "the" in text.lower()
+    assert "1 items found, 1 of them got the tag mine" in run(capsys, "tag", "mine", "--item", begins)
+    assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "--json"))] == [hit["item"]]
+    assert "1 of them lost" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
+    assert "several items' ids begin" in run(capsys, "item", begins[0], status=USAGE)
+    for command in ("dedupe", "threads"):
+        run(capsys, command)
+    topmost = json.loads(run(capsys, "item", hit["family"], "--json"))
+    assert topmost["unknown"].keys() == {"near_duplicates"}
+    assert hit["family"] in [message["item"] for message in topmost["thread"]]
+    shown = run(capsys, "item", hit["family"])
+    assert hit["family"] in shown
+    assert begins[:8] in shown
+    assert "thread" in shown

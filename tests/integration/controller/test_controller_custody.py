@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from cli.main import FAILED, OK, main
 from controller.custody.actions import actions_of
 from controller.custody.check import check_list
-from controller.custody.report import actions_told, items_of
+from controller.custody.report import actions_told, ended, items_of
 from controller.operator import acting
 from controller.search.named import save_search
 from sql.queries import QUERIES
@@ -44,9 +45,15 @@ def exported(copy: Any) -> list[dict[str, Any]]:
 
 
 def _faults(records: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) -> list[str]:
+    """Of a list with these lines, and an end that fits."""
+    kinds = Counter('"action"' in one and "action" if isinstance(one, str) else one["record"] for one in records)
+    return _faults_of([*records, {"record": "end", "actions": kinds["action"], "items": kinds["item"]}], noted)
+
+
+def _faults_of(lines: Sequence[dict[str, Any] | str], noted: Sequence[str] = ()) -> list[str]:
     told: list[str] = []
-    lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) + "\n" for one in records]
-    assert check_list(lines, noted, told.append).faults == len(told)
+    written = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) + "\n" for one in lines]
+    assert check_list(written, noted, told.append).faults == len(told)
     return told
 
 
@@ -110,12 +117,24 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
         assert len(_faults([*actions, nonsense])) == 1, nonsense[:40]
 
 
+def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
+    """Wherever it ends, in the middle of the items, too; so is one that lacks an item. Lists may stand one behind the other."""
+    whole = list(ended(exported))
+    assert whole[-1]["items"] > 5
+    items = [one for one in exported if one["record"] == "item"]
+    assert _faults_of(whole) == _faults_of([*whole, *ended(items)]) == []
+    for cut in (1, 2, len(exported) // 2, len(exported)):
+        assert "there is no line `end`" in _faults_of(exported[:cut])[-1], cut
+    assert "items stand before it" in _faults_of([*exported[:-1], whole[-1]])[0]
+    assert "actions stand before it" in _faults_of(whole[1:])[-1]
+
+
 def test_the_command_tells_what_was_forged(
     exported: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a database: a line for each fault, and exit status 1."""
     path = tmp_path / "custody.jsonl"
-    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in exported))
+    path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in ended(exported)))
     env = {"EDBENCH_DATABASES": "db1=postgresql://nobody@127.0.0.1:1/nothing"}
     last = [one for one in exported if one["record"] == "action"][-1]["chain"]
     assert main(["custody", "--check", str(path), "--noted", last], env) == OK

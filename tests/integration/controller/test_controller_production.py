@@ -3,22 +3,32 @@ changes under a job."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from installation import until
 from taskbench import TaskBench
 
 from controller.databases import JobHandle, Jobs, alone
-from controller.jobs.jobs import cancel_job, delete_job
+from controller.jobs.jobs import cancel_job, delete_job, pause_job
 from controller.jobs.requeue import requeue_exceptions
+from controller.production import create
+from controller.production.choosing import pick
 from controller.production.create import ProductionPlan, create_production
+from controller.production.held import GoesBy, hold, lock_sources
 from controller.production.imaged import options_with_images
+from controller.search.named import tag_items
 from core.errors import UsageError
 from core.operations import NullRecorder
-from core.options.production import JobType, ProductionChoice
+from core.options.production import MARKER, JobType, ProductionChoice
 from core.records import GroupKind, JobOptions, JobState, Phase
 from core.storage.layer import Storage
 from sql import deletion, states
@@ -29,6 +39,7 @@ pytestmark = pytest.mark.services
 
 FILER = Storage(NullRecorder())
 _MANY = 12  # messages of one name
+PATIENCE = 60  # seconds, for what takes none
 
 
 @dataclass(slots=True)
@@ -46,8 +57,8 @@ class Productions:
     def create(self, kind: JobType, images: JobHandle | None = None, **chosen: Any) -> JobHandle:
         """Numbers begin with `A`, but for those of pages that were made before."""
         out = self.bench.home / f"out-{uuid.uuid4().hex}"
-        prefix = {"prefix": "EDB" if images else "A"}
-        options = JobOptions(production=ProductionChoice(type=kind, out=str(out), **(prefix | chosen)))
+        usual = {"out": str(out), "prefix": "EDB" if images else "A"}
+        options = JobOptions(production=ProductionChoice(type=kind, **(usual | chosen)))
         if images is not None:
             options = options_with_images(images, options, [self.source])
         plan = ProductionPlan(sources=[self.source], options=options, name="x", workers=1, slots=1, images=images)
@@ -154,6 +165,18 @@ def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
     assert made.counted(apart, 9, 9, 9) is Phase.STAMP
     with pytest.raises(UsageError, match=f"job {apart.id}: give --first 34"):
         made.create(JobType.PROCESSING, first=11)
+
+
+def test_volumes_hold_what_is_written(made: Productions) -> None:
+    """Of an extraction no natives; those of pages are the export's that takes them."""
+
+    def volumes(kind: JobType) -> list[int]:
+        job = made.create(kind, volume_bytes=2, prefix=kind.value)
+        found = made.bench.rows("SELECT volume FROM production_item WHERE job = %(j)s ORDER BY number", j=job.id)
+        return [volume for (volume,) in found]
+
+    assert volumes(JobType.EXTRACTION) == [1, 1, 2]
+    assert volumes(JobType.EXPORT) == volumes(JobType.PROCESSING) == [1, 2, 3]
 
 
 def test_an_export_that_leaves_pages_out_is_no_other(made: Productions) -> None:
@@ -279,6 +302,125 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
     assert made.bench.value("SELECT count(*) FROM job") == 2
     kept = [str(path.parent) for path in made.bench.home.glob("out-*/*")]
     assert kept == [pages.job.options.production.out]  # its marker
+    folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
+    assert folders == {made.source.id.hex, pages.id.hex}
+
+
+@pytest.mark.parametrize("killed_in", ["_create", "hand_over"])
+def test_a_creation_that_was_killed_keeps_no_directory(
+    made: Productions, monkeypatch: pytest.MonkeyPatch, killed_in: str
+) -> None:
+    """Its marker names a job that there never was: the next one takes the directory over, and nothing of it is left."""
+    out = str(made.bench.home / "out")
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(create, killed_in, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        try:
+            made.create(JobType.EXPORT, out=out)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    gone = json.loads((made.bench.home / "out" / MARKER).read_text())["job"]
+    until(lambda: not made.bench.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "its session ends")
+    export = made.create(JobType.EXPORT, out=out)
+    assert json.loads((made.bench.home / "out" / MARKER).read_text())["job"] == export.id.hex != gone
+    folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
+    assert folders == {made.source.id.hex, export.id.hex}
+    with pytest.raises(UsageError, match=f"holds what job {export.id} wrote; delete that job"):
+        made.create(JobType.EXPORT, out=out, prefix="B")
+
+
+def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while the job is being created, not where another ledger may know it, not where there is more than its marker."""
+    out, at_once = made.bench.home / "out", create._create
+    taken: list[str] = []
+
+    def meanwhile(*given: Any) -> None:
+        monkeypatch.setattr(create, "_create", at_once)
+        with pytest.raises(UsageError, match="is being created there") as refused:
+            made.create(JobType.EXPORT, out=str(out), prefix="B")
+        taken.append(refused.value.field)
+        at_once(*given)
+
+    monkeypatch.setattr(create, "_create", meanwhile)
+    export = made.create(JobType.EXPORT, out=str(out))
+    assert taken == ["out"]
+    ours = json.loads((out / MARKER).read_text())
+    assert ours["job"] == export.id.hex
+    for name, marker, beside, line in (
+        ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "wrote; delete that job"),
+        ("older", {"job": uuid.uuid4().hex}, False, "wrote; delete that job"),
+        ("full", ours | {"job": uuid.uuid4().hex}, True, "wrote; delete that job"),
+        ("cut", None, False, "has a marker that names no job"),
+    ):
+        place = made.bench.home / name
+        place.mkdir()
+        (place / MARKER).write_text("" if marker is None else json.dumps(marker))
+        if beside:
+            (place / "VOL001").mkdir()
+        before = (place / MARKER).read_bytes()
+        with pytest.raises(UsageError, match=line):
+            made.create(JobType.EXPORT, out=str(place), prefix="C")
+        assert (place / MARKER).read_bytes() == before
+
+
+def _waiting(bench: TaskBench) -> bool:
+    """Whether somebody waits for a lock, before long."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if bench.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            return True
+    return False
+
+
+def test_items_are_tagged_while_a_job_is_made_of_them(made: Productions) -> None:
+    """That takes long where it takes many; tags and pauses do not wait for it. Whoever deletes what it takes does."""
+    item = made.bench.value("SELECT id FROM item ORDER BY id LIMIT 1")
+    with ThreadPoolExecutor(2) as others:
+        with made.bench.database.transaction(durable=True) as conn:
+            hold(conn, [made.source], None)
+            tagged = others.submit(tag_items, [made.source], "hot", [item])
+            assert tagged.result(PATIENCE).changed == 1
+            with pytest.raises(UsageError, match="only a running job can be paused"):
+                others.submit(pause_job, made.source).result(PATIENCE)
+            deleted = others.submit(delete_job, made.source, FILER, made.bench.storage_root)
+            assert _waiting(made.bench)
+            lock_sources(conn, [made.source], GoesBy((), 0))  # what it does at its end, though somebody waits
+        assert deleted.result(PATIENCE) == ""
+
+
+def test_a_requeue_waits_until_a_job_is_made(task_bench: TaskBench) -> None:
+    """And neither of them is ended for standing in the other's way."""
+    made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
+    with ThreadPoolExecutor(1) as other:
+        with task_bench.database.transaction(durable=True) as conn:
+            hold(conn, [made.source], None)
+            requeued = other.submit(requeue_exceptions, alone(made.source), storage_root=task_bench.storage_root)
+            assert _waiting(task_bench)
+            lock_sources(conn, [made.source], GoesBy((), 0))
+        assert requeued.result(PATIENCE) == 1
+
+
+def test_a_tag_that_a_job_goes_by_is_not_given_while_it_is_made(
+    made: Productions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was tagged to be withheld before the job was there is not in it: it is refused, and made anew it has less."""
+    one, two, _ = (item for (item,) in made.bench.rows("SELECT id FROM item ORDER BY id"))
+    tag_items([made.source], "privileged", [one])
+
+    def tag_while_choosing(*asked: Any) -> Any:
+        picked = pick(*asked)
+        tag_items([made.source], "hot", [one])  # another tag is nobody's business
+        tag_items([made.source], "privileged", [two])
+        return picked
+
+    with monkeypatch.context() as patch:
+        patch.setattr(create, "pick", tag_while_choosing)
+        with pytest.raises(UsageError, match=r"meanwhile \(privileged\); do it again"):
+            made.create(JobType.EXTRACTION, withhold=("privileged",))
+        assert made.bench.value("SELECT count(*) FROM job") == 1
+        made.create(JobType.EXTRACTION, withhold=("hot",))  # had by then all that it was going to have
+    assert made.create(JobType.EXPORT, withhold=("privileged",)).job.options.production.items == 1
 
 
 def test_messages_of_one_path_have_their_numbers_as_they_lie_in_the_store(task_bench: TaskBench) -> None:

@@ -18,7 +18,7 @@ from controller.databases import alone
 from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
-from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
+from controller.search.named import custodians_of, forget_search, save_search, searches_of, tag_found, tags_of
 from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
@@ -81,6 +81,19 @@ def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
     name = copy.run("SELECT display FROM custodian ORDER BY number LIMIT 1")[0][0]
     own = found(copy, "the", custodian=name)
     assert own == the & asked(copy, f"u.display = '{name}'")
+
+
+def test_a_custodian_that_there_is_not_is_refused(copy: Any) -> None:
+    """A misspelt one would have zeros for each term, as if nothing of theirs were found; the names that there are stand in the line."""
+    opened, names = partial(opened_index, settings=copy.settings), custodians_of([copy.handle])
+    wrong = names[0].swapcase()
+    for ask in (
+        lambda: found(copy, "the", custodian=wrong),
+        lambda: hit_report([copy.handle], opened, listed(["the"], "list"), custodian=wrong),
+    ):
+        with pytest.raises(UsageError, match=f"no custodian '{wrong}'; the custodians are .*{names[0]}") as refused:
+            ask()
+        assert refused.value.field == "custodian"
 
 
 def test_pages_of_hits_neither_repeat_nor_lose_an_item(copy: Any) -> None:

@@ -60,6 +60,7 @@ ONE_FILE = (
     "(SELECT id FROM item JOIN item_text ON item = id WHERE parent IS NULL AND media_type = 'application/pdf'"
     " AND state = 'ok' AND pages IS NOT NULL ORDER BY container_path LIMIT 1)"
 )
+ONE_TEXT = "(SELECT id FROM item WHERE parent IS NULL AND media_type = 'text/plain' ORDER BY container_path LIMIT 1)"
 ONE_CHILD = (
     "(SELECT id FROM item WHERE parent IS NOT NULL AND location IS NOT NULL AND NOT container"
     " ORDER BY container_path LIMIT 1)"
@@ -83,6 +84,7 @@ SPOILS = [
     (f"UPDATE item SET media_type = 'text/plain' WHERE id = {ONE_FILE}", {"wrong media type"}),
     (f"UPDATE item SET ordinal = '#999999' WHERE id = {ONE_FILE}", {"wrong ordinal"}),
     (f"UPDATE item SET family_id = {ONE_FILE} WHERE id = {ONE_CHILD}", {"wrong family", "wrong relation"}),
+    (f"UPDATE item SET family_id = {ONE_FILE} WHERE id = {ONE_TEXT}", {"wrong family", "wrong relation"}),
     (f"UPDATE item_text SET pages = pages + 1 WHERE item = {ONE_FILE}", {"wrong pages"}),
     ("UPDATE custodian SET display = 'somebody else' WHERE number = 0", {"wrong custodian"}),
     ("DELETE FROM exception WHERE code = 'zero_bytes'", {"wrong exceptions"}),

@@ -15,10 +15,11 @@ from sql import jobs, ledger
 from sql.session import Database
 
 _TASKS = 100
-_ASKED = {  # the least first: who is older has no precedence
-    Priority.LOW: ProductionChoice(),
-    Priority.NORMAL: ProductionChoice(type=JobType.EXTRACTION, out="/texts"),
-    Priority.HIGH: ProductionChoice(type=JobType.EXPORT, out="/production"),
+_PRIORITIES = {  # the least first: who is older has no precedence
+    JobType.DISCOVERY: Priority.LOW,
+    JobType.EXTRACTION: Priority.NORMAL,
+    JobType.PROCESSING: Priority.NORMAL,
+    JobType.EXPORT: Priority.HIGH,
 }
 
 
@@ -33,12 +34,12 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
     so what is out is what the look before sent."""
     add_slots(10)  # a window of 20 at least
     made = {
-        create_job(_TASKS, JobOptions(priority=priority, production=choice)): priority
-        for priority, choice in _ASKED.items()
+        create_job(_TASKS, JobOptions(priority=priority, production=_choice(kind))): kind
+        for kind, priority in _PRIORITIES.items()
     }
-    with database.transaction() as conn:  # the first phase of what extracts and of what exports
+    with database.transaction() as conn:  # the first phase of each type
         conn.exec_driver_sql("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")
-    order: list[Priority] = []
+    order: list[JobType] = []
     sender = Sender(broker_url, "db1")
     with database.listen() as held:
         dispatcher = Dispatcher(held, sender, "db1")
@@ -50,14 +51,19 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
                 _work(database, message)
     sender.close()
     handed = Counter(order[:20])
-    assert handed[Priority.HIGH] > 2 * handed[Priority.NORMAL] > 2 * handed[Priority.LOW] > 0
-    last = {priority: len(order) - 1 - order[::-1].index(priority) for priority in Priority}
-    assert last[Priority.HIGH] < last[Priority.NORMAL] < last[Priority.LOW]
-    behind = Counter(order[: last[Priority.HIGH] + 1])
-    assert behind[Priority.LOW] < behind[Priority.NORMAL] < behind[Priority.HIGH]
+    last = {kind: len(order) - 1 - order[::-1].index(kind) for kind in _PRIORITIES}
+    behind = Counter(order[: last[JobType.EXPORT] + 1])
+    for normal in (JobType.EXTRACTION, JobType.PROCESSING):
+        assert handed[JobType.EXPORT] > 2 * handed[normal] > 2 * handed[JobType.DISCOVERY] > 0
+        assert last[JobType.EXPORT] < last[normal] < last[JobType.DISCOVERY]
+        assert behind[JobType.DISCOVERY] < behind[normal] < behind[JobType.EXPORT]
 
 
-def _running(database: Database, made: dict[uuid.UUID, Priority]) -> bool:
+def _choice(kind: JobType) -> ProductionChoice:
+    return ProductionChoice() if kind is JobType.DISCOVERY else ProductionChoice(type=kind, out=f"/{kind}")
+
+
+def _running(database: Database, made: dict[uuid.UUID, JobType]) -> bool:
     with database.transaction() as conn:
         states = [jobs.get_job(conn, job).state for job in made]
     assert set(states) <= {JobState.RUNNING, JobState.COMPLETED}

@@ -8,6 +8,7 @@ import pytest
 from shelf import Shelf
 
 from review.dedupe.run import NO_FIELDS
+from review.one_item import thread_of
 from review.threads.report import last_threads, stream_threads
 from review.threads.run import thread
 from sql.session import Database
@@ -71,6 +72,25 @@ def test_messages_without_any_field_are_no_thread(shelf: Shelf) -> None:
         shelf.message(store, number, f"void {number}", "", holds, content_hash=NO_FIELDS)
     found = thread([shelf.stored()], subjects=False)
     assert (found.messages, found.threads, found.largest) == (3, 2, 2)
+
+
+def test_one_items_thread_is_drawn_as_the_tree_that_it_is(shelf: Shelf) -> None:
+    """An answer to the first of two answers is told behind it, with its parent, although it was sent last."""
+    store = shelf.loose("anna", "a.mbox", "m", container=True)
+    above = {"question": "", "first": "question", "second": "question", "last": "first"}
+    for number, name in enumerate(above):
+        shelf.message(store, number, name, name)
+    job = shelf.stored()
+    sent = {
+        name: {"message_id": name, "in_reply_to": parent, "subject": name, "date": f"2024-01-0{day}T08:00:00Z"}
+        for day, (name, parent) in enumerate(above.items(), 1)
+    }
+    _texts(shelf, sent)
+    thread([job], subjects=False)
+    messages = thread_of(job.each[0], shelf.items[-1].id, [shelf.database])
+    assert [message.subject for message in messages] == ["question", "first", "last", "second"]
+    names = {message.item: message.subject for message in messages}
+    assert {message.subject: names[message.parent] if message.parent else "" for message in messages} == above
 
 
 def test_threads_reach_over_jobs_and_are_called_the_same(database: Database) -> None:

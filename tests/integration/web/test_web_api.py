@@ -282,6 +282,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"type": "processing", "dpi": 10}, "dpi", "72"),
         ({"type": "processing", "images": "last"}, "images", "an export takes the pages"),
         ({"images": "last"}, "images", "give a job of `edbench process`"),
+        ({"images": "0000"}, "images", "there is no job"),
     ],
 )
 def test_a_production_that_makes_no_sense_is_refused_at_its_field(
@@ -373,6 +374,19 @@ def test_terms_tags_and_searches(site: Any) -> None:
     assert {action["who"].partition(" at ")[0] for action in actions[1:]} == {"page"}
     wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
     assert "line 2" in wrong["errors"]["terms"]
+    lines = ["", "the", " ", "the", '"open'] + [""] * 2_000  # numbered as a file's are
+    assert "line 5" in _sent(site, "POST", "terms", {"terms": lines}, 422)["errors"]["terms"]
+    numbered = _sent(site, "POST", "terms", {"terms": lines[:4]})["terms"]
+    assert [(term["line"], term["same_as_line"]) for term in numbered] == [(2, None), (4, 2)]
+    many = _sent(site, "POST", "terms", {"terms": ["the"] * 1_001}, 422)["errors"]["terms"]
+    assert "1,000 terms" in many
+    wrong = _sent(site, "POST", "terms", {"terms": ["the"], "custodian": "nobody"}, 422)
+    (names,) = wrong["errors"].values()
+    assert "no custodian 'nobody'" in wrong["errors"]["custodian"]
+    form = html.unescape(site.client.get(f"/jobs/{site.copy.handle.id}/terms").text)
+    for custodian in _get(site, f"{site.job}/counts")["custodians"]:
+        assert f'<option value="{custodian["name"]}">' in form
+        assert custodian["name"] in names
     assert "cannot be called" in _sent(site, "POST", "tags", {"tag": "a/b", "query": "the"}, 422)["error"]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.main import USAGE, main
 from controller.databases import JobHandle
 from controller.jobs.groups.find import find
 from core.records import GroupKind
@@ -58,6 +60,33 @@ def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -
     assert 'id="members"' in page.text
 
 
+def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the field that names it, and of the command; it was a bug's line."""
+    identity, database = uuid.uuid4(), site.copy.handle.database
+    with database.transaction() as conn:
+        create_group(
+            conn,
+            id=identity,
+            name="gone",
+            kind=GroupKind.SIMULTANEOUS,
+            source=b"/s",
+            source_copies=1,
+            members=[GroupMember(database=database.name, job=uuid.uuid4())],
+        )
+    line = f"no job of group {identity} is there any more; delete it"
+    wish = {"type": "export", "out": f"{site.copy.settings.storage}/gone"}
+    for field, more in (
+        ("sources", {"sources": [str(identity)]}),
+        ("images", {"sources": ["last"], "images": str(identity)}),
+    ):
+        refused = site.client.post("/api/v1/productions", json=wish | more)
+        assert (refused.status_code, refused.json()["errors"]) == (422, {field: line})
+    words = ["extract", str(identity), "--out", str(tmp_path / "out")]
+    assert main(words, site.copy.settings.environment()) == USAGE
+    assert capsys.readouterr().err == f"edbench: {line}\n"
+    assert site.client.delete(f"/api/v1/jobs/{identity}").status_code == 200
+
+
 def test_what_lies_in_several_databases_is_not_offered_as_one_production(
     site: Any, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +95,7 @@ def test_what_lies_in_several_databases_is_not_offered_as_one_production(
     other = JobHandle(Database("elsewhere", site.copy.settings.databases[0].url), handle.job)
     both = dataclasses.replace(find([handle.database], group.rpartition("/")[2]), each=(handle, other))
     with monkeypatch.context() as patched:
-        patched.setattr(WebContext, "find", lambda context, reference: both)
+        patched.setattr(WebContext, "find_discovered", lambda context, reference: both)
         page = site.client.get(f"{group.removeprefix('/api/v1')}/produce?type=processing").text
     assert "is of 2 databases" in page
     assert f'href="/jobs/{handle.id}/produce?type=processing">elsewhere<' in page

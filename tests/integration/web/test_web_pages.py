@@ -117,6 +117,27 @@ def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: s
     assert f"exception={failed['exceptions'][0]}" in _page(site, f"{base}/items/{failed['id']}")
 
 
+@pytest.mark.parametrize("families", [False, True])
+def test_a_facet_leads_to_the_items_that_it_counts(site: Any, base: str, families: bool) -> None:
+    """Whatever signs a custodian has in the name, and though one's name begins as another's; with families as without."""
+    names = dict(enumerate(("ann", "ann marie", r'a"b\\c', "*?", "&")))
+    before = site.copy.run("SELECT number, display FROM custodian WHERE job = %(job)s", job=site.copy.handle.id)
+    asked = urlencode({"q": "the"} | ({"families": "true"} if families else {}))
+    try:
+        for number, name in names.items():
+            site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
+        facets = _page(site, f"{base}/search?{asked}").partition('aria-label="facets"')[2]
+        rows = re.findall(r"<a href=\"([^\"]+)\">[^<]*</a></td><td class=\"number\">([\d,]+)", facets)
+        for link, items in rows:
+            found = _page(site, html.unescape(link))
+            assert re.search(rf">{items} items? match(es)?[.;]", found), link
+        assert len([link for link, _ in rows if "custodian_is" in link]) > 1
+        assert bool([link for link, _ in rows if "type_is" in link]) is not families
+    finally:
+        for number, name in before:
+            site.copy.run("UPDATE custodian SET display = %(name)s WHERE number = %(number)s", name=name, number=number)
+
+
 def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) -> None:
     text = _page(site, f"{base}/search?q=nosuchfield:x", 422)
     assert 'aria-invalid="true"' in text

@@ -98,7 +98,11 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     made = client.post("/productions", json=wish)
     assert made.headers["Location"].endswith(made.json()["id"])
     assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
-    assert client.get(f"/jobs/{made.json()['id']}").json()["type"] == "export"
+    export = client.get(f"/jobs/{made.json()['id']}").json()
+    assert (export["type"], export["sources"], "requeue" in export["allowed"]) == ("export", [job], False)
+    panels = client.get(f"/jobs/{export['id']}/timeline").json()["panels"]
+    (volumes,) = (panel["series"] for panel in panels if panel["id"] == "gb_per_hour")
+    assert [series["label"] for series in volumes] == ["written, now", "written, since start"]
     assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
     until(lambda: client.get("/traces").json()["traces"], "its trace is made")
     (trace,) = client.get("/traces").json()["traces"]

@@ -8,10 +8,13 @@ import json
 import re
 import time
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from core.errors import DatabaseFault
+from web.api import custody
 from web.pages.search import HITS
 
 pytestmark = pytest.mark.services
@@ -302,8 +305,23 @@ def test_a_job_is_verified_and_its_custody_told(site: Any, base: str) -> None:
     sets = [line["parsers"] for line in lines if line["record"] == "parsers"]
     assert {line["parsers"] for line in lines if line["record"] == "item"} == set(sets)
     alone = site.client.get(f"{site.job}/custody.jsonl?actions=true").text
-    assert {json.loads(line)["record"] for line in alone.splitlines()} == {"action"}
+    *told, end = [json.loads(line) for line in alone.splitlines()]
+    assert {line["record"] for line in told} == {"action"}
+    assert end == {"record": "end", "actions": len(told), "items": 0}
+    assert lines[-1] == end | {"items": found["outcome"]["items"]}
     assert "created" in _page(site, f"{base}/custody")
+
+
+def test_a_list_of_custody_that_fails_in_the_middle_is_an_error(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when the database goes away between two portions of items: no 200 whose last line is whole."""
+
+    def cut_short(_handles: Any) -> Iterator[dict[str, str]]:
+        yield {"record": "item"}
+        raise DatabaseFault("the database has gone")
+
+    monkeypatch.setattr(custody, "items_of", cut_short)
+    answer = site.client.get(f"{site.job}/custody.jsonl")
+    assert (answer.status_code, answer.json()["error"]) == (503, "the database has gone")
 
 
 def test_a_hit_report_is_csv_too(site: Any) -> None:

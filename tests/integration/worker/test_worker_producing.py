@@ -22,6 +22,7 @@ from core.options.production import DPI, MARKER, JobType, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage.files import WriteFile
 from core.storage.layer import Storage
+from production.layout import REPORTS
 from sql import bulk, states
 from sql.faces.custody import CUSTODY, ActionRow
 from sql.jobs import get_job
@@ -122,9 +123,12 @@ def test_what_was_produced_is_written_down(task_bench: TaskBench, extraction: Pa
     for told in (job[0].details, source[0].details):
         assert (told["prefix"], told["families"], told["originals"], told["out"]) == ("A", True, False, str(extraction))
         assert told["numbers"] == ["A00000001", "A00000002"]
-    hashes = hashlib.sha256((extraction / "hashes.csv").read_bytes()).hexdigest()
+    reports = {
+        name: hashlib.sha256((extraction / name).read_bytes()).hexdigest() for name in REPORTS[JobType.EXTRACTION]
+    }
     assert job[1].details == {
-        "state": "completed", "files": 2, "bytes": 10, "hashes": hashes, "numbers": ["A00000001", "A00000002"],
+        "state": "completed", "files": 2, "bytes": 10, "hashes": reports["hashes.csv"], "reports": reports,
+        "numbers": ["A00000001", "A00000002"],
     }  # fmt: skip
     assert job[1].who == f"queue manager@{socket.gethostname()}"
     assert all(bytes(row.chain or b"") == bytes(row.told) for row in job)

@@ -32,6 +32,15 @@ servers = 1
 transaction_us = 10_000.0
 row_us = 10_000.0
 """
+_INDEX = """
+name = "index"
+origin = "assumed: for this test"
+data = ["INDEX"]
+[call]
+open = { LOOKUP = 1.0 }
+[index_call]
+open = { INDEX = 7.0 }
+"""
 _LOOK_S = 0.0005  # that every look at the processor clock is later than the one before
 _IDLE_S = 5.0  # used before a task
 
@@ -68,6 +77,33 @@ def _plan(bench: TaskBench, filer: str) -> SlotPlan:
         table=SlotTable(1, [bench.database.name]),
         handle=handle,
     )
+
+
+def test_a_slot_tells_the_filer_which_phase_it_works_on(task_bench: TaskBench, tmp_path: Path) -> None:
+    """A protocol may have other filer ops for the calls of phase index: none before it, and its own while it lasts."""
+    (tmp_path / "one.toml").write_text(f'{_FILER}protocol = "index.toml"\n')
+    (tmp_path / "index.toml").write_text(_INDEX)
+    model = load_filer(str(tmp_path / "one.toml"))
+    assert model is not None
+    for name in ("a", "b", "c"):
+        (task_bench.source / f"{name}.txt").write_text(name)
+    task_bench.options = JobOptions(filer=model.choice)
+    task_bench.create()
+    plan = _plan(task_bench, model.source)
+    asked = []
+    with watched_filer(plan.settings) as watch:
+        context = make_context(plan)
+        for _ in ("walk", "expand", "index"):
+            for task in task_bench.dispatch():
+                task_bench.handle(task, context)
+            task_bench.advance()
+            stations = watch.figures()["filer"]["stations"]
+            asked.append(stations["data"]["filer_ops"] if "data" in stations else 0)  # nothing was asked of it
+    for database in context.databases.values():
+        database.dispose()
+    assert task_bench.value("SELECT count(*) FROM item") == 3, task_bench.reason()
+    assert asked[:2] == [0, 0]
+    assert asked[2] >= 3 * 7, "each item is opened again, for seven filer ops"
 
 
 def test_what_a_slot_does_is_booked_on_the_site(

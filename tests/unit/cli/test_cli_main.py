@@ -175,6 +175,27 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
     assert shown.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("argv", "env"),
+    [
+        (["worker", "join", "redis://u:s3cret@h:99999"], {}),
+        (["worker", "join", "redis:/u:s3cret@h:6390"], {}),
+        (["worker", "join", "redis://u:s3 cret@h"], {}),
+        (["worker", "join", "redis://h:6390", "redis://u:s3cret@h:6390"], {}),
+        (["jobs"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db"}),
+        (["jobs"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db", "EDBENCH_DEBUG": "1"}),
+    ],
+)
+def test_no_password_of_a_url_is_repeated(
+    argv: list[str], env: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a command says stands in logs and is sent to whoever is to help."""
+    assert main(argv, env) == USAGE
+    said = capsys.readouterr().err
+    assert "cret" not in said
+    assert "…@h" in said
+
+
 def test_a_bad_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Settings are checked with the variable's name."""
     assert main(["jobs"], {"EDBENCH_SLOTS": "many"}) == USAGE

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.experiments import r1_rows
+from cli.experiments import r1_hosts, r1_rows
 from cli.main import USAGE, main
 from core.filer.load import load_filer, scaled_site
 from core.filer.site import MOST_TIMES
+from experiments.workloads.discovery.r1.parameters import POINTS
 
 _FILE = """
 name = "mine"
@@ -70,8 +71,39 @@ def test_the_largest_time_scale_is_one() -> None:
     assert model.site.time_scale == MOST_TIMES
 
 
-@pytest.mark.parametrize(("said", "streams", "tasks"), [(None, 3, 6), (0, None, None), (10, 10, 20)])
+@pytest.mark.usefixtures("unmeasured")
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--corpus", "c"], "--corpus is with --hosts"),
+        (["--workers", "1,2"], "--workers is with --hosts"),
+        (["--listen", "10.0.0.1"], "--listen is of --hosts"),
+        (["--hosts", "2"], "--hosts needs --listen"),
+        (["--hosts", "2", "--listen", "127.0.0.2"], "--hosts needs --corpus"),
+        (["--hosts", "2", "--listen", "127.0.0.2", "--scale", "1/5"], "--scale is of the emulated site"),
+        (["--hosts", "2", "--listen", "127.0.0.2", "--time-scale", "2"], "--time-scale is of the emulated site"),
+        (["--hosts", "2", "--listen", "127.0.0.2", "--corpus", "c", "--workers", "3"], "two numbers"),
+        (["--hosts", "2", "--listen", "127.0.0.2", "--corpus", "c", "--workers", "30,10"], "two numbers"),
+    ],
+)
+def test_what_is_of_the_site_and_what_of_hosts(
+    argv: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rows are run on one or the other; what does not belong to it is refused before anything starts."""
+    assert main(["experiment", "r1", *argv], {"EDBENCH_STORAGE": str(tmp_path / "storage")}) == USAGE
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_rows_of_other_sizes_are_r1s() -> None:
+    """Databases and workers: few and many on one, many on two."""
+    assert tuple(r1_hosts.rows("10,30")) == POINTS
+    assert r1_hosts.rows("1,3") == [(1, 1), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(("said", "streams", "tasks"), [(None, 5, 5), (0, None, 120), (10, 10, 10)])
 def test_streams_are_as_they_were_asked_for(said: int | None, streams: int | None, tasks: int | None) -> None:
-    """Not at all is as fitted, 0 is no limit, in tasks neither."""
+    """Not at all is as fitted, 0 is no limit: a task for each slot."""
     found = r1_rows.order_options(500, said)
     assert (found.index_streams, found.index_tasks) == (streams, tasks)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.context import CommandContext
 from cli.jobs.found import highlighted
-from cli.output import bytes_text, write_json
+from cli.output import bytes_text, harmless, write_json
 from cli.show.result import show_result
 from cli.show.table import table
 from controller.jobs.figures import Figures
@@ -162,3 +162,8 @@ def test_a_json_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
     with pytest.raises(RunFailed, match="cannot be written"):
         write_json(tmp_path / "gone" / "r.json", {})
+
+
+def test_text_of_evidence_does_not_drive_a_terminal() -> None:
+    """Escapes and carriage returns are shown as what they are; lines and tabs stay."""
+    assert harmless("a\tb\nc\x1b[2Jd\re\x9bf\u0301") == "a\tb\nc\ufffd[2Jd\ufffde\ufffdf\u0301"

@@ -57,8 +57,8 @@ def test_a_hit() -> None:
 
 def _verified(manifest: Path | None, *counts: Count) -> Verification:
     return Verification(
-        job_id="j", manifest=manifest, manifest_items=9, items=8, terms=7, documents=6, ghosts=5, files=4, counts=counts,
-        examples=(Example("missing", "message", ("a",), "", "x"),),
+        job_id="j", manifest=manifest, manifest_items=9, items=8, records=3, terms=7, documents=6, ghosts=5, files=4,
+        counts=counts, examples=(Example("missing", "message", ("a",), "", "x"),),
     )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_a_verification_and_a_groups() -> None:
     found = _verified(Path("/c/m"), Count("missing", "message", 2), Count("missing", "x", 1), Count("text", "x", 4))
     example = {"what": "missing", "kind": "message", "container_path": ["a"], "expected": "", "found": "x"}
     plain = {
-        "job_id": "j", "manifest": "/c/m", "manifest_items": 9, "items": 8, "terms": 7, "documents": 6, "ghosts": 5,
+        "job_id": "j", "manifest": "/c/m", "manifest_items": 9, "items": 8, "records": 3, "terms": 7, "documents": 6, "ghosts": 5,
         "files": 4, "differences": 7, "missing": 3, "extra": 0, "wrong": 4,
         "by_kind": {"missing": {"message": 2, "x": 1}, "text": {"x": 4}}, "examples": [example],
     }  # fmt: skip

@@ -12,9 +12,13 @@ import pytest
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
+from core.filer.emulation import EmulatedFiler
+from core.filer.load import PROFILES
+from core.filer.pacing import Pacer
 from core.filer.places import SHARED_MEMORY
 from core.filer.protocol import load_protocol, protocol_names, protocol_of
 from core.operations import MemoryRecorder, Op
+from core.records import Phase
 from experiments.conditions import emulated
 
 MS = 1_000_000
@@ -51,8 +55,8 @@ def path() -> Iterator[Path]:
     place.unlink(missing_ok=True)
 
 
-def _model(tmp_path: Path, more: str = "") -> FilerModel:
-    (tmp_path / "small.toml").write_text(_PROTOCOL)
+def _model(tmp_path: Path, more: str = "", index: str = "") -> FilerModel:
+    (tmp_path / "small.toml").write_text(_PROTOCOL + index)
     (tmp_path / "filer.toml").write_text(_FILER.format(more=more))
     model = load_filer(str(tmp_path / "filer.toml"))
     assert model is not None
@@ -70,6 +74,25 @@ def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: 
     assert stations["metadata"].filer_ops == pytest.approx(3 + 2 + 20 + 1)
     assert stations["data"].filer_ops == pytest.approx(4)
     assert (stations["metadata"].calls, stations["data"].calls) == (3, 1)
+
+
+def test_calls_of_phase_index_may_be_other_filer_ops(tmp_path: Path, path: Path) -> None:
+    """Those that the protocol names for it, and only while a slot works on a task of that phase; a result holds them, too."""
+    plain = _model(tmp_path).digest
+    model = _model(tmp_path, index="[index_call]\nopen = { LOOKUP = 1.0, READ = 40.0 }")
+    assert model.protocol is not None
+    assert model.digest != plain
+    assert protocol_of(model.protocol.to_plain(), "result", model.protocol.source) == model.protocol
+    asked = []
+    with Arbiter(path, model) as arbiter:
+        filer = EmulatedFiler(arbiter, Pacer())
+        for phase in (Phase.EXPAND, Phase.INDEX, Phase.FINALISE):
+            filer.works_on(phase)
+            for op in (Op.OPEN, Op.SCAN):
+                arbiter.book(op, 0, 0)
+                stations = arbiter.snapshot().stations
+                asked.append((stations["metadata"].filer_ops, stations["data"].filer_ops))
+    assert asked == [(3, 0), (5, 0), (6, 40), (8, 40), (11, 40), (13, 40)]
 
 
 def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path: Path) -> None:
@@ -111,7 +134,37 @@ def test_ours_say_how_they_are_known() -> None:
     told = " ".join((emulated(titan) or {})["assumptions"])
     assert "assumed: R1 names no protocol" in told
     assert "client cache: none" in told
-    assert "every call is taken for one filer op" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+    assert "measured: a Linux NFSv3 client" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+
+
+def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
+    """One that names no protocol."""
+    (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
+    told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
+    assert "every call is taken for one filer op" in told
+
+
+def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
+    """Of a compound of NFSv4.2 it counts every operation. Nothing is booked by it: what is emulated stays."""
+    nas = PROFILES / "nas-1g.toml"
+    alike = (
+        f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
+    )
+    (tmp_path / "compounds.toml").write_text(alike)
+    model = load_filer(str(tmp_path / "compounds.toml"))
+    assert model is not None
+    assert model.server_ops_per_call is not None
+    told = f"{model.filer_ops_per_call:.3g} for a call", f"{model.server_ops_per_call:.3g} as the server counts them"
+    assert all(one in " ".join((emulated(model) or {})["assumptions"]) for one in told)
+    page = " ".join((Path(__file__).parents[3] / "docs/filer.md").read_text().split())
+    assert f"{model.server_ops_per_call:.2f} a call with `nfs-v4.2`, of {model.filer_ops_per_call:.2f} requests" in page
+    plain = _model(tmp_path)
+    (tmp_path / "small.toml").write_text(f"{_PROTOCOL}[server]\nopen = {{ PUTFH = 9.0 }}\n")
+    counted = load_filer(str(tmp_path / "filer.toml"))
+    assert counted is not None
+    assert counted.protocol is not None
+    assert (plain.server_ops_per_call, counted.digest) == (None, plain.digest)
+    assert protocol_of(counted.protocol.to_plain(), "result", counted.protocol.source) == counted.protocol
 
 
 def test_plain_data_and_back(tmp_path: Path) -> None:
@@ -129,6 +182,8 @@ def test_plain_data_and_back(tmp_path: Path) -> None:
         ("3.0", "1e9", "call.open.LOOKUP"),
         ("LOOKUP = 3.0", '"a b" = 3.0', "a filer op has a name"),
         ("open =", "opens =", "there is no call.opens"),
+        ("[call]", "[index_call]\nopens = {}\n[call]", "there is no index_call.opens"),
+        ("[call]", "[index_call]\nopen = { READ = -1.0 }\n[call]", "index_call.open.READ is -1"),
         ("assumed:", "surely:", "origin must say"),
         ("transfer_bytes = 1000", "transfer_bytes = 0", "transfer_bytes"),
         ('"COMMIT"]', '"COMMITS"]', "data names COMMITS"),
@@ -154,7 +209,6 @@ def test_a_protocol_that_is_not_there_is_told_with_those_that_are() -> None:
 
 def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
     """Entries of a listing reach the expansion through the real layer: 20 of them are 10 ops more."""
-    from core.filer.emulation import EmulatedFiler
     from core.storage.layer import Storage
 
     class Now:

@@ -161,7 +161,11 @@ def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
     assert found["edbench_texts_total{state=ok}"] == 1
     assert found["edbench_produced_files_total{kind=native}"] == 1
     assert found["edbench_exceptions_total{code=corrupt}"] == 1
-    assert [found[f"edbench_{each}_bytes_total{{}}"] for each in ("raw", "extracted", "index")] == [7, 5, 3]
+    volumes = ("raw", "extracted", "produced", "index")
+    assert [found[f"edbench_{each}_bytes_total{{}}"] for each in volumes] == [7, 5, 0, 3]
+    slots[1].end(Phase.EXPORT, Outcome.DONE, _result())  # what an export wrote is not discovered
+    slots[1].end(Phase.FINALISE, Outcome.DONE, _result())
+    assert [samples(shown)[f"edbench_{each}_bytes_total{{}}"] for each in volumes[1:3]] == [5, 10]
     assert found["edbench_slots{}"] == 2
     assert found["edbench_database_transaction_seconds_bucket{database=db1,le=0.002097152}"] == 0
     assert found["edbench_database_transaction_seconds_bucket{database=db1,le=0.004194304}"] == 1

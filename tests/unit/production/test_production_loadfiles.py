@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,8 @@ from productions import item, md5, swap, write_export
 from core.errors import UsageError
 from production.loadfiles import concordance
 from production.loadfiles.check import check
-from production.loadfiles.reading import inside, read_dat, read_edrm
+from production.loadfiles.imported import BESIDE
+from production.loadfiles.reading import Told, inside, read_dat, read_edrm
 from production.loadfiles.taking import take
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
@@ -179,19 +181,67 @@ def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
             assert len(told.getvalue()) < 10_000
 
 
+def test_predefined_fields_of_edrm_are_called_as_others_map_them(tmp_path: Path) -> None:
+    """Of a message #From, #Subject and so on; a day alone is no DateTime, and so is not #DateSent."""
+    more = {"from": "a@x", "to": ["b@x", "c@x"], "subject": "s", "modified": "2001-02-03T04:05:06Z", "title": "t"}
+    dates = ("2001-02-03T04:05:06Z", "2001-02-03")
+    write_export(tmp_path, [item(9 + n, (9, 10), date=date, **more) for n, date in enumerate(dates)])
+    root = ElementTree.parse(tmp_path / "loadfile.xml").getroot()
+    assert root.attrib == {"MajorVersion": "1", "MinorVersion": "2", "DataInterchangeType": "Update"}
+    sent, day = (
+        {tag.attrib["TagName"]: (tag.attrib["TagDataType"], tag.attrib["TagValue"]) for tag in document.iter("Tag")}
+        for document in root.iter("Document")
+    )
+    assert sent["#DateSent"] == ("DateTime", dates[0])
+    assert day["DATE"] == ("Text", dates[1])
+    assert "DATE" not in sent
+    assert "#DateSent" not in day
+    assert {name: value for name, value in day.items() if name.startswith("#")} == {
+        "#From": ("Text", "a@x"),
+        "#To": ("Text", "b@x; c@x"),
+        "#Subject": ("Text", "s"),
+        "#FileName": ("Text", "mail"),
+        "#FileSize": ("LongInteger", "0"),
+        "#DateModified": ("DateTime", "2001-02-03T04:05:06Z"),
+    }
+    assert _faults(tmp_path) == []
+
+
+_ANOTHERS = """<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Update">
+<Fields><Field Name="#Subject" DataType="Text" Key="k0"/><Field Name="Item Date" DataType="DateTime" Key="k1"/></Fields>
+<Batch><Documents>
+<Document DocID="d1" MimeType="message/rfc822"><FieldValues><k0>one &amp; two</k0><k1>2001</k1></FieldValues></Document>
+<Document DocID="d2"><FieldValues><k0/></FieldValues><Tags><Tag TagName="#DateSent" TagValue="2002"/></Tags></Document>
+</Documents><Relationships><Relationship Type="Container" ParentDocId="d1" ChildDocId="d2"/></Relationships>
+<Folders><Folder FolderName="d1"><Document DocId="d2"/></Folder></Folders></Batch></Root>"""
+
+
+def test_edrm_as_other_programs_write_it(tmp_path: Path) -> None:
+    """Fields by keys of the root's, ids spelled otherwise; what a folder lists is no document again."""
+    (tmp_path / "x.xml").write_text(_ANOTHERS)
+    one, two, relation = read_edrm(tmp_path / "x.xml")
+    assert (one[0], two[0], relation) == ("d1", "d2", ("d2", "d1"))
+    assert isinstance(one[1], Told)
+    assert isinstance(two[1], Told)
+    beside = {"CUSTODIAN": "", "FILEPATH": ""}
+    assert one[1].values == {"SUBJECT": "one & two", "ITEM DATE": "2001", "MIMETYPE": "message/rfc822"} | beside
+    assert two[1].values == {"SUBJECT": "", "DATE": "2002", "MIMETYPE": ""} | beside
+
+
 def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """By custodian, under their numbers; attached ones where wished; what is wrong is left out and told."""
+    """By custodian, under their numbers; attached ones where wished; what is wrong is told, and a file all the same."""
     root = tmp_path_factory.mktemp("in")
     shutil.copytree(production, root / "p")
     (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
     (root / "p" / "VOL001/NATIVES/0001/A11.eml").unlink()
     told: list[str] = []
     done = take(root / "p/loadfile.dat", root / "s", told.append)
-    assert {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()} == {"A9.eml": b"one"}
-    assert (done.records, done.taken, done.faults) == (3, 1, 2)
+    found = {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()}
+    assert found == {"A9.eml": b"one", "A10.eml": b"2", "A11": b""}
+    assert (done.records, done.items, done.natives, done.bare, done.wrong, done.faults) == (3, 3, 2, 1, 2, 0)
     assert [line.partition(":")[0] for line in told] == ["A10", "A11"]
     done = take(production / "loadfile.dat", root / "t", told.append, topmost=True)
-    assert (done.taken, done.attached) == (1, 2)
+    assert (done.records, done.items, done.attached) == (3, 1, 2)
     with pytest.raises(UsageError, match="not an empty directory"):
         take(production / "loadfile.dat", root / "t", told.append)
 
@@ -201,8 +251,8 @@ def _record(begin: str, native: str, custodian: str = "ann", sha256: str = "") -
 
 
 def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> None:
-    """Names that no file can have, FIFOs, directories and links are lines; what is taken lies below `--to`, under names
-    that fit, and is the bytes that were compared."""
+    """Names that no file can have, FIFOs, directories and links are lines and files of no bytes; what is taken lies below
+    `--to`, under names that fit, and is the bytes that were compared."""
     theirs, to = tmp_path / "p", tmp_path / "s"
     (theirs / "n").mkdir(parents=True)
     (tmp_path / "n").mkdir()
@@ -223,10 +273,11 @@ def test_a_hostile_load_file_takes_nothing_from_elsewhere(tmp_path: Path) -> Non
     (theirs / "x.dat").write_text(_record("BEGDOC", "NATIVEPATH", "CUSTODIAN", "SHA256") + "".join(lines) + again)
     told: list[str] = []
     done = take(theirs / "x.dat", to, told.append)
-    assert (done.taken, done.faults) == (len(taken), len(missing) + 1), told
+    assert (done.natives, done.bare, done.wrong, done.faults) == (len(taken), len(missing), len(missing), 1), told
+    assert done.records == done.items + done.faults
     assert [line.partition(":")[0] for line in told] == ["A1", "A2", "A3", "A4", "A5", "CON"]
-    found = [path for path in to.rglob("*") if not path.is_dir()]
-    assert sorted(path.read_bytes() for path in found) == [b"one", b"one", b"one", b"two"]
+    found = [path for path in to.rglob("*") if not path.is_dir() and BESIDE not in path.parts]
+    assert sorted(path.read_bytes() for path in found) == [b""] * len(missing) + [b"one", b"one", b"one", b"two"]
     assert not any(path.is_symlink() for path in found)
 
 

@@ -11,8 +11,10 @@ import pytest
 
 from controller.browse.counted import TextCount
 from controller.custody.actions import Action
+from controller.jobs.overview import allowed
 from controller.search.named import Search, Tag
 from core.errors import ExceptionCode
+from core.options.production import JobType
 from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
 from review.one_item import Equal, Message, Near
 from web.api.models.items import (
@@ -118,7 +120,7 @@ def pages() -> dict[str, dict[str, Any]]:
     known = {"item": ITEM, "job": JOB, "custodian": HOSTILE, "container_path": (HOSTILE,)}
     equal = Equal(**known, copy_of=None)
     near = Near(**known, near_to=JOB, similarity=0.9)
-    message = Message(**known, depth=1, sent_at=None, subject=HOSTILE)
+    message = Message(**known, parent=None, depth=1, sent_at=None, subject=HOSTILE)
     action = Action(
         at=now, who=HOSTILE, action=HOSTILE, details={HOSTILE: HOSTILE}, chain=None, hashed=HOSTILE, broken=True
     )
@@ -148,6 +150,21 @@ def test_hostile_text_stays_text(name: str) -> None:
     assert "<script>alert" not in out
     assert "&lt;script&gt;alert(1)" in out
     assert not re.search(r"=\"[^\"<>]*<script", out)
+
+
+@pytest.mark.parametrize("kind", [JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT])
+def test_a_production_has_no_items_to_lead_to_and_discovers_nothing(kind: JobType) -> None:
+    """Its exceptions lead to their CSV, what it wrote is called so, and they cannot be processed again."""
+    finding = job().model_copy(update={"state": JobState.COMPLETED_WITH_EXCEPTIONS})
+    made = finding.model_copy(update={"type": kind})
+    for name in ("exceptions.html", "run.html"):
+        template = environment().get_template(name)
+        values = {"signed_in": True, "section": ""} | pages()[name] | {"texts": []}
+        before, after = (template.render(job=each, **values) for each in (finding, made))
+        assert ("/items?" in before, "/items?" in after, "exceptions.csv?" in after) == (True, False, True), name
+    assert ("discovered" in before, "discovered, since" in after, "written, since" in after) == (True, False, True)
+    assert ("raw, since" in before, "raw, since" in after) == (True, False)
+    assert ("requeue" in allowed(finding), "requeue" in allowed(made)) == (True, False)
 
 
 def test_names_show_overrides_of_direction_and_line_ends() -> None:

@@ -12,6 +12,8 @@ from web.api.models.items import Family, FamilyMember
 from web.pages import filters
 from web.pages.family import CHILDREN_SHOWN, tree
 from web.pages.metadata import shown
+from worker.indexes.nodes import All, Asked
+from worker.indexes.query_language import parse
 
 
 def test_values_have_units_and_what_is_missing_a_dash() -> None:
@@ -35,7 +37,10 @@ def test_plain_text_is_one_visible_line(text: str) -> None:
 
 
 def test_a_query_is_narrowed_as_a_whole() -> None:
-    assert filters.narrowed("a OR b", "type", 'x"y') == '(a OR b) AND type:"x y"'
+    """By the very name, whatever signs are in it."""
+    for name in ("ann", 'x"y', 'a\\"b\\', "*?", "&", "a AND b)", "\u202ex\n"):
+        query = filters.narrowed("a OR b", "custodian_is", name)
+        assert parse(query) == All((parse("a OR b"), Asked("custodian_is", "=", name)))
 
 
 def test_metadata_is_written_on_one_line() -> None:

@@ -101,6 +101,23 @@ def test_jobs_share_workers_of_one_kind_while_there_is_room(runner: EmbeddedRunn
     runner.refuse(2, 4, "titan")
 
 
+def test_room_is_kept_for_a_job_that_is_being_made(runner: EmbeddedRunner, work: Work) -> None:
+    """Of two that are made at once the second is refused at its field, as beside one that runs; afterwards it is not."""
+    with runner.reserved(2, 3, "none"):
+        assert runner.room() == 2
+        for wish, field in (((1, 2, "none"), "slots"), ((1, 3, "titan"), "filer"), ((1, 3, "none"), "workers")):
+            with pytest.raises(FieldErrors) as raised, runner.reserved(*wish):
+                pass
+            assert list(raised.value.errors) == [field]
+        runner.start(alone(_job()), workers=2, slots=3)
+    assert work.begun.acquire(timeout=PATIENCE)
+    assert runner.room() == 2
+    work.may_end.release()
+    _ended(runner)
+    with runner.reserved(2, 4, "titan"):
+        assert runner.room() == 0
+
+
 def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: EmbeddedRunner, work: Work) -> None:
     """One line, for the job's row; a bug of ours has its type in it."""
     for fault, line in ((SystemFault("w1 ended\n5 times"), "w1 ended 5 times"), (KeyError("x"), "a bug: KeyError")):

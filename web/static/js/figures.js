@@ -55,6 +55,7 @@ function showLabels(labels, advice = []) {
 }
 
 function put(name, value, beside = "") {
+  if (!document.querySelector(`[data-figure=${name}]`)) return; // raw, of a job that reads no evidence of its own
   document.querySelector(`[data-figure=${name}] .value > span`).textContent = value;
   document.querySelector(`[data-figure=${name}] .beside`).textContent = beside;
 }
@@ -113,13 +114,14 @@ function showSpans({ phases, pauses, now_s: now }) {
   list.replaceChildren(...stops);
 }
 
-/** Exceptions by code, each with the way to its items. */
-export function showExceptions(byCode, base) {
+/** Exceptions by code, each with the way to its items, or to its CSV where the job has no items of its own. */
+export function showExceptions(byCode) {
+  const { leads } = document.querySelector("#exception-codes").dataset;
   const codes = Object.entries(byCode).sort(([a, m], [b, n]) => n - m || a.localeCompare(b));
   const total = codes.reduce((sum, [, count]) => sum + count, 0);
   put("exceptions", whole(total), codes.length ? `${codes.length} codes` : "");
   const rows = codes.map(([code, count]) => {
-    const link = make("a", { href: `${base}/items?exception=${encodeURIComponent(code)}` }, code);
+    const link = make("a", { href: leads + encodeURIComponent(code) }, code);
     return make("tr", {}, make("td", {}, link), make("td", { className: "number" }, whole(count)));
   });
   document.querySelector("#exception-codes tbody").replaceChildren(...rows);

@@ -11,6 +11,7 @@ export function values(form) {
     if (field.type === "checkbox") body[field.name] = field.checked;
     else if (field.value.trim() === "") continue;
     else if (field.type === "select-multiple") body[field.name] = [...field.selectedOptions].map(({ value }) => value);
+    else if ("lines" in field.dataset) body[field.name] = field.value.split("\n"); // each at its number, empty ones too
     else if (field.type === "textarea" || "list" in field.dataset) body[field.name] = field.value.split(/\r?\n/).filter(Boolean); // spaces count
     else body[field.name] = field.type === "number" ? Number(field.value) : field.value.trim();
   }

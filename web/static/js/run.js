@@ -100,7 +100,7 @@ function show() {
   const state = job.state ?? timeline.data.state;
   showState(state);
   showFigures(timeline, job, state);
-  showExceptions(timeline.data.exceptions.by_code, page.dataset.base);
+  showExceptions(timeline.data.exceptions.by_code);
   showMembers(job.jobs ?? []);
   board.show(timeline);
 }

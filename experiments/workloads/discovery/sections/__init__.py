@@ -37,12 +37,12 @@ ALWAYS: tuple[Callable[[Result], Section], ...] = (
 
 
 def sections(result: Result) -> list[Section]:
-    """Every section in order; the knee's only for that kind, right after the points, and the containers' only where
-    there were any, after the generator's."""
+    """Every section in order; the knee's only for that kind, right after the points, that of R1's site only where the rows were
+    run on one, and the containers' only where there were any, after the generator's."""
     order = list(ALWAYS)
     if ran_in_containers(result):
         order.insert(order.index(generator) + 1, containers)
-    if result.kind == KIND:
+    if result.kind == KIND and result.conditions.get("emulated_filer"):
         order.insert(1, r1_site)
     if result.kind == "knee":
         order.insert(1, knee)

@@ -26,6 +26,7 @@ QUOTE = '"'
     ('title="this and author=that" and author="x"',
      [("title", "=", "this and author=that", "text"), ("author", "=", "x", "text")]),
     ("latitude>=-12.5", [("latitude", ">=", "-12.5", "number")]),
+    ("load_sha256=ab and Load_To~ann", [("load_sha256", "=", "ab", "text"), ("load_to", "~", "ann", "text")]),
     ("signed=True", [("signed", "=", "True", "text")]),
     ("attachments~.pdf", [("attachments", "~", ".pdf", "text")]),
     ('subject=""', [("subject", "=", "", "text")]),
@@ -48,6 +49,8 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     ("date>٢٠٠١", "is a date"),
     ("page_count~3", "use = != < <= > >="),
     ("author>Ada", "use = != ~"),
+    ("load_date>2001", "use = != ~"),
+    ("load_=1", r"docs/formats\.md"),
     ("signed=maybe", "true or false"),
     (" and ".join(["page_count=1"] * (MOST_CONDITIONS + 1)), "are the most"),
 ])  # fmt: skip

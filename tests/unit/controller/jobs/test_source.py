@@ -15,6 +15,7 @@ from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
+from production.loadfiles.imported import BESIDE, RECORDS, Imported, write_imported
 
 FILER = Storage(NullRecorder())
 
@@ -68,6 +69,18 @@ def test_first_level_directories_are_custodians(tmp_path: Path) -> None:
     assert directories == [b"Anna", b"zoe", b"\xff\xfe", b""]
     assert [task.payload["files_only"] for task in tasks] == [False, False, False, True]
     assert [task.payload["custodian"] for task in tasks] == [0, 1, 2, 3]
+
+
+def test_what_an_import_keeps_beside_its_files_is_no_custodian(tmp_path: Path) -> None:
+    """And an import that was cut short is no source: nobody would know which records it lacks."""
+    for name in ("ann", f"{BESIDE}/{RECORDS}"):
+        (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(UsageError, match="did not end"):
+        prepare_source(FILER, tmp_path)
+    write_imported(tmp_path, Imported(load_file="x.dat", records=1, custodians={"ann": 1}))
+    source = prepare_source(FILER, tmp_path)
+    assert (source.imported, source.directories) == (True, (b"ann",))
+    assert not prepare_source(FILER, tmp_path / "ann").imported
 
 
 def test_a_directory_called_root_shares_its_custodian(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import uuid
 from collections.abc import Callable
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from controller.production.place import claim
 from controller.production.removal import Wrote, remove_output
 from core.errors import StorageFault
 from core.operations import NullRecorder
@@ -37,7 +37,9 @@ class Output:
         self.path, self.job, self.storage = home / "out", uuid.uuid4(), Storage(NullRecorder())
         self.choice = ProductionChoice(type=kind, out=str(self.path), prefix="A")
         self.rows: dict[Place, list[str]] = {}
-        claim(self.storage, self.path, self.job, home / "storage")
+        self.storage.keep_below(os.fsencode(self.path), own=True)
+        self.path.mkdir(parents=True)
+        (self.path / MARKER).write_text(json.dumps({"job": self.job.hex, "ledger": "1 here"}))
 
     def write(self, *names: str) -> None:
         """Files, with what is above them."""

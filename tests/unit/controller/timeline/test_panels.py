@@ -16,6 +16,7 @@ from controller.timeline.filer_panels import (
     wire_panels,
 )
 from controller.timeline.model import Panel
+from controller.timeline.work_panels import Work, work_panels
 
 AXIS = Axis(100.5, 106, 1)
 
@@ -32,6 +33,17 @@ def wire(n: int) -> dict[str, Any]:
     read = {"ops": 10 * n, "queue_ms": 5 * n, "rtt_ms": 20 * n, "execute_ms": 30 * n}
     ops = {"READ": read, "WRITE": read | {"ops": 0}, "NULL": dict.fromkeys(read, 1)}
     return {"type": "nfs4", "version": "4.2", "storage": True, "ops": ops, "read_bytes": 250 * n}
+
+
+@pytest.mark.parametrize(("produced", "word"), [(False, "discovered"), (True, "written")])
+def test_what_a_production_writes_is_not_called_discovered(produced: bool, word: str) -> None:
+    """And it has no raw bytes, so no line for them."""
+    told = readings(lambda n: {"raw_bytes": 0, "discovered_bytes": 1_000_000 * n, "elapsed_s": float(n)})
+    volumes, *_ = work_panels(AXIS, [Work(AXIS, told, 100.5, over=True)], produced=produced)
+    labels = [series.label for series in volumes.series]
+    assert [label for label in labels if not label.startswith("raw")] == [f"{word}, now", f"{word}, since start"]
+    assert (len(labels) == 2) is produced
+    assert (lines(volumes)["discovered_now"][-1] or 0) > 0
 
 
 def test_wire_counters_become_rates_and_mean_times() -> None:

@@ -198,7 +198,7 @@ def test_r1_is_the_reports_test_bed() -> None:
     assert (len(site.hosts), sum(host.cores for host in site.hosts), site.worker_cores) == (5, 44, 2)
     assert [one.servers for one in site.databases] == [8, 2]
     assert all(one.filer_ops_a_row for one in site.databases)
-    assert model.ceiling_filer_ops_per_s == pytest.approx(39_000 / 0.99, rel=0.005)
+    assert model.ceiling_filer_ops_per_s == pytest.approx(39_000 / 0.99, rel=0.04)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.filer.model import Client
 from core.operations import Op
+from core.records import Phase
 from experiments.capacity import filer_load
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.filer_load import DATA, DISK, LINK, METADATA, Calls
@@ -59,7 +61,9 @@ def test_seconds_add_up_to_what_the_slot_was_busy(measured: Result) -> None:
     assert filer is not None
     for phase, use in zip(found.phases, run.phases, strict=True):
         calls = {Op[k.upper()]: Calls(calls=c.calls, bytes=c.bytes) for k, c in use.calls.items()}
-        path = sum(filer_load.demands(filer, calls).values()) + phase.wait_s + phase.local_s + phase.database_s
+        path = (
+            sum(filer_load.demands(filer, calls, use.phase).values()) + phase.wait_s + phase.local_s + phase.database_s
+        )
         assert path == pytest.approx(use.elapsed_s, rel=0.05)
 
 
@@ -87,22 +91,49 @@ def test_the_filer_comes_back_from_its_numbers(measured: Result, source: str) ->
 
 
 def test_demands_of_calls() -> None:
-    """By the profile's own numbers, of filer ops: titan's renames are 100 of metadata, its reads 0.8 for every 4 kB begun."""
+    """By the profile's own numbers, of filer ops: titan's renames are 203 of metadata, its reads 0.5 for every 4 kB begun."""
     filer = load_filer("titan")
     assert filer is not None
-    found = filer_load.demands(filer, {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)})
-    assert found[METADATA] == pytest.approx(10 * 100 * 529.0e-6)
-    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.8 * 200.0e-6)
+    calls = {Op.RENAME: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)}
+    found = filer_load.demands(filer, calls, Phase.EXPAND.value)
+    assert found[METADATA] == pytest.approx(10 * 203 * 260.0e-6)
+    assert found[DATA] == pytest.approx((375e6 / 4096 + 20 / 2) * 0.5 * 320.0e-6)
     assert found[LINK] == pytest.approx(1.0)
     assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
 
 
-def test_demands_of_a_filer_in_calls() -> None:
+def test_demands_of_calls_of_phase_index() -> None:
+    """A close of that phase is other filer ops on titan, for what R1's engine read and wrote beside."""
+    filer = load_filer("titan")
+    assert filer is not None
+    calls = {Op.CLOSE: Calls(calls=10, bytes=0)}
+    usual, index = (filer_load.demands(filer, calls, phase.value)[DATA] for phase in (Phase.EXPAND, Phase.INDEX))
+    assert usual == pytest.approx(10 * 25 * 576e-6)
+    assert index == pytest.approx(10 * 264 * 178e-6)
+
+
+_OF_CALLS = """
+name = "of calls"
+[metadata]
+service_us.default = 400.0
+[data]
+service_us.default = 300.0
+[link]
+bytes_per_s = 118e6
+[disk]
+read_ms = 8.0
+read_miss = 0.20
+"""
+
+
+def test_demands_of_a_filer_in_calls(tmp_path: Path) -> None:
     """Service times and link are divided by its scale, delays are not."""
-    filer = load_filer("nas-1g")
+    (tmp_path / "calls.toml").write_text(_OF_CALLS)
+    filer = load_filer(str(tmp_path / "calls.toml"))
     assert filer is not None
     slow = dataclasses.replace(filer, scale=40.0, client=Client(round_trip_us=500.0))
-    found = filer_load.demands(slow, {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)})
+    calls = {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=118e6)}
+    found = filer_load.demands(slow, calls, Phase.INDEX.value)
     assert found[METADATA] == pytest.approx(10 * 400e-6 * 40)
     assert found[DATA] == pytest.approx(20 * 300e-6 * 40)
     assert found[LINK] == pytest.approx(40.0)

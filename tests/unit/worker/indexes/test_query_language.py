@@ -10,7 +10,7 @@ import pytest
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES
 from worker.indexes.base import IndexDocument
-from worker.indexes.nodes import Asked, Everything, Near, Row
+from worker.indexes.nodes import Asked, Everything, Near, Row, sought
 from worker.indexes.query_language import MOST_WORDS, parse
 from worker.indexes.registry import new_writer, open_reader
 from worker.indexes.words import placed
@@ -54,6 +54,9 @@ from worker.indexes.words import placed
         ("text_state:fine", "guessed"),
         ("exception:weather", "any"),
         ("tag:a/b", "a tag cannot be called"),
+        ("load_date:>2001", "no date and no number"),
+        ("load_:a", "there is no field"),
+        ("load_begdoc:load_enddoc:a", "a field inside a field"),
         ("&", "no letter or digit"),
         (
             'a "third quart*"',
@@ -96,6 +99,9 @@ def test_what_the_signs_mean() -> None:
     assert parse("*") == Everything()
     assert parse("from:ann") == parse("sender:Ann")
     assert parse("size:>=1kB") == Asked("size", ">=", "1000")
+    assert parse("load_begdoc:A9") == Asked("load_begdoc", "~", "A9")
+    assert parse('load_file_name:="a b"') == Asked("load_file_name", "=", "a b")
+    assert parse("load_md5:!=x") == Asked("load_md5", "!=", "x")
     assert parse("'two words'") == parse('"two words"')
     assert parse(r'"a \"b\""') == parse('"a b"')
     assert parse("don't") == parse("don’t") == parse('"don t"')
@@ -105,6 +111,17 @@ def test_what_the_signs_mean() -> None:
     assert parse("a W/2 b") == parse("a w/2 b")
     assert isinstance(parse('"two words"~2'), Near)
     assert isinstance(parse("12:30"), Row)
+
+
+def test_every_side_of_what_stands_near_is_marked() -> None:
+    """The words of each alternative, and each once: a row for every distance has the same ones."""
+    for query, words in (
+        ("merger w/5 (price OR valuation)", ["merger", "price", "valuation"]),
+        ('(a OR "b c") pre/50 (d* OR e)', ["a", "d*", "e", "b", "c"]),
+    ):
+        found = [pattern.text for pattern in sought(parse(query))]
+        assert sorted(found) == sorted(words)
+    assert [pattern.text for pattern in sought(parse("a w/5 (b OR c) NOT d"))] == ["a", "b", "c"]
 
 
 def test_a_thousand_brackets_side_by_side_and_a_long_row_of_signs_are_read() -> None:

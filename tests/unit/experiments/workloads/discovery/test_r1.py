@@ -101,8 +101,17 @@ def test_its_report_has_the_section_and_others_have_not() -> None:
     text = _r1_section(_on("r1", INDEX_STREAMS))
     assert "edbench experiment r1 --index-streams 0 runs it" in text
     assert "This is the site without that limit" in _r1_section(_on("r1", "no limit"))
-    late = dataclasses.replace(r1_study(), labels=("EMULATION OVERRUN",))
+    late = dataclasses.replace(_on("r1", INDEX_STREAMS), labels=("EMULATION OVERRUN",))
     assert "no verdict" in _r1_section(late)
+
+
+def test_on_real_hosts_nothing_is_held_against_the_site() -> None:
+    """Rows of `--hosts` have R1's tables beside ours, and no check of what is the emulated site's."""
+    study = r1_study()
+    study.conditions.pop("emulated_filer", None)
+    anchors = {section.anchor for section in sections(study)}
+    assert "r1" in anchors
+    assert "r1-site" not in anchors
 
 
 def test_parameters_are_those_of_the_study() -> None:
@@ -110,7 +119,7 @@ def test_parameters_are_those_of_the_study() -> None:
     lists = dict(parameters(_on("r1", INDEX_STREAMS)))
     assert list(lists) == ["From the report", "Assumed", "Fitted"]
     assert f"{INDEX_STREAMS} tasks of phase index at a time" in lists["Fitted"][-1]
-    assert "those put together to 6" in lists["Fitted"][-1]
+    assert f"those put together to {INDEX_STREAMS}" in lists["Fitted"][-1]
     for streams in ("no limit", 10):
         assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this study: {streams}")
     assert parameters(_on("mine", INDEX_STREAMS)) == []
@@ -118,10 +127,10 @@ def test_parameters_are_those_of_the_study() -> None:
 
 
 def test_without_a_limit_of_streams_nothing_else_is_one() -> None:
-    """Tasks of phase index are put together for so many streams, and where there are none they are not: six of 120 slots would work."""
-    assert scaled_tasks(500, None).index_tasks is None
+    """Tasks of phase index are put together for so many streams, and where there are none for all 120 slots: six would work else."""
+    assert scaled_tasks(500, None).index_tasks == 120
     assert scaled_tasks(500, None).index_streams is None
-    assert [scaled_tasks(500, streams).index_tasks for streams in (3, 10)] == [6, 20]
+    assert [scaled_tasks(500, streams).index_tasks for streams in (3, 10)] == [3, 10]
 
 
 def _configuration(options: JobOptions) -> dict[str, object]:
@@ -141,8 +150,8 @@ def _configuration(options: JobOptions) -> dict[str, object]:
 def test_results_that_differ_in_their_tasks_are_not_compared() -> None:
     """Files of a task and tasks of phase index are in what has to be alike; where they are as usual no result names them."""
     usual, three, free = (_configuration(of) for of in (JobOptions(), scaled_tasks(500, 3), scaled_tasks(500, None)))
-    assert (three["task_files"], three["index_tasks"], three["index_streams"]) == (3, 6, 3)
-    assert (free["task_files"], free.get("index_tasks"), free["index_streams"]) == (3, None, "no limit")
+    assert (three["task_files"], three["index_tasks"], three["index_streams"]) == (3, 3, 3)
+    assert (free["task_files"], free["index_tasks"], free["index_streams"]) == (3, 120, "no limit")
     assert not usual.keys() & {"task_files", "index_tasks"}
 
 
