@@ -7,6 +7,7 @@ not taken. They run as whoever runs the benchmark, on files that are trusted: no
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formats.score import Extract, terms_of
+from core.services.process import signal_group
 from worker.office.kinds import KINDS
 
 _SECONDS = 60
@@ -22,8 +24,8 @@ _SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command that writes a file's text as UTF-8; the file's name comes where `{}` stands, that of an empty directory where
-    `{out}` does."""
+    """A command that writes a file's text as UTF-8; the file's name comes where `{}` stands, that of an empty directory, in
+    which it runs, where `{out}` does."""
 
     command: tuple[str, ...]
     media_types: tuple[str, ...]
@@ -104,11 +106,22 @@ def _text(program: Program, path: Path) -> str | None:
     with tempfile.TemporaryDirectory(prefix="edbench-reader-", ignore_cleanup_errors=True) as out:
         places = {"{}": str(path.absolute()), "{out}": out}
         command = [places.get(part, part) for part in program.command]
-        try:
-            said = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            return None
-    if said.returncode and not said.stdout.strip():
+        told, status = _run(command, out)
+    if status and not told.strip():
         return None
-    lines = said.stdout.decode("utf-8", "replace").splitlines()
+    lines = told.decode("utf-8", "replace").splitlines()
     return "\n".join(line for line in lines if not (program.own and line.startswith(program.own)))
+
+
+def _run(command: list[str], where: str) -> tuple[bytes, int]:
+    """What it writes, and how it ends; at the end of its time it and what it started are ended. Some leave pictures where they run,
+    whatever they are told: unrtf does."""
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, cwd=where, start_new_session=True
+    ) as process:
+        try:
+            return process.communicate(timeout=_SECONDS)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            signal_group(process, signal.SIGKILL)
+            return b"", -signal.SIGKILL

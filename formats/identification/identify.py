@@ -121,7 +121,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
 _CPIO = re.compile(rb"07070[12][0-9A-Fa-f]{104}|070707[0-7]{70}")
 # A dictionary whose keys are sorted, the first one of a torrent's, and what may stand behind it.
 _TORRENT = re.compile(
-    rb"d(?:8:announce|13:announce-list|18:azureus_properties|7:comment|13:comment\.utf-8|10:created by|13:creation date"
+    rb"d(?:8:announce|13:announce-list|18:azureus_properties|11:collections|7:comment|13:comment\.utf-8|10:created by|13:creation date"
     rb"|8:encoding|9:httpseeds|4:info)[0-9dil]"
 )
 _PART = re.compile(rb"\.(?:(?:7z|zip)\.\d{3}|z\d\d)\Z", re.IGNORECASE)

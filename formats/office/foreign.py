@@ -29,7 +29,7 @@ class ForeignHandler(LeafHandler):
             text="where LibreOffice is installed, what it makes of them, as of an OpenDocument text; else the exception is `unsupported`",
             metadata=KEPT,
             leaves_out=(
-                "pictures and objects; what LibreOffice leaves out; of damaged ones it may make an empty document",
+                "pictures and objects; what LibreOffice leaves out; of damaged ones it may make a document without text: the state is `empty`",
                 "documents that need a password",
                 "on a worker without LibreOffice all of it: install it everywhere",
             ),

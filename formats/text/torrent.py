@@ -18,6 +18,7 @@ from formats.base import Handler, LeafHandler, Source, Text
 from formats.charset import CHARSET_KEYS, Detected, decode, read_in
 from formats.declared import Declared
 
+_MOST = 1_000_000  # names of files and folders, and addresses: the largest torrents have a tenth of that
 _DEPTH = 64  # dictionaries and lists in one another; a tree of files has one for each folder
 _TOKEN = re.compile(rb"(\d{1,18}):|i(-?\d{1,18})e|([dl])|e")
 _LAST_SECOND = 253_402_300_799  # of the year 9999
@@ -113,18 +114,21 @@ class _Torrent:
     files: list[list[Said]] = field(default_factory=list)  # a name with its folders
     addresses: list[Said] = field(default_factory=list)
     created: int | None = None
+    taken: int = 0  # names and addresses
     _parts: dict[bytes, list[Said]] = field(default_factory=dict)  # of the file that is being told
 
     def take(self, keys: Keys, value: bytes | int | None) -> None:
-        """One value; values of other keys say nothing to a person."""
+        """One value; values of other keys say nothing to a person. DocumentError where there are too many."""
         if isinstance(value, int):
             self._number(keys, value)
         elif value is None:
             if keys == _FILE:
                 self._file()
         elif keys in _ADDRESSES:
+            self._count(1)
             self.addresses.append(value)
         elif keys[:-2] == _FILE and keys[-1] == _ITEM:
+            self._count(1)
             self._parts.setdefault(keys[-2], []).append(_decoded(keys[-2], value))
         elif keys:
             place = (*keys[:-1], keys[-1].removesuffix(_AGAIN))
@@ -139,7 +143,13 @@ class _Torrent:
         if keys == _CREATED and 0 < value <= _LAST_SECOND:
             self.created = value
         elif keys[:2] == _TREE and keys[-2:] == (b"", b"length"):
+            self._count(len(keys))
             self.files.append(list(keys[2:-2]))
+
+    def _count(self, more: int) -> None:
+        self.taken += more
+        if self.taken > _MOST:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"it has more than {_MOST:,} names")
 
     def _file(self) -> None:
         parts = self._parts.get(b"path" + _AGAIN) or self._parts.get(b"path")
@@ -177,6 +187,7 @@ class TorrentHandler(LeafHandler):
             leaves_out=(
                 "hashes, sizes, keys of other programs",
                 "what lies more than 64 lists deep: the exception is `corrupt`",
+                "names and addresses after the first million: the exception is `too_large`",
             ),
         ),
     )

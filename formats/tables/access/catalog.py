@@ -21,7 +21,7 @@ _SEVERAL = re.compile(r"f_[0-9A-F]{32}_(?P<column>.*)", re.DOTALL)
 _TABLE, _QUERY, _LINKED = 1, 5, (4, 6)
 _FORMS = (-32768, -32766, -32764, -32761)  # forms, macros, reports, modules
 _PROPERTIES = (b"MR2\0", b"KKD\0")
-_NAMES = 0x80
+_NAMES, _MOST_NAMES = 0x80, 1 << 16  # what a property's number of its name can tell
 _BLOCK, _VALUE = (
     struct.Struct("<IH"),
     struct.Struct("<HBBHH"),
@@ -36,7 +36,7 @@ class Object(NamedTuple):
     flags: int
     page: int  # of a table's definition
     linked: tuple[str, ...]  # of a linked table: what it is called elsewhere, and where
-    properties: bytes
+    kept: bytes  # a long value with its properties, read where they are asked for: thousands may share one
 
     @property
     def table(self) -> bool:
@@ -64,26 +64,29 @@ class Property(NamedTuple):
     value: bytes
 
 
-def result_kinds(one: Object, strings: Strings) -> dict[str, int]:
+def result_kinds(one: Object, database: Database, strings: Strings) -> dict[str, int]:
     """Of a table's columns that expressions make: what these give."""
-    return {
-        p.of: p.value[0] for p in properties(one.properties, strings) if p.name == "ResultType" and p.value[:1] > b"\0"
-    }
+    told = properties(one, database, strings)
+    return {p.of: p.value[0] for p in told if p.name == "ResultType" and p.value[:1] > b"\0"}
 
 
 def owners(objects_: list[Object], database: Database, strings: Strings) -> dict[int, Object]:
     """Of tables that hold several values of a column: the table that this column is in, by the pages of their definitions."""
     by_page = {one.page: one for one in objects_ if one.kind == _TABLE}
     out = dict[int, Object]()
-    for one in objects_:
-        if one.name == "MSysComplexColumns" and one.kind == _TABLE:
-            table = Table(database, one.page, strings)
-            names = [column.name for column in table.columns]
-            for row in table.rows():
-                told = dict(zip(names, table.texts(row), strict=True))
-                if owner := by_page.get(_integer(told, "ConceptualTableID")):
-                    out[_integer(told, "FlatTableID")] = owner
+    for page in pages_of("MSysComplexColumns", objects_):
+        table = Table(database, page, strings)
+        names = [column.name for column in table.columns]
+        for row in table.rows():
+            told = dict(zip(names, table.texts(row), strict=True))
+            if owner := by_page.get(_integer(told, "ConceptualTableID")):
+                out[_integer(told, "FlatTableID")] = owner
     return out
+
+
+def pages_of(name: str, objects_: list[Object]) -> list[int]:
+    """The definitions of the program's own table of this name: each once, however often the catalog tells it."""
+    return list({one.page: None for one in objects_ if one.name == name and one.kind == _TABLE})
 
 
 def objects(database: Database, strings: Strings) -> tuple[list[Object], DocumentError | None]:
@@ -93,14 +96,15 @@ def objects(database: Database, strings: Strings) -> tuple[list[Object], Documen
     out = list[Object]()
     for row in itertools.islice(catalog.rows(), _MOST):
         raw, texts = dict(zip(names, row, strict=True)), dict(zip(names, catalog.texts(row), strict=True))
-        kept = raw.get("LvProp")
-        properties = database.long_value(kept)[0] if kept else b""
         page, linked = (
             _integer(texts, "Id") & 0xFFFFFF,
             tuple(texts.get(key, "") for key in ("ForeignName", "Database")),
         )
         out.append(
-            Object(texts.get("Name", ""), _integer(texts, "Type"), _integer(texts, "Flags"), page, linked, properties)
+            Object(
+                *(texts.get("Name", ""), _integer(texts, "Type"), _integer(texts, "Flags")),
+                *(page, linked, raw.get("LvProp") or b""),
+            )
         )
     lacks = catalog.lacks
     if len(out) == _MOST:
@@ -118,8 +122,9 @@ def _integer(one: dict[str, str], key: str) -> int:
         return 0
 
 
-def properties(raw: bytes, strings: Strings) -> Iterator[Property]:
+def properties(one: Object, database: Database, strings: Strings) -> Iterator[Property]:
     """An object's properties, those of its columns too; what is damaged ends them."""
+    raw = database.long_value(one.kept)[0] if one.kept else b""
     if not raw.startswith(_PROPERTIES):
         return
     names, at = list[str](), 4
@@ -130,7 +135,7 @@ def properties(raw: bytes, strings: Strings) -> Iterator[Property]:
             return
         at += size
         if kind == _NAMES:
-            names = list(_names(block, strings))
+            names = list(itertools.islice(_names(block, strings), _MOST_NAMES))
         else:
             head = int.from_bytes(block[:4], "little")
             of = next(_names(block[4:head], strings), "")

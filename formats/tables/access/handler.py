@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from core.errors import DocumentError
@@ -13,7 +13,7 @@ from formats.charset import CHARSET_KEYS, CodePage, Detected, least_certain
 from formats.declared import Declared
 from formats.office.ole.property_set import codec_of
 from formats.tables.access import carried as access_carried
-from formats.tables.access.catalog import Object, objects, owners, properties, result_kinds
+from formats.tables.access.catalog import Object, objects, owners, pages_of, properties, result_kinds
 from formats.tables.access.pages import JET3, Database
 from formats.tables.access.table import OBJECT, TEXTS, Column, Strings, Table, Values
 
@@ -49,7 +49,7 @@ class AccessHandler(LeafHandler):
             children="attachments, and what columns for objects hold, in the order of tables and rows",
             leaves_out=(
                 "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
-                "forms, reports and code; deleted rows",
+                "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
                 "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
             ),
         ),
@@ -59,10 +59,10 @@ class AccessHandler(LeafHandler):
         """Files in its columns. A database that cannot be opened has none: `text` says why."""
         with source.open() as file:
             try:
-                reading = _Reading(file, source.size)
+                reading = _Reading(file, source.size, limits.parse_bytes)
             except DocumentError:
                 return
-            for position, (name, data, error) in enumerate(reading.files(limits.parse_bytes)):
+            for position, (name, data, error) in enumerate(reading.files()):
                 yield Child(
                     name=name or b"object-%d" % position,
                     kind=Kind.EMBEDDED_OBJECT,
@@ -76,7 +76,7 @@ class AccessHandler(LeafHandler):
         `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
-            reading = _Reading(file, source.size)
+            reading = _Reading(file, source.size, limits.parse_bytes)
             for line in reading.lines():
                 if not collector.add(line + "\n"):
                     break
@@ -89,10 +89,11 @@ class AccessHandler(LeafHandler):
 
 
 class _Reading:
-    """What a database says, line by line, and what it holds. DocumentError where it has no catalog that can be read."""
+    """What a database says, line by line, and what it holds, nothing of more than `most` bytes. DocumentError where it has no
+    catalog that can be read."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._database = Database(file, size)
+    def __init__(self, file: BinaryIO, size: int, most: int) -> None:
+        self._database, self._most = Database(file, size, most), most
         self._old = CodePage(codec_of(self._database.code_page)) if self._database.layout is JET3 else None
         self._strings = Strings(self._old)
         self._objects, self.lacks = objects(self._database, self._strings)
@@ -120,7 +121,7 @@ class _Reading:
 
     def _told(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """Properties of these names that are text."""
-        for told in properties(one.properties, self._strings):
+        for told in properties(one, self._database, self._strings):
             if told.name in names and told.kind in TEXTS:
                 yield told.name, self._strings.text(told.value)
 
@@ -134,49 +135,53 @@ class _Reading:
         for one in self._objects:
             if one.named:
                 yield _line((one.name, *one.linked))
-        for one in self._objects:
-            if one.name == _QUERIES:
-                yield from self._rows(one, _WORDS)
+        for page in pages_of(_QUERIES, self._objects):
+            yield from self._words(page)
 
-    def _rows(self, one: Object, only: tuple[str, ...] = ()) -> Iterator[str]:
-        """A table; of some columns alone without their names."""
-        table = self._table(one)
+    def _rows(self, one: Object) -> Iterator[str]:
+        """A table: what it and its columns are described as and called, its rows."""
+        table = self._table(one.page, one)
         if table is None:
             return
-        if not only:
-            described = dict.fromkeys(value for _, value in self._told(one, _DESCRIBED))
-            yield from (_line((value,)) for value in described if value)
-        chosen = [at for at, column in enumerate(table.columns) if not only or column.name in only]
-        if not only:
-            yield _line(column.name for column in table.columns)
+        described = dict.fromkeys(value for _, value in self._told(one, _DESCRIBED))
+        yield from (_line((value,)) for value in described if value)
+        yield _line(column.name for column in table.columns)
+        yield from self._values(table, range(len(table.columns)))
+
+    def _words(self, page: int) -> Iterator[str]:
+        """What queries are made of."""
+        if (table := self._table(page)) is not None:
+            yield from self._values(table, [at for at, column in enumerate(table.columns) if column.name in _WORDS])
+
+    def _values(self, table: Table, chosen: Sequence[int]) -> Iterator[str]:
         for row in table.rows():
-            if line := _line(table.text(table.columns[at], row[at]) for at in chosen):
+            if any(row) and (line := _line(table.text(table.columns[at], row[at]) for at in chosen)):
                 yield line
         self._note(table.lacks)
 
-    def files(self, most: int) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
-        """Name, bytes, and what is wrong with them, of each file of at most so many bytes in its tables."""
+    def files(self) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
+        """Name, bytes, and what is wrong with them, of each file in its tables."""
         for one in self._tables:
-            table = self._table(one)
+            table = self._table(one.page, one)
             columns = [(at, c) for at, c in enumerate(table.columns) if c.kind == OBJECT] if table else []
             if table is None or not columns:
                 continue
             for row in table.rows():
                 for at, column in columns:
                     if raw := row[at]:
-                        yield from self._file(table, column, row, raw, most)
+                        yield from self._file(table, column, row, raw)
 
     def _file(
-        self, table: Table, column: Column, row: Values, raw: bytes, most: int
+        self, table: Table, column: Column, row: Values, raw: bytes
     ) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
         called = b""
         try:
-            value, error = self._database.long_value(raw, most)
+            value, error = self._database.long_value(raw)
             if column.name == _ATTACHED:
                 called = next(
                     (table.text(c, v) for c, v in zip(table.columns, row, strict=True) if c.name == _CALLED), ""
                 ).encode()
-                yield called, access_carried.of_attachment(value, most), error
+                yield called, access_carried.of_attachment(value, self._most), error
             elif carried := access_carried.of_object(value):
                 yield *carried, error
             elif error is not None:
@@ -184,9 +189,11 @@ class _Reading:
         except DocumentError as failed:
             yield called, b"", failed
 
-    def _table(self, one: Object) -> Table | None:
+    def _table(self, page: int, one: Object | None = None) -> Table | None:
+        """That of an object, or one of the program's own."""
+        kinds = {} if one is None else result_kinds(one, self._database, self._strings)
         try:
-            return Table(self._database, one.page, self._strings, result_kinds(one, self._strings))
+            return Table(self._database, page, self._strings, kinds)
         except DocumentError as error:
             self._note(error)
             return None

@@ -57,9 +57,10 @@ def damaged(what: str) -> DocumentError:
 
 
 class Database:
-    """An open database. DocumentError `encrypted` where a password is needed."""
+    """An open database, of which no long value of more than `most` bytes is read. DocumentError `encrypted` where a password
+    is needed."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(self, file: BinaryIO, size: int, most: int) -> None:
         head = file.read(_HIDDEN.stop)
         if len(head) < _HIDDEN.stop:
             raise DocumentError(ExceptionCode.TRUNCATED, "the database ends in its first page")
@@ -68,7 +69,7 @@ class Database:
         self.code_page, self._key = struct.unpack("<HI", plain)
         if self._key and head[4:].startswith(_ACE):
             raise DocumentError(ExceptionCode.ENCRYPTED, "the database is encrypted under a password")
-        self._file, self._room = file, _ROOM * size + 1_000_000
+        self._file, self._room, self._most = file, _ROOM * size + 1_000_000, most
         self._kept: dict[int, bytes] = {}
 
     def count(self, size: int) -> None:
@@ -148,15 +149,17 @@ class Database:
         self.count(len(row))
         return row, place & (_DELETED | _MOVED) == _MOVED
 
-    def long_value(self, field: bytes, most: int = _LENGTH) -> tuple[bytes, DocumentError | None]:
+    def long_value(self, field: bytes) -> tuple[bytes, DocumentError | None]:
         """What a memo or object holds, in its own row, in another, or in a chain of them, and why that is not all of it:
-        nothing of one of more than `most` bytes."""
+        nothing of one that is too long."""
         if len(field) < _LONG.size:
             return b"", damaged("a long value has no room for its length")
         told, pointer = _LONG.unpack_from(field)
         left, pieces, error = told & _LENGTH, list[bytes](), None
-        if left > most:
-            return b"", DocumentError(ExceptionCode.TOO_LARGE, f"{left:,} bytes in a column; the limit is {most:,}")
+        if left > self._most:
+            return b"", DocumentError(
+                ExceptionCode.TOO_LARGE, f"{left:,} bytes in a column; the limit is {self._most:,}"
+            )
         if told & _INLINE:
             return field[_LONG.size :][:left], None
         try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from benchmarks.formats import readers
 from benchmarks.formats.readers import PROGRAMS, Program, ReaderAbsent, read_by
 from core.settings import PLUGINS
 from formats.registry import all_handlers
@@ -39,6 +43,29 @@ def test_what_a_program_writes_into_a_directory(tmp_path: Path) -> None:
     found, failed = read_by(Program(("sh", "-c", script, "sh", "{}", "{out}"), (), needs=("sh", "cp")), tmp_path, ["a"])
     assert (found["a"].terms, failed) == ({"vertrag"}, [])
     assert not Path((tmp_path / "a.where").read_text().strip()).exists()
+
+
+def test_what_a_program_leaves_where_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """unrtf writes a document's pictures there, whatever it is told: nothing of them may stay in whoever's directory."""
+    (tmp_path / "a").write_text("Vertrag", encoding="utf-8")
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    found, failed = read_by(Program(("sh", "-c", 'cat "$1" && echo x >pict001.emf', "sh", "{}"), ()), Path(".."), ["a"])
+    assert (found["a"].terms, failed) == ({"vertrag"}, [])
+    assert list(here.iterdir()) == []
+
+
+def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives nothing, and what it started does not run on: LibreOffice is started by a script."""
+    monkeypatch.setattr(readers, "_SECONDS", 0.5)
+    (tmp_path / "a").write_text("", encoding="utf-8")
+    script = 'tail -f /dev/null & echo $! >"$1.child"; wait'
+    assert read_by(Program(("sh", "-c", script, "sh", "{}"), ()), tmp_path, ["a"]) == ({}, ["a"])
+    with contextlib.suppress(ProcessLookupError):  # gone already
+        child = os.pidfd_open(int((tmp_path / "a.child").read_text()))
+        assert select.select([child], [], [], 30)[0], "it runs on"
+        os.close(child)
 
 
 def test_every_program_takes_a_type_that_there_is() -> None:

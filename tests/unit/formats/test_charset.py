@@ -329,6 +329,17 @@ print(seen)
 """
 
 
+@pytest.mark.parametrize("label", ["undefined", "unicode_escape", "raw_unicode_escape", "charmap", "punycode"])
+def test_a_label_that_is_no_charset(label: str) -> None:
+    """Scripts write `charset=undefined` where a variable of theirs is; Python has a codec of that name, which fails always."""
+    text = "Grüße \\x41 \\u0042\n" * 9
+    assert decode(text.encode(), label)[0] == text
+    page = f"<html><head><meta charset={label}></head><body>{text}</body></html>".encode()
+    assert "Grüße \\x41 \\u0042" in handler_for("text/html").text(MemorySource(b"p", page), Limits()).text
+    mail = b"Content-Type: text/plain; charset=%b\r\n\r\n%b" % (label.encode(), text.encode())
+    assert "Grüße \\x41" in handler_for("message/rfc822").text(MemorySource(b"m", mail), Limits()).text
+
+
 def test_half_a_character_is_none() -> None:
     """UTF-7 can spell half of a surrogate pair, which nothing that takes text takes; a fuzzer found it in a mail."""
     half = b"before +288- after"

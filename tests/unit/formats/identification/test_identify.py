@@ -101,6 +101,7 @@ def compound(*names: str) -> bytes:
         (b"\xffWPC\x10\0\0\0\1\x0a\2\1", "application/vnd.wordperfect"),
         (b"\0\5\x16\7\0\2\0\0Mac OS X        ", "application/applefile"),
         (b"d8:announce13:http://t.test4:infod4:name1:aee", "application/x-bittorrent"),
+        (b"d11:collectionsl5:booksee", "application/x-bittorrent"),
         (b"d8:announcements were made in the hall", "text/plain"),
         (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0", "image/emf"),
         (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0" + bytes(99) + b"%PDF-1.3\n", "image/emf"),

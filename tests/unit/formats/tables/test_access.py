@@ -255,7 +255,14 @@ def test_objects_are_children() -> None:
     """A packaged file under its name, a picture as it is; bytes of no known type and links are none."""
     picture = b"\x89PNG\r\n\x1a\n" + bytes(20)
     link = b"\x15\x1c\x04\0" + struct.pack("<II", 0x501, 1) + bytes(20)
-    values = [ole_object("deed.pdf", b"%PDF-1.4"), picture, b"\x03\xd7\xff\0\x01\xc2" * 40, b"short", link, elsewhere(900, 99, 0)]
+    values = [
+        ole_object("deed.pdf", b"%PDF-1.4"),
+        picture,
+        b"\x03\xd7\xff\0\x01\xc2" * 40,
+        b"short",
+        link,
+        elsewhere(900, 99, 0),
+    ]
     rows = [(value if n == 5 else inline(value),) for n, value in enumerate(values)]
     data = maker(Given("T", (Column("File", OBJECT),), rows)).whole()
     found = children(data)

@@ -14,6 +14,7 @@ from formats.base import MemorySource, Text
 from formats.identification.identify import identify
 from formats.keys import misfits
 from formats.registry import handler_for
+from formats.text import torrent
 
 
 def coded(value: object) -> bytes:
@@ -108,6 +109,46 @@ def test_damage_keeps_what_came_before() -> None:
     for wrong in (b"d4:infod4:name", b"d4:infodi1ei1eee", b"d4:info" + b"l" * 99, b"d4:infode8:announcee"):
         with pytest.raises(DocumentError):
             read(wrong)
+
+
+@pytest.mark.parametrize(
+    ("after", "code"),
+    [
+        (b"l" * 1_000_000, ExceptionCode.CORRUPT),
+        (b"d1:a" * 1_000_000, ExceptionCode.CORRUPT),
+        (b"i" + b"9" * 1_000_000 + b"e", ExceptionCode.CORRUPT),
+        (b"9" * 1_000_000 + b":", ExceptionCode.CORRUPT),
+        (b"9" * 18 + b":", ExceptionCode.TRUNCATED),
+        (b"d9:httpseedsi--1e" + b" " * 30, ExceptionCode.CORRUPT),
+    ],
+)
+def test_what_no_torrent_holds(after: bytes, code: ExceptionCode) -> None:
+    """Lists a million deep, numbers of a million digits, strings of more bytes than there are: what came before stays."""
+    found = read(b"d8:announce9:a.example4:info" + after)
+    assert (found.text, found.error and found.error.code) == ("a.example\n", code)
+
+
+def test_times_that_there_are_none() -> None:
+    """A number is read, and is no date."""
+    for number in (b"-1", b"0", b"9" * 18):
+        found = read(b"d8:announce9:a.example13:creation datei%bee" % number)
+        assert ("created" in found.metadata, found.error) == (False, None)
+
+
+def test_more_names_than_there_are_in_any(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 6 bytes each they would fill the memory: those up to the limit are told, and that they are not all."""
+    monkeypatch.setattr(torrent, "_MOST", 3)
+    tree = {str(n): {"": {"length": 1}} for n in range(9)}
+    files = [{"length": 1, "path": ["a", str(n)]} for n in range(9)]
+    for whole in ({"url-list": list("abcdef")}, {"info": {"files": files}}, {"info": {"file tree": tree}}):
+        found = read(coded({"announce": "first", **whole}))
+        assert (found.error and found.error.code, "first" in found.text) == (ExceptionCode.TOO_LARGE, True)
+
+
+@pytest.mark.parametrize("label", ["undefined", "unicode_escape", "hex", "a\0b", "x" * 100_000])
+def test_an_encoding_that_is_none(label: str) -> None:
+    """Python has codecs that are no charset, one of which fails whatever it is given."""
+    assert read(coded({"encoding": label, "info": {"name": "Ärger\\x41.pdf"}})).text == "Ärger\\x41.pdf\n"
 
 
 def test_limit() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -100,14 +101,27 @@ def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 
 def test_what_it_cannot_load_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damaged, or at it when its time is over, well before the item's own."""
+    """Damaged, or what LibreOffice made of it is."""
     _stand_in(monkeypatch, tmp_path, "exit 0")
     assert [code for code, _ in _taken()[3]] == ["corrupt"]
-    _stand_in(monkeypatch, tmp_path, "while :; do :; done")
-    source = MemorySource(b"x.wpd", _WPD)
+    _stand_in(monkeypatch, tmp_path, r"printf 'PK\003\004 nothing PK\005\006' >out/000000.odt")
+    assert [code for code, _ in _taken()[3]] in (["corrupt"], ["truncated"])
+    _stand_in(monkeypatch, tmp_path, "kill -9 $$")
+    assert [code for code, _ in _taken()[3]] == ["killed_parser"]
+
+
+@pytest.mark.parametrize("script", ["while :; do :; done", "kill -STOP $$"])
+@pytest.mark.parametrize("first", ["exit 0", ""])
+def test_one_that_it_never_ends_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, first: str) -> None:
+    """Whether it computes or waits, at its first start or at the document: it is ended before the item's time is over."""
+    monkeypatch.setattr(f"{__name__}._FIRST", f'case "$*" in *terminate_after_init*) {first or script};; esac')
+    _stand_in(monkeypatch, tmp_path, script)
+    began = time.monotonic()
     with pytest.raises(DocumentError) as caught:
-        handler_for(_TYPE).text(source, Limits(item_seconds=1.0))
+        handler_for(_TYPE).text(MemorySource(b"x.wpd", _WPD), Limits(item_seconds=4.0))
     assert caught.value.code is ExceptionCode.TIMEOUT
+    assert time.monotonic() - began < 4.0
+    assert not list(tmp_path.glob("office-*"))
 
 
 def test_every_type_is_one_that_it_takes() -> None:
