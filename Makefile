@@ -88,7 +88,7 @@ test-mutants: setup ## read 20,000 damaged files, in processes that may die; two
 fuzz: setup ## each of our own parsers under libFuzzer (atheris) for SECONDS=10; FUZZ_ARGS="--only msg,tnef" for some
 	@test -e .fuzz/lib/atheris || $(PYTHON) -m pip install --quiet --require-hashes --only-binary :all: --no-deps \
 		--target .fuzz/lib -r tests/fuzz/requirements.txt
-	@PYTHONPATH=tests/support:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
+	@PYTHONPATH=tests/support:tests/support/samples:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
 
 fuzz-long: ## the same for a full minute each and longer (SECONDS=60); half an hour on two processors
 	@$(MAKE) --no-print-directory fuzz SECONDS=$(or $(SECONDS),60)

@@ -167,8 +167,8 @@ def _signs(sample: bytes, right: int, sure: bool) -> Guess:
 
 def _bare(sample: bytes) -> bytes:
     """Its words of another alphabet than the Latin, where it has hardly any others that are not ASCII: addresses and markup between
-    them water them down. Empty where it is no such text."""
-    words = _RUN.findall(sample)
+    them water them down. Empty where it is no such text. One byte time and again, as blanks and lines are made of, is no word."""
+    words = [run for run in _RUN.findall(sample) if run.strip(run[:1])]
     size = sum(map(len, words))
     return b" ".join(words) if size >= _FEWEST_BARE and 2 * size > len(_HIGH.findall(sample)) else b""
 

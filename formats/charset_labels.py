@@ -52,6 +52,8 @@ _MISSPELT = {
     "gb_2312-80": "gb2312",
     "iso-2022-jp-ms": "iso2022_jp_ext",
 }
+# Codecs of Python that are no charset: scripts write `undefined` where a variable of theirs is, and that codec fails at every byte.
+_NO_CHARSETS = ("idna", "punycode", "undefined", "charmap", "unicode_escape", "raw_unicode_escape")
 
 
 def by_mark(head: bytes) -> tuple[str, int]:
@@ -79,7 +81,7 @@ def by_label(label: str) -> str:
             info = codecs.lookup(known)
         except (LookupError, ValueError):  # ValueError: the label holds NUL
             continue
-        if not getattr(info, "_is_text_encoding", True) or info.name in ("idna", "punycode", "unicode_escape"):
+        if not getattr(info, "_is_text_encoding", True) or info.name.replace("-", "_") in _NO_CHARSETS:
             return ""
         return _WIDER.get(info.name, info.name)
     return ""

@@ -65,6 +65,13 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
     "office.publisher": ("application/x-mspublisher",),
+    "office.foreign": (
+        "application/vnd.wordperfect",
+        "application/vnd.ms-works",
+        "application/x-mswrite",
+        "application/msword2",
+        "application/vnd.lotus-wordpro",
+    ),
     "office.ole.handler": (
         "application/x-ole-storage",
         "application/vnd.visio",
@@ -95,7 +102,9 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/xslt+xml",
     ),
     "text.plist": ("application/x-bplist",),
+    "text.torrent": ("application/x-bittorrent",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
+    "tables.access.handler": ("application/x-msaccess",),
     "images.handler": (
         "image/jpeg",
         "image/png",

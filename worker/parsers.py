@@ -15,6 +15,7 @@ from formats.base import Handler
 from formats.libraries import LIBRARIES
 from formats.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
 from formats.registry import all_handlers, handler_for
+from worker.office.engine import OfficeUnavailable, find_office
 
 _OURS = "edbench"
 _UNKNOWN = "unknown"  # a version: of a checkout, or a plugin, that was not installed
@@ -39,7 +40,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
             "python": platform.python_version(),
             "types": types | {media_type: handler.name for media_type, handler in others.items()},
             "handlers": {name: f"{package} {_version(package) or _UNKNOWN}" for name, package in packages.items()},
-            "libraries": dict(_libraries(plugins)),
+            "libraries": {**dict(_libraries(plugins)), **_office()},
         }
     )
 
@@ -47,7 +48,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
 def _package(handler: Handler) -> str:
     """A plugin is a package that is called as its module is."""
     top = type(handler).__module__.partition(".")[0]
-    return _OURS if top == "formats" else top
+    return _OURS if top in ("formats", "worker") else top
 
 
 def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -65,6 +66,14 @@ def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in sorted(wanted):
         if (version := _version(name)) is not None:
             yield name, version
+
+
+def _office() -> dict[str, str]:
+    """LibreOffice, which reads what nothing else does (worker.office.texts)."""
+    try:
+        return {"libreoffice": find_office().version}
+    except OfficeUnavailable:
+        return {}
 
 
 def _version(package: str) -> str | None:

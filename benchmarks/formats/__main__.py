@@ -20,6 +20,7 @@ from benchmarks.bench_home import bench_home
 from benchmarks.figures import Figure, Figures
 from benchmarks.formats import ours as formats_ours
 from benchmarks.formats import tika as formats_tika
+from benchmarks.formats.agreed import show_agreed
 from benchmarks.formats.ours import shown
 from benchmarks.formats.readers import PROGRAMS, ReaderAbsent, read_by
 from benchmarks.formats.recall import show_recall
@@ -47,15 +48,23 @@ def main() -> None:
     parser.add_argument("--real-files", type=Path, default=REAL_FILES, help="a directory of files of any kind")
     parser.add_argument("--cache", type=Path, default=Path(".bench-cache"), help="where Tika's jar is kept")
     parser.add_argument("--output", type=Path, default=Path("bench-formats.json"))
-    hint = "instead of Tika: the terms that this program finds in the real files, no times; may be given several times"
+    hint = (
+        "instead of Tika: the terms that this program finds in the real files, no times; may be given several times; with"
+        " --agreed: which programs (all that are installed)"
+    )
     parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=hint)
     hint = "by format, how much of what Tika finds below this directory we find; no times; may be given several times"
     parser.add_argument("--table", action="append", type=Path, metavar="DIR", help=hint)
+    hint = "by format, terms of the files below this directory that two other readers both have and we lack; no times"
+    parser.add_argument("--agreed", action="append", type=Path, metavar="DIR", help=hint)
     hint = (
         "both commands over this directory, start and end included, --rounds times in turns; may be given several times"
     )
     parser.add_argument("--whole", action="append", type=Path, metavar="DIR", help=hint)
     arguments = parser.parse_args()
+    if arguments.agreed:
+        show_agreed(arguments.agreed, arguments.reader or sorted(PROGRAMS), arguments.cache, arguments.output)
+        return
     if arguments.reader:
         _beside(arguments.real_files, arguments.reader)
         return

@@ -78,14 +78,15 @@ def ocr() -> Finding:
 
 
 def office() -> Finding:
-    """LibreOffice, for jobs that process."""
+    """LibreOffice, for jobs that process, and for documents that nothing else reads."""
     try:
         found = find_office()
     except OfficeUnavailable as error:
         return warn(
-            f"office documents are slip sheets in processing jobs: {error}", f"install it (Debian, Ubuntu: {INSTALL})"
+            f"office documents are slip sheets in processing jobs, WordPerfect and its like have no text: {error}",
+            f"install it (Debian, Ubuntu: {INSTALL})",
         )
-    told = f"office documents as pages: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
+    told = f"office documents as pages, WordPerfect and its like as text: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
     return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
 
 

@@ -42,6 +42,13 @@ _PDF_BODY = re.compile(rb"%PDF-\d|^\d{1,10} \d{1,5} obj\b", re.MULTILINE)
 # First bytes, by length. Longer ones are looked up first.
 _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
     (
+        19,
+        {
+            b"\0\1\0\0Standard Jet DB": "application/x-msaccess",
+            b"\0\1\0\0Standard ACE DB": "application/x-msaccess",
+        },
+    ),
+    (
         16,
         {
             b"SQLite format 3\0": "application/vnd.sqlite3",
@@ -55,6 +62,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"\x89PNG\r\n\x1a\n": "image/png",
             b"!<arch>\n": "application/x-archive",
             b"bplist00": "application/x-bplist",
+            b"WordPro\0": "application/vnd.lotus-wordpro",
         },
     ),
     (
@@ -111,6 +119,11 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
 )
 # The header is digits from end to end: hexadecimal in newc (SVR4), octal in odc (POSIX.1-2001, pax).
 _CPIO = re.compile(rb"07070[12][0-9A-Fa-f]{104}|070707[0-7]{70}")
+# A dictionary whose keys are sorted, the first one of a torrent's, and what may stand behind it.
+_TORRENT = re.compile(
+    rb"d(?:8:announce|13:announce-list|18:azureus_properties|11:collections|7:comment|13:comment\.utf-8|10:created by|13:creation date"
+    rb"|8:encoding|9:httpseeds|4:info)[0-9dil]"
+)
 _PART = re.compile(rb"\.(?:(?:7z|zip)\.\d{3}|z\d\d)\Z", re.IGNORECASE)
 _ZIP_TAIL = 22 + 0xFFFF  # the end record and the longest comment (APPNOTE 4.3.16)
 _DISC_AT = 16 * 2048
@@ -137,7 +150,7 @@ _FTYP = {
 
 # What a file may begin with that is told by its first bytes.
 _FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
-    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ")
+    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ", b"d")
 )
 
 
@@ -223,6 +236,8 @@ def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None
         return "image/bmp"
     if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
         return _PROGRAM
+    if head[:1] == b"d" and _TORRENT.match(head):
+        return "application/x-bittorrent"
     return "application/x-cpio" if _CPIO.match(head) else None
 
 

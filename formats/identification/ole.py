@@ -22,9 +22,14 @@ _BY_NAME = (  # in order: a message may carry a Word document, never the other w
     ("PowerPoint Document", "application/vnd.ms-powerpoint"),
     ("VisioDocument", "application/vnd.visio"),
     ("Quill", "application/x-mspublisher"),
+    ("MatOST", "application/vnd.ms-works"),
+    ("MN0", "application/vnd.ms-works"),
     ("DocInfo", "application/x-hwp"),  # Hancom, "HWP Document File Formats 5.0", 3
 )
-_MSI_CLASS = bytes.fromhex("84100c0000000000c000000000000046")
+_BY_CLASS = {  # of the root
+    bytes.fromhex("84100c0000000000c000000000000046"): "application/x-msi",
+    bytes.fromhex("b25aa40e0a9ed111a40700c04fb932ba"): "application/vnd.ms-works",  # of 2000 and later
+}
 
 
 class _Entry(NamedTuple):
@@ -50,9 +55,7 @@ def ole_type(source: Source, extension: bytes) -> str:
             if media_type == "encrypted":
                 return BY_EXTENSION.get(extension, OLE)
             return media_type
-    if entries and entries[0].class_id == _MSI_CLASS:
-        return "application/x-msi"
-    return OLE
+    return _BY_CLASS.get(entries[0].class_id, OLE) if entries else OLE
 
 
 def _at_the_root(entries: list[_Entry]) -> set[str]:

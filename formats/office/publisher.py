@@ -19,7 +19,8 @@ from formats.office.ole import property_set
 from formats.office.ole.compound import CompoundFile
 
 _CONTENTS = ("Quill", "QuillSub", "CONTENTS")
-_PICTURES = (("Escher", "EscherStm"), ("Escher", "EscherDelayStm"))
+_DRAWING = ("Escher", "EscherStm")
+_PICTURES = (_DRAWING, ("Escher", "EscherDelayStm"))
 _MAGIC, _DIRECTORY = b"CHNKINK ", 0x20
 _ENTRY = struct.Struct("<H4s6x4sII")  # its size, its use, its kind, where the piece begins, how long it is
 _MOST = 64  # entries
@@ -44,12 +45,12 @@ class PublisherHandler(LeafHandler):
         Declared(
             title="Publisher documents",
             extensions=("pub",),
-            text="what stands in all frames, in the order in which it is stored",
+            text="what stands in all frames, in the order in which it is stored, then WordArt",
             metadata=property_set.KEYS,
             children="pictures",
             leaves_out=(
                 "documents older than Publisher 98: the exception is `unsupported`",
-                "WordArt; addresses behind links; embedded objects",
+                "addresses behind links; embedded objects",
             ),
         ),
     )
@@ -63,23 +64,32 @@ class PublisherHandler(LeafHandler):
         yield from office_art.children((compound.read(compound.root.stream(*path)) for path in _PICTURES), 0)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all frames; DocumentError `unsupported` where it is not stored in the known way."""
+        """Text of all frames and WordArt; DocumentError `unsupported` where there is none that is stored in the known way."""
         compound = CompoundFile(source.whole(limits.parse_bytes))
         contents = compound.read(compound.root.stream(*_CONTENTS))
-        pieces = list(_pieces(contents))
+        pieces, letters = list(_pieces(contents)), list(_letters(compound))
+        lacks = compound.error
         if not pieces:
-            raise compound.error or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
+            lacks = lacks or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
+            if not letters:
+                raise lacks
         collector = clean.Collector(limits.text_characters)
         for start, length in pieces:
             text = contents[start : start + length].decode("utf-16-le", "replace").translate(_SHOWN)
             if not collector.add(text):
                 break
+        all(map(collector.add, letters))
         out = collector.result("\n")
         out.metadata = property_set.metadata(compound)
-        out.error = compound.error
+        out.error = lacks
         if any(start + length > len(contents) for start, length in pieces):
             out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text ends before it is all there")
         return out
+
+
+def _letters(compound: CompoundFile) -> Iterator[str]:
+    """What shapes made of letters say."""
+    return office_art.lettering(compound.read(compound.root.stream(*_DRAWING)))
 
 
 def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:

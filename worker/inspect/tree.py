@@ -29,6 +29,7 @@ from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
+from worker.office.texts import read_by_office
 from worker.plugins import load_plugins
 from worker.processes import NEW_OBJECTS, limit_slot
 
@@ -89,9 +90,10 @@ def _inside(listing: Listing, relative: bytes) -> Iterator[tuple[bytes, EntryKin
             yield os.path.join(relative, entry.name), entry.kind
 
 
-def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int]) -> None:
+def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int], scratch: Path) -> None:
     use_passwords(passwords)
     load_plugins(plugins)
+    read_by_office(scratch)
     gc.set_threshold(NEW_OBJECTS)  # whatever the command that forks has set
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the deadline of an item ends the process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -146,7 +148,9 @@ def inspect_paths(
     gc.freeze()  # of what is there nothing will go: no process need look at it again, nor copy it for that
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
-        InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {}), meanwhile) as pool,
+        InspectPool(
+            processes, lambda: _initialise(memory_mb, plugins, passwords or {}, Path(scratch)), meanwhile
+        ) as pool,
     ):
         together = 1 if options.ocr.asked or passwords else TOGETHER
         titles = {} if titles is None else titles

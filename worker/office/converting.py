@@ -1,4 +1,4 @@
-"""Documents to PDF, many in one process; one that kills or holds up a process costs itself alone.
+"""Documents to PDF or OpenDocument, many in one process; one that kills or holds up a process costs itself alone.
 
 A process is started for many documents, because starting one takes ten times as long as most documents do. What it has made
 when it ends badly stays; the first document that it has not made is then tried by itself, and what becomes of that is final.
@@ -24,7 +24,7 @@ from formats.archives.compressed import skippable
 from formats.archives.zip.directory import find_directory, iter_entries
 from formats.base import Source
 from worker.office.engine import Office
-from worker.office.kinds import KINDS
+from worker.office.kinds import KINDS, PDF, Form
 from worker.office.process import Bounds, Ended, convert
 
 _AT_ONCE = 32  # documents of one process …
@@ -36,11 +36,11 @@ _MEMORY_WORDS = ("bad_alloc", "out of memory", "cannot allocate")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One that is to be rendered."""
+    """One that is to be converted."""
 
     media_type: str
     source: Source
-    limits: Limits | None = None  # for it and its PDF; None: the converter's
+    limits: Limits | None = None  # for it and what is made of it; None: the converter's
 
 
 Verdict = bytes | DocumentError
@@ -48,16 +48,17 @@ Verdict = bytes | DocumentError
 
 @dataclass(slots=True)
 class Converter:
-    """Renders documents in a directory below `scratch`; `alive` is told time and again that it goes on."""
+    """Converts documents in a directory below `scratch`; `alive` is told time and again that it goes on."""
 
     office: Office
     scratch: Path
     limits: Limits  # of documents that have none of their own
     alive: Callable[[], None]
     bounds: Bounds = field(default_factory=Bounds)
+    form: Form = PDF
 
     def converted(self, documents: Sequence[Document]) -> Iterator[tuple[int, Verdict]]:
-        """The place of each in `documents` and its PDF, or why there is none; in any order. Raises StorageFault, SystemFault."""
+        """The place of each in `documents` and what was made of it, or why there is none; in any order. Raises StorageFault, SystemFault."""
         left, alone = dict(enumerate(documents)), False
         while left:
             chosen = _first(left, 1 if alone else _AT_ONCE)
@@ -78,7 +79,7 @@ class Converter:
                 names = self._laid_out(place / "in", chosen, verdicts)
                 ended = Ended(0, "")
                 if names:
-                    ended = convert(self.office, list(names), place, self.bounds, self.alive)
+                    ended = convert(self.office, list(names), place, self.bounds, self.alive, self.form.ending)
                     verdicts.update(self._made(place / "out", names, chosen))
                     if len(verdicts) < len(chosen) and shutil.disk_usage(place).free < _LEAST_FREE:
                         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
@@ -120,11 +121,11 @@ class Converter:
     ) -> Iterator[tuple[int, Verdict]]:
         for name, place in names.items():
             most = (chosen[place].limits or self.limits).parse_bytes
-            if (pdf := self._pdf(directory / f"{Path(name).stem}.pdf", most)) is not None:
-                yield place, pdf
+            if (made := self._whole(directory / f"{Path(name).stem}.{self.form.ending}", most)) is not None:
+                yield place, made
 
-    def _pdf(self, path: Path, most: int) -> Verdict | None:
-        """What a process that a document may have taken over has left there: a whole PDF, or nothing."""
+    def _whole(self, path: Path, most: int) -> Verdict | None:
+        """What a process that a document may have taken over has left there: a whole file, or nothing."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -134,9 +135,10 @@ class Converter:
             if not stat.S_ISREG(about.st_mode):
                 return None
             if about.st_size > most:
-                return DocumentError(ExceptionCode.TOO_LARGE, f"its PDF has {about.st_size} bytes; the limit is {most}")
+                detail = f"its {self.form.ending.upper()} has {about.st_size} bytes; the limit is {most}"
+                return DocumentError(ExceptionCode.TOO_LARGE, detail)
             data = file.read()
-        return data if data.startswith(b"%PDF-") and b"%%EOF" in data[-32:] else None
+        return data if data.startswith(self.form.begins) and self.form.ends in data[-32:] else None
 
 
 def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
@@ -163,7 +165,7 @@ def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
 
 
 def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
-    """Why there is no PDF of the one document that a process was for."""
+    """Why nothing was made of the one document that a process was for."""
     if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(
             ExceptionCode.TIMEOUT, f"LibreOffice was still at it after {bounds.seconds:g} s of a processor"

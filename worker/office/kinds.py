@@ -1,4 +1,5 @@
-"""Which media types LibreOffice renders: the name that a file of it needs, and the part of LibreOffice that does it."""
+"""Which media types LibreOffice takes: the name that a file of it needs, and the part of LibreOffice that does it; and what it
+makes of them."""
 
 from __future__ import annotations
 
@@ -13,6 +14,20 @@ class Rendered:
     part: str
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What documents are made into."""
+
+    media_type: str
+    ending: str  # of the files, and what LibreOffice is told
+    part: str  # of LibreOffice that writes it; "" where that is the one that reads
+    begins: bytes  # a whole file …
+    ends: bytes  # … has this in its last bytes
+
+
+PDF = Form("application/pdf", "pdf", "", b"%PDF-", b"%%EOF")
+ODT = Form("application/vnd.oasis.opendocument.text", "odt", "writer", b"PK\x03\x04", b"PK\x05\x06")
+
 _OPEN_XML = "application/vnd.openxmlformats-officedocument."
 _MICROSOFT = "application/vnd.ms-"
 _OPEN = "application/vnd.oasis.opendocument."
@@ -26,6 +41,11 @@ _WRITER = {
     _MICROSOFT + "word.template.macroenabled.12": ".dotm",
     _OPEN + "text": ".odt",
     _OPEN + "text-template": ".ott",
+    "application/vnd.wordperfect": ".wpd",
+    _MICROSOFT + "works": ".wps",
+    "application/x-mswrite": ".wri",
+    "application/msword2": ".doc",
+    "application/vnd.lotus-wordpro": ".lwp",
 }
 _CALC = {
     _MICROSOFT + "excel": ".xls",

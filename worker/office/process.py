@@ -65,8 +65,10 @@ class Ended:
     said: str
 
 
-def convert(office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None]) -> Ended:
-    """Have it make `out/NAME.pdf` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive` is told
+def convert(
+    office: Office, names: Sequence[str], place: Path, bounds: Bounds, alive: Callable[[], None], ending: str = "pdf"
+) -> Ended:
+    """Have it make `out/NAME.ENDING` of every `in/NAME.SUFFIX` below `place`, in that order, as far as it gets. `alive` is told
     time and again that it goes on."""
     profile = place / "profile"
     (profile / "user").mkdir(parents=True)
@@ -75,7 +77,7 @@ def convert(office: Office, names: Sequence[str], place: Path, bounds: Bounds, a
     watch = _Watch(place, bounds, alive)
     _run(office, ("--terminate_after_init",), watch)  # the first start makes the profile, and would be over then anyway
     files = (f"{HERE}/in/{name}" for name in names)
-    return _run(office, ("--convert-to", "pdf", "--outdir", f"{HERE}/out", *files), watch, len(names))
+    return _run(office, ("--convert-to", ending, "--outdir", f"{HERE}/out", *files), watch, len(names))
 
 
 def _open_to_all(place: Path) -> None:

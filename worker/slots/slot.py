@@ -34,6 +34,7 @@ from worker.box.start import NurseryAddress, order_box
 from worker.costs.processor_time import count_box, processor_seconds
 from worker.indexes.publisher import OpenShards
 from worker.indexes.registry import load_engine
+from worker.office.texts import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
 from worker.slots.context import SlotContext, UnselectedRecorder
@@ -171,6 +172,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
         count_box(box.pid)
         parsers = box.parsers()
     context = make_context(plan, parsers)
+    read_by_office(context.scratch)
     assert isinstance(context.crumb, RowWriter)
     context.crumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked

@@ -260,6 +260,7 @@ def _modules(n: int, streams: int | None = None) -> bytes:
 
 
 SHAPES = [
+    *shapes("application/vnd.wordperfect", ("what LibreOffice reads", 10_000, lambda n: b"\xffWPC" + b"a" * n)),
     *shapes(
         "application/rtf",
         ("tables of fonts in one another", 1_500, lambda n: _rtf(rb"{\fonttbl{\f0 A;}" * n)),

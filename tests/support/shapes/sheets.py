@@ -1,9 +1,11 @@
-"""Old workbooks, tables of dBase and their memos, tables as text."""
+"""Old workbooks, Access databases, tables of dBase and their memos, tables as text."""
 
 from __future__ import annotations
 
+import itertools
 import struct
 
+from access_file import LONG, MEMO, SPARE, Column, Given, Maker, elsewhere, maker
 from old_office import END, begin, biff, sheet, workbook
 
 from core.cfb import Storage, write
@@ -87,7 +89,50 @@ def _foxpro(n: int) -> bytes:
     return head + first + (b"\0\0\0\x01" + struct.pack(">I", 1 << 30)) * n
 
 
+_NUMBERS, _MEMOS = (Column("c", LONG),), (Column("c", MEMO),)
+
+
+def _tables(n: int) -> list[Given]:
+    return [Given(f"T{i}", _NUMBERS, [(b"\1\0\0\0",)]) for i in range(n)]
+
+
+def _chains(n: int) -> bytes:
+    """Long values that all go through the same pages, one after the other, each of which leads to the next."""
+    make = Maker()
+    spare = [make.data(b"LVAL", [struct.pack("<I", SPARE + 1 + i << 8) + b"a" * 500]) for i in range(n)]
+    return maker(Given("T", _MEMOS, [(elsewhere(500 * n, SPARE, 0),)] * n), spare=spare).whole()
+
+
+def _maps(n: int) -> bytes:
+    """Tables each of which claims all pages."""
+    made = maker(*_tables(n))
+    everything = b"\0" + bytes(4) + b"\xff" * (len(made.pages) // 8)
+    for number, page in enumerate(made.pages):
+        if page[0] == 2:
+            made.pages[number + 1 if number > 2 else 0] = made.data(0, [everything])
+    return made.whole()
+
+
+def _definitions(n: int) -> bytes:
+    """Tables whose definitions all go on in the next one's."""
+    made = maker(*_tables(n))
+    numbers = [number for number, page in enumerate(made.pages) if page[0] == 2 and number > 2]
+    for number, following in itertools.pairwise(numbers):
+        page = made.pages[number]
+        made.pages[number] = page[:4] + struct.pack("<I", following) + page[8:]
+    return made.whole()
+
+
 SHAPES = [
+    *shapes(
+        "application/x-msaccess",
+        ("rows", 5_000, lambda n: maker(Given("T", _NUMBERS, [(b"\1\0\0\0",)] * n)).whole()),
+        ("tables", 100, lambda n: maker(*_tables(n)).whole()),
+        ("columns", 100, lambda n: maker(*[Given(f"T{i}", _NUMBERS * 200, []) for i in range(n // 10)]).whole()),
+        ("long values in one chain", 100, _chains),
+        ("tables that claim all pages", 100, _maps),
+        ("definitions that go on in one another", 100, _definitions),
+    ),
     *shapes(
         "application/vnd.ms-excel",
         ("a wide row", 2_000, _wide),

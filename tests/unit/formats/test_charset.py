@@ -140,6 +140,14 @@ def test_accents_are_no_letters_of_another_alphabet(text: str, codec: str) -> No
     assert decode(text.encode(codec))[0] == text
 
 
+def test_blanks_are_no_words_of_another_alphabet() -> None:
+    """Word sets places of tables apart with them, in rows that DOS's Cyrillic would read as letters."""
+    text = "<p>Prisen gjelder ikke på helligdager" + "\xa0" * 40 + "</p>\n<p>Bodø – Düsseldorf" + "\xa0" * 60 + "</p>\n"
+    data = (text * 9).encode("cp1252")
+    assert decode(data, "windows-1252")[0] == text * 9
+    assert decode(data)[1].charset == "cp1252"
+
+
 def test_a_charset_that_nothing_here_reads_is_not_told_for_sure() -> None:
     """EUC-TW looks like GB 18030, in which it has characters that nobody assigned."""
     rows = ((0xC4 + n % 40, 0xA1 + n * 7 % 94) for n in range(200))
@@ -319,6 +327,17 @@ for data in found:
     decode(data)
 print(seen)
 """
+
+
+@pytest.mark.parametrize("label", ["undefined", "unicode_escape", "raw_unicode_escape", "charmap", "punycode"])
+def test_a_label_that_is_no_charset(label: str) -> None:
+    """Scripts write `charset=undefined` where a variable of theirs is; Python has a codec of that name, which fails always."""
+    text = "Grüße \\x41 \\u0042\n" * 9
+    assert decode(text.encode(), label)[0] == text
+    page = f"<html><head><meta charset={label}></head><body>{text}</body></html>".encode()
+    assert "Grüße \\x41 \\u0042" in handler_for("text/html").text(MemorySource(b"p", page), Limits()).text
+    mail = b"Content-Type: text/plain; charset=%b\r\n\r\n%b" % (label.encode(), text.encode())
+    assert "Grüße \\x41" in handler_for("message/rfc822").text(MemorySource(b"m", mail), Limits()).text
 
 
 def test_half_a_character_is_none() -> None:

@@ -28,10 +28,10 @@ def contents(*texts: str, cut: int = 0) -> bytes:
     return (head.ljust(512, b"\0") + pieces)[: at - cut]
 
 
-def document(text: bytes, picture: bytes = b"") -> MemorySource:
+def document(text: bytes, picture: bytes = b"", drawing: bytes = b"") -> MemorySource:
     """A compound file with these streams."""
     quill = Storage(name="Quill", storages=[Storage(name="QuillSub", streams={"CONTENTS": text})])
-    escher = Storage(name="Escher", streams={"EscherDelayStm": picture})
+    escher = Storage(name="Escher", streams={"EscherStm": drawing, "EscherDelayStm": picture})
     return MemorySource(b"a.pub", write(Storage(storages=[quill, escher])))
 
 
@@ -51,6 +51,21 @@ def test_pictures_are_children() -> None:
     source = document(contents("x"), record(0xF01E, bytes(17) + b"\x89PNG\r\n", 0x6E0))
     found = list(handler_for(identify(source)).children(source, Limits()))
     assert [(c.name, c.data) for c in found] == [(b"picture1.png", b"\x89PNG\r\n")]
+
+
+def lettered(text: str) -> bytes:
+    """A shape's properties ([MS-ODRAW] 2.2.9, 2.3.22.1): letters, and something short."""
+    raw = (text + "\0").encode("utf-16-le")
+    table = struct.pack("<HI", 0x80C0, len(raw)) + struct.pack("<HI", 0xC2, 0x240000)
+    return bytes(record(0xF00B, table + raw, 2, 3))
+
+
+def test_wordart_is_text() -> None:
+    """It stands behind the frames; without frames that can be read there is more to it than what it says."""
+    out = read(document(contents("frame\r"), drawing=lettered("GRAND OPENING") + lettered("Sale")))
+    assert (out.text, out.error) == ("frame\n\nGRAND OPENING\nSale", None)
+    alone = read(document(b"something else", drawing=lettered("Sale")))
+    assert (alone.text, alone.error and alone.error.code) == ("Sale", ExceptionCode.UNSUPPORTED)
 
 
 def test_damage() -> None:

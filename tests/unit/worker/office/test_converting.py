@@ -204,10 +204,10 @@ def test_a_link_in_place_of_a_pdf_is_not_followed(tmp_path: Path) -> None:
     converter = Converter(_stand_in(tmp_path, ""), tmp_path, Limits(parse_bytes=1_000), lambda: None)
     link = tmp_path / "link.pdf"
     link.symlink_to(outside)
-    assert converter._pdf(link, 1_000) is None
+    assert converter._whole(link, 1_000) is None
     large = tmp_path / "large.pdf"
     large.write_bytes(b"%PDF-1.4" + bytes(2_000) + b"%%EOF")
-    found = converter._pdf(large, 1_000)
+    found = converter._whole(large, 1_000)
     assert found is not None
     assert _code(found) is ExceptionCode.TOO_LARGE
 

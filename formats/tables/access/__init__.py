@@ -1,0 +1,1 @@
+"""Access databases, of every version from Access 97 on."""
