@@ -281,6 +281,7 @@ WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 -- name: production_records
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
+-- Others' pages are looked up only where pages have numbers.
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
 -- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
@@ -297,9 +298,9 @@ FROM (
 LEFT JOIN item i ON i.id = p.item
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
-LEFT JOIN production_item g ON g.job = p.job AND g.number = p.family_first
-LEFT JOIN production_item l ON l.job = p.job AND l.number = p.family_last
-LEFT JOIN production_item h ON h.job = p.job AND h.number = p.parent
+LEFT JOIN production_item g ON g.job = p.job AND g.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_first END
+LEFT JOIN production_item l ON l.job = p.job AND l.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_last END
+LEFT JOIN production_item h ON h.job = p.job AND h.number = CASE WHEN p.first_page IS NOT NULL THEN p.parent END
 ORDER BY p.number;
 
 -- name: production_files

@@ -4,7 +4,7 @@ filer is written to."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,11 +13,13 @@ from operator import attrgetter
 from typing import Any
 
 from core.options.production import FileKind, ProductionChoice
+from production.loadfiles.fields import texts
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
 from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500
+_SECONDS = len("2026-11-27T12:00:00")
 
 
 @dataclass(slots=True)
@@ -28,12 +30,13 @@ class Record:
     files: Sequence[FileRow]
     choice: ProductionChoice
     fields: dict[str, Any] = field(init=False)  # everything that is told of it, by column
+    _texts: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         row, metadata = self.row, self.row.metadata or {}
         native, text = self._file(FileKind.NATIVE), self._file(FileKind.TEXT)
         self.fields = {
-            **_controls(row, self.choice),
+            **_controls(row, self.choice.control),
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
@@ -54,9 +57,19 @@ class Record:
             "exceptions": row.codes or [],
         }
 
+    @property
+    def texts(self) -> list[str]:
+        """The same as text: several reports ask for it."""
+        if self._texts is None:
+            self._texts = texts(self.fields)
+        return self._texts
+
     def _file(self, kind: FileKind) -> FileRow | None:
         """Its native or text; None where none was written."""
-        return next((file for file in self.files if file.kind == kind), None)
+        for file in self.files:
+            if file.kind == kind:
+                return file
+        return None
 
 
 def records(work: TaskWork) -> Iterator[list[Record]]:
@@ -98,7 +111,7 @@ def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
         return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
 
 
-def _controls(row: RecordRow, choice: ProductionChoice) -> dict[str, str]:
+def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
     """Begin and end of the item, of its family, and what it is attached to, as control numbers; of pages where these
     have numbers."""
     if row.first_page is None:
@@ -109,17 +122,18 @@ def _controls(row: RecordRow, choice: ProductionChoice) -> dict[str, str]:
         begin, end = row.first_page, row.first_page + (row.pages or 1) - 1
         family = (row.family_first_page or begin, row.family_last_page or end)
         parent = row.parent_page
+    first = control(begin)
     return {
-        "begin": choice.control(begin),
-        "end": choice.control(end),
-        "begin_family": choice.control(family[0]),
-        "end_family": choice.control(family[1]),
-        "parent": "" if parent is None else choice.control(parent),
+        "begin": first,
+        "end": first if end == begin else control(end),
+        "begin_family": first if family[0] == begin else control(family[0]),
+        "end_family": first if family[1] == begin else control(family[1]),
+        "parent": "" if parent is None else control(parent),
     }
 
 
 def _moment(ns: int) -> str | None:
     try:
-        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).isoformat()[:_SECONDS] + "Z"
     except (ValueError, OverflowError, OSError):  # a file system may hold any number
         return None
