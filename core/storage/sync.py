@@ -67,7 +67,11 @@ class SyncBeside:
         self._began = self._ended = now()
         self._error: OSError | None = None
         self._thread = threading.Thread(target=self._sync, name="syncfs", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the system lets no thread be made
+            close_fd(fd, path, record, now)
+            raise StorageFault(f"no thread can be made that waits for the disk: {error}") from error
 
     def _sync(self) -> None:
         try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from production.loadfiles.fields import FIELDS, texts
+from production.loadfiles.fields import COLUMNS, FIELDS, texts
 
 _MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
 # What EDRM calls fields that it knows itself; a tool that maps fields by these names takes no others of its own accord.
@@ -25,6 +26,7 @@ _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
 # What stands in an attribute as it is, as most values do: neither of the two above has anything to do.
 _PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
+_BEGIN, _TYPE, _CUSTODIAN = map(COLUMNS.index, ("begin", "media_type", "custodian"))
 
 
 class ExternalFile(NamedTuple):
@@ -54,21 +56,30 @@ def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Se
     attribute, element = (_as_it_is, str) if plain else (_attribute, _element)
     tags = [f"{tag}{attribute(value)}/>" for tag, value in zip(begins, values, strict=True) if tag and value]
     return (
-        f'<Document DocID={attribute(told["begin"])} DocType="{"Message" if message else "File"}"'
-        f" MimeType={attribute(told['media_type'])}>"
+        f'<Document DocID={attribute(values[_BEGIN])} DocType="{"Message" if message else "File"}"'
+        f" MimeType={attribute(values[_TYPE])}>"
         f"<Tags>{''.join(tags)}</Tags><Files>{''.join(map(_file, files))}</Files>"
-        f"<Locations><Location><Custodian>{element(told['custodian'])}</Custodian>"
+        f"<Locations><Location><Custodian>{element(values[_CUSTODIAN])}</Custodian>"
         f"<LocationURI>{element(' / '.join(map(str, told['path'])))}</LocationURI></Location></Locations></Document>\n"
     )
 
 
 def _file(file: ExternalFile) -> str:
     folder, _, name = file.path.rpartition("/")
-    backslashed = folder.replace("/", "\\")
     return (
-        f'<File FileType="{file.kind.title()}"><ExternalFile FilePath={_attribute(backslashed)} FileName={_attribute(name)}'
+        f"<File FileType={_titled(file.kind)}><ExternalFile FilePath={_backslashed(folder)} FileName={_attribute(name)}"
         f' FileSize="{file.size}" Hash="{file.md5}" HashType="MD5"/></File>'
     )
+
+
+@lru_cache(64)
+def _titled(kind: str) -> str:
+    return f'"{kind.title()}"'
+
+
+@lru_cache(64)
+def _backslashed(folder: str) -> str:
+    return _attribute(folder.replace("/", "\\"))
 
 
 def relationship(parent: str, child: str) -> str:

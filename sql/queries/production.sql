@@ -1,4 +1,6 @@
 -- Jobs that write files out of other jobs' items.
+-- Rows of one job are asked for by `(SELECT %(job)s::uuid)` where there may be many: the planner does not see which job it is.
+-- Where it does, and statistics know of earlier jobs alone, it takes this one to have a single row, and reads all of them for each.
 
 -- name: production_tables
 -- For the transaction that creates the job: what a search or a tag chose, what is withheld (`said` by this job, not only by
@@ -241,7 +243,7 @@ SELECT EXISTS (
 -- not in this shard any more.
 SELECT p.number, p.item, p.volume, p.folder, p.first_page, x.owner
 FROM production_item p LEFT JOIN item_index x ON x.item = p.item AND x.shard = p.shard
-WHERE p.job = %(job)s AND p.shard = %(shard)s AND p.number BETWEEN %(first)s AND %(last)s
+WHERE p.job = (SELECT %(job)s::uuid) AND p.shard = %(shard)s AND p.number BETWEEN %(first)s AND %(last)s
 ORDER BY p.number;
 
 -- name: production_shard
@@ -252,22 +254,22 @@ SELECT job, engine, location FROM shard WHERE id = %(shard)s;
 -- The items of one task, by number.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.pages, p.first_page
 FROM production_item p
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_natives
 -- The items of one task by number, with what says where their bytes are; size NULL: the item has gone.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.first_page,
     CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size, i.sha256
 FROM production_item p LEFT JOIN item i ON i.id = p.item
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_images
 -- The pages that another job made of the items of one task.
 SELECT p.number, f.page, f.path, f.sha256
 FROM production_item p
-JOIN production_item q ON q.job = %(images)s AND q.item = p.item
+JOIN production_item q ON q.job = (SELECT %(images)s::uuid) AND q.item = p.item
 JOIN production_file f ON f.job = q.job AND f.number = q.number AND f.kind = 'image'
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number, f.page;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number, f.page;
 
 -- name: production_folders
 -- Every folder of every volume.
@@ -276,7 +278,7 @@ SELECT DISTINCT volume, folder FROM production_item WHERE job = %(job)s ORDER BY
 -- name: production_files_of
 -- What was written of the items of one folder.
 SELECT f.path FROM production_item p JOIN production_file f ON f.job = p.job AND f.number = p.number
-WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(folder)s;
 
 -- name: production_records
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
@@ -293,7 +295,7 @@ SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.f
         WHERE e.item = p.item AND e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
 FROM (
-    SELECT * FROM production_item WHERE job = %(job)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
+    SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s
 ) AS p
 LEFT JOIN item i ON i.id = p.item
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
@@ -306,7 +308,7 @@ ORDER BY p.number;
 -- name: production_files
 -- What was written of items with such numbers, in order.
 SELECT number, kind, page, path, bytes, sha256, md5 FROM production_file
-WHERE job = %(job)s AND number BETWEEN %(first)s AND %(last)s
+WHERE job = (SELECT %(job)s::uuid) AND number BETWEEN %(first)s AND %(last)s
 ORDER BY number, kind, page;
 
 -- name: production_written

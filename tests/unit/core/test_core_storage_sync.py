@@ -71,3 +71,17 @@ def test_one_that_fails_is_a_fault(
     ]
     with pytest.raises(StorageFault):
         storage.sync_beside(os.fsencode(tmp_path / "gone"))
+
+
+def test_no_descriptor_is_left_where_no_thread_can_be_made(
+    storage: Storage, recorder: MemoryRecorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a fault like any other."""
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(StorageFault, match="no thread"):
+        storage.sync_beside(os.fsencode(tmp_path))
+    assert [each.op.label for each in recorder.records] == ["open", "close"]

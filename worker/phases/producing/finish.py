@@ -46,13 +46,15 @@ def run(work: TaskWork) -> TaskResult:
     rest = FINALISE_REST in shares
     # What the phases before have left in the host's cache is a gigabyte and more: it goes to the disk while all is told of.
     with work.storage.sync_beside(out.path) if rest else nullcontext():
-        if rest:
-            _sweep_all(out)
-        _sweep_drafts(out, {end.path.encode() for _, end in ends})
-        files = _reports(out, ends)
-        if rest:
-            _forget_rendered(work)
-        work.context.crumb.doing(Activity.SYNCING, out.path)
+        try:
+            if rest:
+                _sweep_all(out)
+            _sweep_drafts(out, {end.path.encode() for _, end in ends})
+            files = _reports(out, ends)
+            if rest:
+                _forget_rendered(work)
+        finally:  # the end of the block waits for the disk, also when something is wrong: whoever watches is patient with that
+            work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(files=files, extracted_bytes=out.written)
 

@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import date
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -19,7 +20,8 @@ from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500
-_SECONDS = len("2026-11-27T12:00:00")
+_DAY = 24 * 60 * 60
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Record:
             "sha256": None if row.sha256 is None else row.sha256.hex(),
             "md5": None if native is None else native.md5.hex(),
             "message_id_hash": None if row.message_id_hash is None else row.message_id_hash.hex(),
-            "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
+            "modified": None if row.mtime_ns is None else moment(row.mtime_ns),
             **{name: metadata.get(name) for name in ("from", "to", "cc", "bcc", "subject", "date", "title", "author")},
             "pages": row.pages,
             "found_pages": row.found_pages,
@@ -132,8 +134,17 @@ def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
     }
 
 
-def _moment(ns: int) -> str | None:
-    try:
-        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).isoformat()[:_SECONDS] + "Z"
-    except (ValueError, OverflowError, OSError):  # a file system may hold any number
+def moment(ns: int) -> str | None:
+    """Nanoseconds since 1970 as ISO 8601 in UTC, to the second; None: no calendar has it."""
+    day, second = divmod(ns // 1_000_000_000, _DAY)
+    if (on := _date(day)) is None:
         return None
+    minute, second = divmod(second, 60)
+    hour, minute = divmod(minute, 60)
+    return f"{on}T{hour:02d}:{minute:02d}:{second:02d}Z"
+
+
+@lru_cache(1_000)
+def _date(day: int) -> str | None:
+    """The same of a day, of which many files are. A file system may hold any number."""
+    return str(date.fromordinal(_EPOCH + day)) if 0 < _EPOCH + day <= date.max.toordinal() else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
@@ -98,11 +99,20 @@ def table(rows: Iterable[Sequence[str]]) -> bytes:
     return _csv(row if safe([cell[:1] for cell in row]) else [*map(defused, row)] for row in rows)
 
 
+# What has a cell put in quotes. Most rows have none, and need no writer that looks at each cell.
+_QUOTED = re.compile('[",\r\n]')
+
+
 class _Lines(list[str]):
     write = list.append
 
 
 def _csv(rows: Iterable[Sequence[str]]) -> bytes:
     lines = _Lines()
-    csv.writer(lines).writerows(rows)
+    quoting = csv.writer(lines).writerow
+    for row in rows:
+        if len(row) > 1 and _QUOTED.search("".join(row)) is None:
+            lines.append(",".join(row) + "\r\n")
+        else:
+            quoting(row)
     return "".join(lines).encode("utf-8", "replace")
