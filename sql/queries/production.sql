@@ -138,21 +138,21 @@ FROM production_item p WHERE p.job = %(job)s
 -- name: production_holding
 -- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container is what it holds.
 WITH RECURSIVE inside (number, id) AS (
-    SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = %(job)s
+    SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = (SELECT %(job)s::uuid)
     UNION ALL
     SELECT n.number, i.id FROM inside n JOIN item i ON i.parent = n.id
 )
 SELECT DISTINCT n.number FROM inside n JOIN item i ON i.id = n.id
 WHERE NOT i.container
-  AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = %(job)s AND q.item = n.id)
+  AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = (SELECT %(job)s::uuid) AND q.item = n.id)
   AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR i.id IN (SELECT item FROM picked)))
 ORDER BY n.number;
 
 -- name: production_gaps
 -- Numbers of a processing job's items that the job which takes its pages has not, some of them after one.
 SELECT q.number, q.pages, q.first_page FROM production_item q
-WHERE q.job = %(images)s AND q.number > %(after)s
-  AND NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(job)s AND p.number = q.number)
+WHERE q.job = (SELECT %(images)s::uuid) AND q.number > %(after)s
+  AND NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = (SELECT %(job)s::uuid) AND p.number = q.number)
 ORDER BY q.number LIMIT %(limit)s;
 
 -- name: insert_production_items
@@ -179,16 +179,16 @@ ON CONFLICT (job, number, kind, page) DO UPDATE SET path = excluded.path, bytes 
 -- How many pages were made of items.
 UPDATE production_item p SET pages = r.pages
 FROM json_to_recordset(%(rows)s::json) AS r (number bigint, pages int)
-WHERE p.job = %(job)s AND p.number = r.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number = r.number;
 
 -- name: number_production_pages
 -- The barrier behind the rendering: pages are numbered through, in the order of the items.
 UPDATE production_item p SET first_page = n.first_page
 FROM (
     SELECT number, (%(first)s + sum(pages) OVER (ORDER BY number) - pages)::bigint AS first_page
-    FROM production_item WHERE job = %(job)s AND pages IS NOT NULL
+    FROM production_item WHERE job = (SELECT %(job)s::uuid) AND pages IS NOT NULL
 ) AS n
-WHERE p.job = %(job)s AND p.number = n.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number = n.number;
 
 -- name: production_alone
 -- Jobs that are created, or whose pages are numbered, at the same moment look at each other's numbers one after another.
