@@ -110,6 +110,7 @@ def assumptions(filer: FilerModel) -> list[str]:
         said.append(
             f"filer ops: by protocol {protocol.name}, {protocol.origin};"
             f" {filer.filer_ops_per_call:.3g} for a call of the mix that the ceiling is stated for"
+            + ("" if (served := filer.server_ops_per_call) is None else f", {served:.3g} as the server counts them")
         )
     said.append(
         f"client cache: {client.cache_bytes:,} bytes a client, a read that it answers takes {client.reread_us:g} us"

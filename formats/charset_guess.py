@@ -122,8 +122,11 @@ def _weighed(sample: bytes, codec: str, score: float) -> Guess:
 
 def _ranked(sample: bytes) -> list[tuple[str, float]]:
     """What the detector holds it for, the likeliest first."""
-    import chardet  # two megabytes and a tenth of a second, of which most processes have no need
+    import chardet  # two megabytes and most of a tenth of a second, of which most processes have no need
 
+    from formats import charset_models
+
+    charset_models.install()
     candidates = chardet.detect_all(
         sample,
         ignore_threshold=True,
@@ -175,6 +178,9 @@ def preload() -> None:
     from chardet import models
     from chardet.pipeline import confusion
 
+    from formats import charset_models
+
+    charset_models.install()
     _other()
     guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
     for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):

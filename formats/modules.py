@@ -153,5 +153,3 @@ LIKELY: dict[str, str] = {
     "jpg": "image/jpeg",
     "png": "image/png",
 }
-# What is in any pile of messages.
-IN_MESSAGES = ("text/html", "text/plain", "application/pdf", "image/jpeg")

@@ -171,6 +171,17 @@ class FilerModel:
         )
 
     @property
+    def server_ops_per_call(self) -> float | None:
+        """Of the mix, by what the server's own counters say of the protocol; None where they were not looked at."""
+        if self.protocol is None or not self.protocol.server:
+            return None
+        every = self.protocol.server
+        return sum(
+            share * Demand(**{per: sum(getattr(every[op], per).values()) for per in _PARTS}).of(*self._usual(op))
+            for op, share in self.mix.items()
+        )
+
+    @property
     def ceiling_calls_per_s(self) -> float:
         """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite at no service time.
 
@@ -186,11 +197,15 @@ class FilerModel:
         return self.ceiling_calls_per_s * self.filer_ops_per_call
 
     def _mean(self, op: Op, what: str) -> float:
-        """Of a call of the mix's sizes: a call begins half a transfer more than its bytes fill, on average."""
+        """Of a call of the mix's sizes."""
         demand: Demand = getattr(self.cost(op), what)
+        return demand.of(*self._usual(op))
+
+    def _usual(self, op: Op) -> tuple[float, float]:
+        """Entries and transfers: a call begins half a transfer more than its bytes fill, on average."""
         moved = {Op.READ: self.sizes.read_bytes, Op.WRITE: self.sizes.write_bytes}.get(op, 0.0)
         begun = 0.0 if self.protocol is None or not moved else moved / self.protocol.transfer_bytes + 0.5
-        return demand.of(self.sizes.entries, begun)
+        return self.sizes.entries, begun
 
     @property
     def choice(self) -> FilerChoice:
@@ -218,3 +233,4 @@ class FilerModel:
 
 
 _UNITS = ("metadata_ns", "data_ns")
+_PARTS = ("each", "entry", "transfer")

@@ -47,6 +47,9 @@ class Protocol:
     data: frozenset[str]  # the ops of the filer's data unit; all others are its metadata unit's
     calls: Mapping[Op, Expansion]
     index_calls: Mapping[Op, Expansion] = field(default_factory=dict)  # of phase index, where they are other ones there
+    server: Mapping[Op, Expansion] = field(
+        default_factory=dict
+    )  # of `calls`, by what the server's own counters called them
     source: str = field(compare=False)  # what a user gives to get it again: a name of ours, or the path of a file
 
     @property
@@ -62,7 +65,8 @@ class Protocol:
         """As `protocol_of` takes it."""
         head = {"name": self.name, "origin": self.origin, "transfer_bytes": self.transfer_bytes}
         head |= {"data": sorted(self.data), "call": _plain(self.calls)}
-        return head | ({"index_call": _plain(self.index_calls)} if self.index_calls else {})
+        more = {"index_call": self.index_calls, "server": self.server}
+        return head | {key: _plain(calls) for key, calls in more.items() if calls}
 
 
 def protocol_names() -> list[str]:
@@ -84,12 +88,12 @@ def load_protocol(name_or_path: str, beside: Path | None = None) -> Protocol:
 def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
     """Out of plain data; raises UsageError that begins with `what`."""
     tables = Tables(what)
-    tables.known(table, ("name", "origin", "transfer_bytes", "data", "call", "index_call"), "")
+    tables.known(table, ("name", "origin", "transfer_bytes", "data", "call", "index_call", "server"), "")
     origin = tables.text(table, "origin")
     if not origin.startswith(("measured", "assumed")) or len(origin) > _MAX_TEXT:
         raise tables.wrong(f"origin must say how it is known, `measured …` or `assumed …`, in {_MAX_TEXT} characters")
-    calls, index_calls = tables.table(table, "call"), tables.table(table, "index_call")
-    for found, at in ((calls, "call."), (index_calls, "index_call.")):
+    calls, index_calls, server = (tables.table(table, key) for key in ("call", "index_call", "server"))
+    for found, at in ((calls, "call."), (index_calls, "index_call."), (server, "server.")):
         tables.known(found, [op.label for op in Op], at)
     protocol = Protocol(
         name=tables.name(table, 40),
@@ -98,6 +102,7 @@ def protocol_of(table: Mapping[str, Any], what: str, source: str) -> Protocol:
         data=_names(tables, table.get("data", [])),
         calls=_expansions(tables, calls, "call.", Op),
         index_calls=_expansions(tables, index_calls, "index_call.", (op for op in Op if op.label in index_calls)),
+        server=_expansions(tables, server, "server.", Op) if server else {},
         source=source,
     )
     if unknown := protocol.data - protocol.ops:

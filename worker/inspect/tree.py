@@ -23,7 +23,7 @@ from core.storage.listing import Listing
 from formats import charset_guess
 from formats.identification import libmagic
 from formats.identification.identify import extension_of
-from formats.modules import IN_MESSAGES, LIKELY
+from formats.modules import LIKELY
 from formats.registry import all_handlers, handler_for
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
@@ -33,9 +33,10 @@ from worker.plugins import load_plugins
 from worker.processes import NEW_OBJECTS, limit_slot
 
 _END: tuple[bytes, None] = (b"", None)
-_MANY = 200  # loose files from which on every reader is loaded before processes are forked
-_SEVERAL = 4  # of one kind, by their names, from which on their reader is: each process is likely to have some
-_MANY_MESSAGES = 32
+# From so many loose files on, and with more processes than a few, every reader is loaded before they are forked: a quarter of a second
+# for which they wait, and 40 MB that they share. A few have what they need sooner by themselves, side by side.
+_MANY, _FEW = 200, 3
+_SEVERAL = 4  # loose files of one kind, by their names: each process is likely to have some
 _AHEAD = 16  # batches under way for each process; the lines of those that are read wait in files, to come in order
 
 
@@ -98,7 +99,7 @@ def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str
 
 
 def _load_readers(plugins: tuple[str, ...]) -> None:
-    """Once, for all processes that are forked afterwards. Of few files each process loads what it meets."""
+    """Once, for all processes that are forked afterwards."""
     load_plugins(plugins)
     all_handlers()
     libmagic.preload()
@@ -108,14 +109,10 @@ def _load_readers(plugins: tuple[str, ...]) -> None:
 
 
 def _load_likely(files: Sequence[Loose]) -> None:
-    """Of fewer files the readers of endings that several of them have: each process would load them. Where many are messages,
-    those of what is usual in these, and the detector of charsets."""
+    """The readers of endings that several of the files have, which every process would load. Whatever else one meets it loads itself:
+    the others are at work meanwhile."""
     endings = Counter(extension_of(os.path.basename(loose.relative)).decode("latin-1") for loose in files)
     likely = {media_type for ending, media_type in LIKELY.items() if endings[ending] >= _SEVERAL}
-    if endings["eml"] + endings["mbox"] >= _MANY_MESSAGES:
-        likely.update(IN_MESSAGES)
-        libmagic.preload()
-        charset_guess.preload()
     for media_type in sorted(likely):
         handler_for(media_type)
     if likely:
@@ -142,7 +139,7 @@ def inspect_paths(
         next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
     files = (loose for argument in arguments for loose in find_loose(storage, argument))
     first = list(itertools.islice(files, _MANY))
-    if len(first) == _MANY:
+    if len(first) == _MANY and processes > _FEW:
         _load_readers(plugins)
     else:
         _load_likely(first)

@@ -23,6 +23,7 @@ _LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
 _LONG = re.compile(f"{_LETTER}{{{_LONGEST},}}")
 _SUSPICIOUS = 2  # such runs of a page
 _STUCK = re.compile(r"[a-z]{2}(?:[,;][^\W\d_]|[.:)][A-Z])[a-z]")
+_MAYBE_STUCK = re.compile(r"[,;.:)][^\W\d_]")  # as many as of the former, or more, and found much sooner
 _MANY_STUCK = 4  # of a page: addresses, and lists without blanks, have some
 _MAYBE = "\xad"
 _LETTERS = re.compile(_LETTER + "{2,}")
@@ -56,7 +57,8 @@ def _between(text: str) -> str:
     """What to put between words that are one: a blank, or a mark that may be one; "" where nothing tells that any are."""
     if max(map(len, text.split()), default=0) >= _LONGEST and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
         return " "
-    return _MAYBE if len(_STUCK.findall(text)) >= _MANY_STUCK else ""
+    stuck = len(_MAYBE_STUCK.findall(text)) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
+    return _MAYBE if stuck else ""
 
 
 def _gaps(text_page: TextPage, text: str) -> dict[int, float]:

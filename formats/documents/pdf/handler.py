@@ -32,7 +32,7 @@ _KEYS = {
     "ModDate": "modified",
 }
 _BARE = 1_000  # pages without text that are named
-_ALONE = re.compile(r"(?<!\S)[^\W\d_\u0e00-\U0010ffff](?!\S)")
+_LETTER = re.compile(r"[^\W\d_\u0e00-\U0010ffff]")
 _MANY_ALONE = 100
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
 
@@ -190,8 +190,9 @@ def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
 def _letters_alone(text: str) -> int:
     """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
     write without blanks are left out of it."""
-    alone = len(_ALONE.findall(text))
-    return alone if alone >= _MANY_ALONE and 2 * alone > len(text.split()) else 0
+    words = text.split()
+    alone = len(_LETTER.findall("".join([word for word in words if len(word) == 1])))
+    return alone if alone >= _MANY_ALONE and 2 * alone > len(words) else 0
 
 
 def _child(position: int, attachment: Attachment) -> Child:

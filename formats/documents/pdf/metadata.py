@@ -13,6 +13,7 @@ from formats.inflate import ISAL_ERROR
 
 KEYS = {"title": "title", "creator": "author", "description": "doc_subject", "subject": "keywords"}
 _LISTS = ("creator", "subject")  # the others are the same in several languages, the default one first
+_METADATA = b"/Metadata"
 _TYPE = re.compile(rb"/Type\s{0,8}/Metadata(?![A-Za-z])")
 _OBJECT = re.compile(rb"(\d{1,10})\s{1,8}\d{1,5}\s{1,8}obj\s*\Z")
 _NAMED = re.compile(rb"/Metadata\s{1,8}(\d{1,10})\s")
@@ -25,6 +26,8 @@ _MOST = 1 << 20  # bytes of a packet
 def described(data: bytes) -> dict[str, str]:
     """Title, author, subject and keywords by the keys of metadata, as far as they are there. An encrypted packet says
     nothing, nor do those of several things of which the catalogue does not tell which is the document's."""
+    if _METADATA not in data:  # much sooner told than by an expression
+        return {}
     packets = dict(_packets(data))  # the last of each number: a later one replaces it
     chosen = _named(data) & packets.keys() or packets.keys()
     if len(chosen) != 1:

@@ -87,24 +87,26 @@ class Pages:
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
             pictured = bare and _is_pictured(page)
             mute = _is_mute(page, len(text))
-            texts = (text, *self._annotation_texts(page))
-            drawn, played = self._kinds(page)
+            told, drawn, played = self._upon(page)
+            texts = (text, *told)
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
         return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
 
-    def _kinds(self, page: Page) -> tuple[bool, int]:
-        """Whether what one of its annotations shows is told by nothing else, and how many of them play."""
+    def _upon(self, page: Page) -> tuple[list[str], bool, int]:
+        """Of the annotations of a page: what they say, whether what one shows is told by nothing else, and how many play."""
+        said: list[str] = []
         drawn, played = False, 0
         for annotation in _annotations(page):
-            drawn = drawn or self._is_drawn(annotation)
-            played += raw.FPDFAnnot_GetSubtype(annotation) in _PLAYED
-        return drawn, played
+            subtype = raw.FPDFAnnot_GetSubtype(annotation)
+            said += self._said(annotation, subtype)
+            drawn = drawn or self._is_drawn(annotation, subtype)
+            played += subtype in _PLAYED
+        return said, drawn, played
 
-    def _is_drawn(self, annotation: Annotation) -> bool:
+    def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
         """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""
-        subtype = raw.FPDFAnnot_GetSubtype(annotation)
         if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
             return subtype in _DRAWN
         return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
@@ -147,24 +149,22 @@ class Pages:
             text = text.replace("\ufffe\r\n", "\xad").replace("\ufffe", "\xad")
         return text.replace("\r\n", "\n")
 
-    def _annotation_texts(self, page: Page) -> Iterator[str]:
-        for annotation in _annotations(page):
-            subtype = raw.FPDFAnnot_GetSubtype(annotation)
-            if subtype == raw.FPDF_ANNOT_POPUP:
-                continue
-            if subtype == raw.FPDF_ANNOT_LINK:
-                text = self._address(annotation)
-            elif subtype != raw.FPDF_ANNOT_WIDGET:
-                text = _string(annotation, b"Contents")
-            elif self._form is not None:
-                yield from filter(None, map(self._once, _field_names(self._form, annotation)))
-                text = _field_value(self._form, annotation)
-            else:
-                text = _string(annotation, b"V")
-            if text.strip():
-                yield text.replace("\r\n", "\n").replace("\r", "\n")
-            if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # who wrote a comment, and on what
-                yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
+    def _said(self, annotation: Annotation, subtype: int) -> Iterator[str]:
+        if subtype == raw.FPDF_ANNOT_POPUP:
+            return
+        if subtype == raw.FPDF_ANNOT_LINK:
+            text = self._address(annotation)
+        elif subtype != raw.FPDF_ANNOT_WIDGET:
+            text = _string(annotation, b"Contents")
+        elif self._form is not None:
+            yield from filter(None, map(self._once, _field_names(self._form, annotation)))
+            text = _field_value(self._form, annotation)
+        else:
+            text = _string(annotation, b"V")
+        if text.strip():
+            yield text.replace("\r\n", "\n").replace("\r", "\n")
+        if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # who wrote a comment, and on what
+            yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
 
     def _address(self, annotation: Annotation) -> str:
         """Where a link leads to outside of the document; "" for what was told before."""
@@ -206,8 +206,12 @@ def _is_upside_down(text_page: TextPage) -> bool:
     """Whether most of its letters are, by some of them all over it."""
     count = raw.FPDFText_CountChars(text_page)
     some = range(0, count, max(1, count // _LOOKED_AT))
-    turned = sum(abs(raw.FPDFText_GetCharAngle(text_page, at) - math.pi) < _NEARLY for at in some)
-    return bool(2 * turned > len(some))
+    upright = 0
+    for at in some:
+        upright += not abs(raw.FPDFText_GetCharAngle(text_page, at) - math.pi) < _NEARLY
+        if 2 * upright >= len(some):
+            return False
+    return bool(count > 0)
 
 
 def _is_mute(page: Page, letters: int) -> bool:

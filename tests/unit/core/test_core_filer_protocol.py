@@ -13,6 +13,7 @@ from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler
+from core.filer.load import PROFILES
 from core.filer.pacing import Pacer
 from core.filer.places import SHARED_MEMORY
 from core.filer.protocol import load_protocol, protocol_names, protocol_of
@@ -141,6 +142,29 @@ def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
     (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
     told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
     assert "every call is taken for one filer op" in told
+
+
+def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:
+    """Of a compound of NFSv4.2 it counts every operation. Nothing is booked by it: what is emulated stays."""
+    nas = PROFILES / "nas-1g.toml"
+    alike = (
+        f'name = "mine"\nprotocol = "nfs-v4.2"\n[mix]\n{nas.read_text().partition("[mix]")[2].partition(chr(10))[2]}'
+    )
+    (tmp_path / "compounds.toml").write_text(alike)
+    model = load_filer(str(tmp_path / "compounds.toml"))
+    assert model is not None
+    assert model.server_ops_per_call is not None
+    told = f"{model.filer_ops_per_call:.3g} for a call", f"{model.server_ops_per_call:.3g} as the server counts them"
+    assert all(one in " ".join((emulated(model) or {})["assumptions"]) for one in told)
+    page = " ".join((Path(__file__).parents[3] / "docs/filer.md").read_text().split())
+    assert f"{model.server_ops_per_call:.2f} a call with `nfs-v4.2`, of {model.filer_ops_per_call:.2f} requests" in page
+    plain = _model(tmp_path)
+    (tmp_path / "small.toml").write_text(f"{_PROTOCOL}[server]\nopen = {{ PUTFH = 9.0 }}\n")
+    counted = load_filer(str(tmp_path / "filer.toml"))
+    assert counted is not None
+    assert counted.protocol is not None
+    assert (plain.server_ops_per_call, counted.digest) == (None, plain.digest)
+    assert protocol_of(counted.protocol.to_plain(), "result", counted.protocol.source) == counted.protocol
 
 
 def test_plain_data_and_back(tmp_path: Path) -> None:

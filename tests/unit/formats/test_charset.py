@@ -13,6 +13,7 @@ import pytest
 from benchmarks.charsets.samples import samples
 from core.records import Limits, TextState
 from dataset_gen.languages.texts import texts
+from formats import charset_models
 from formats.base import MemorySource, Text
 from formats.charset import CharsetSource, Decoder, code_page, decode
 from formats.charset_guess import SAMPLE, sample_of
@@ -329,3 +330,18 @@ def test_half_a_character_is_none() -> None:
     found = handler_for("message/rfc822").text(MemorySource(b"m", mail), Limits())
     assert "before \ufffd after" in found.text
     assert found.text.encode("utf-8")
+
+
+def test_the_models_are_those_that_the_detector_loads_itself() -> None:
+    """Table for table, and it takes them from us; what is no such file, or damaged, is left to it."""
+    from chardet import models
+
+    packed = Path(models.__file__).with_name("models.bin").read_bytes()
+    assert charset_models.told_of(packed) == models.parse_models_bin(packed)
+    damaged = packed[:-5000] + bytes(5000)
+    assert [
+        charset_models.told_of(data) for data in (b"", b"CMD1" + packed[4:], packed[:200], packed[:99_999], damaged)
+    ] == [None] * 5
+    charset_models.install()
+    assert models.load_models() is models._load_models_data()[0]
+    assert "charset_models" in models._load_models_data.__wrapped__.__module__

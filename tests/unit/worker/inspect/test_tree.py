@@ -226,25 +226,26 @@ def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
     assert json.loads(line)["exceptions"] == ["unreadable"]
 
 
-@pytest.mark.parametrize(("files", "loaded"), [(2, []), (3, [()])])
+@pytest.mark.parametrize(("files", "processes", "loaded"), [(2, 4, []), (3, 4, [()]), (3, 3, [])])
 def test_readers_are_loaded_before_processes_are_forked_for_many_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, loaded: list[tuple[str, ...]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, processes: int, loaded: list[tuple[str, ...]]
 ) -> None:
-    """Once for all of them; of few files each process loads only what it meets. Nothing is lost of those looked at first."""
+    """Once for all of them; of few files each process loads only what it meets, and so do few processes, which are at work sooner.
+    Nothing is lost of those looked at first."""
     for number in range(files):
         (tmp_path / f"{number}.txt").write_text(f"word{number}")
     asked: list[tuple[str, ...]] = []
     monkeypatch.setattr(tree, "_MANY", 3)
     monkeypatch.setattr(tree, "_load_readers", asked.append)
-    found = inspect_paths([str(tmp_path)], JobOptions(), processes=1, memory_mb=1024)
+    found = inspect_paths([str(tmp_path)], JobOptions(), processes=processes, memory_mb=1024)
     assert [json.loads(line)["text"] for line in found if isinstance(line, bytes)] == [f"word{n}" for n in range(files)]
     assert asked == loaded
 
 
-@pytest.mark.parametrize(("messages", "loaded"), [(3, "False False"), (4, "True False"), (32, "True True")])
-def test_what_several_processes_would_load_is_loaded_once(tmp_path: Path, messages: int, loaded: str) -> None:
-    """Before they are forked: the reader of an ending that several files have, and of many messages the detector of charsets and what
-    is attached to them. Nothing of that for few files."""
+@pytest.mark.parametrize(("messages", "loaded"), [(3, "False False"), (4, "True False"), (200, "True False")])
+def test_what_each_process_would_load_is_loaded_once(tmp_path: Path, messages: int, loaded: str) -> None:
+    """Before they are forked: the reader of an ending that several files have. Not what few of the files need, as the detector of
+    charsets: the other processes would wait for it."""
     for number in range(messages):
         (tmp_path / f"{number}.EML").write_bytes(b"From: a@example.org\nSubject: s\n\nwords\n")
     code = (
