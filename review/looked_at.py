@@ -1,7 +1,8 @@
 """The jobs that a finding is made of, with one transaction over all of their databases.
 
-The databases' commits follow one another. Each writes the same random token beside what was found, the first database's
-last: where the tokens of jobs that were looked at together differ, the finding was broken off between two commits.
+The databases' commits follow one another. Each writes the same token beside what was found (a random one, unless what was
+found has one of its own, as duplicates have), the first database's last: where the tokens of jobs that were looked at together
+differ, the finding was broken off between two commits.
 """
 
 from __future__ import annotations
@@ -93,9 +94,15 @@ def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
         yield sites
 
 
-def note(sites: Sequence[Site], kind: ReviewKind, options: dict[str, Any], figures: dict[str, Any]) -> None:
-    """What was found and of what, with each of the jobs."""
-    token = uuid.uuid4()
+def note(
+    sites: Sequence[Site],
+    kind: ReviewKind,
+    options: dict[str, Any],
+    figures: dict[str, Any],
+    token: uuid.UUID | None = None,
+) -> None:
+    """What was found and of what, with each of the jobs. `token`: of what is found again when the same is looked for."""
+    token = token or uuid.uuid4()
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     told = options | {"jobs": [str(job.handle.id) for job in every]}
     for site in sites:

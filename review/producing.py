@@ -36,8 +36,8 @@ def with_findings(
         for handle, finding in zip(sources, findings, strict=True):
             if theirs.get(handle.id.hex, finding) != finding:
                 raise UsageError(
-                    f"job {handle.id} was looked through for duplicates since job {images.id} made pages of its originals;"
-                    " process them anew",
+                    f"`edbench dedupe` has found other duplicates in job {handle.id} since job {images.id} made pages of its"
+                    " originals; process them anew, or have it find what it had found then (same jobs, --scope and --by)",
                     field="images",
                 )
     return dataclasses.replace(options, production=dataclasses.replace(choice, findings=findings))

@@ -32,7 +32,7 @@ from core.storage.errors import listing_error, not_regular, opening_error, readi
 from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
 from core.storage.nowhere import lead_nowhere
-from core.storage.sync import Unsynced, syncfs
+from core.storage.sync import SyncBeside, Unsynced, syncfs
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -96,8 +96,7 @@ class Storage:
     # Reading
 
     def scan(self, path: bytes, at_most: int | None = None) -> list[Entry]:
-        """The directory's entries (or the first so many of them) in no particular order, without a stat each; raises
-        as `stat`."""
+        """The directory's entries (or the first so many) in no particular order, without a stat each; raises as `stat`."""
         start = self._now()
         try:
             with self._paths.scan(path) as scanned:
@@ -204,7 +203,7 @@ class Storage:
         if self.fsync is FsyncPolicy.TASK:
             self._unsynced.wrote(path)
         elif self.fsync is FsyncPolicy.FILE:
-            self._sync_directory(os.path.dirname(path))
+            self._open_and_sync(os.fsync, os.path.dirname(path))
         return file
 
     def _create(self, path: bytes, mode: int = _FILE_MODE, *, hollow: bool = False) -> WriteFile:
@@ -257,8 +256,7 @@ class Storage:
             raise storage_fault("create", path, e) from e
 
     def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
-        """Publishes a file from local scratch (read unrecorded: scratch is not the filer); returns its bytes. `alive` is
-        told now and then that it goes on."""
+        """Publishes a file from local scratch, which is read unrecorded; returns its bytes. `alive`: told that it goes on."""
         try:
             return self.write_file(path, local_chunks(local_path, alive), hollow=self.discards)
         except OSError as e:
@@ -276,7 +274,7 @@ class Storage:
         if self.fsync is FsyncPolicy.TASK:
             self._unsynced.renamed(old, new)
         elif self.fsync is FsyncPolicy.FILE:
-            self._sync_directory(os.path.dirname(new))
+            self._open_and_sync(os.fsync, os.path.dirname(new))
 
     def remove(self, path: bytes, *, missing_ok: bool = False) -> None:
         """unlink(2) of anything but a directory; raises StorageFault."""
@@ -316,7 +314,7 @@ class Storage:
         if self.fsync is FsyncPolicy.TASK:
             self._unsynced.made(path)
         elif self.fsync is FsyncPolicy.FILE:
-            self._sync_directory(os.path.dirname(path))
+            self._open_and_sync(os.fsync, os.path.dirname(path))
 
     def stat_floor(self) -> None:
         """Raises StorageFault unless `floor` stands; writing on regardless would fill the local disk under an
@@ -325,8 +323,7 @@ class Storage:
             self.stat(self.floor)
         except SourceFileError as e:
             raise StorageFault(
-                f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?);"
-                " mount it",
+                f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?); mount it",
                 errno=e.errno,
             ) from e
 
@@ -368,11 +365,13 @@ class Storage:
         """syncfs(2) of the file system that holds `path`; raises StorageFault."""
         self._open_and_sync(syncfs, path)
 
-    def sync_written(self) -> None:
-        """fsync of every file written and directory changed since the last time (policy `task`; else nothing).
+    def sync_beside(self, path: bytes) -> SyncBeside:
+        """The same, begun here and waited for later. Raises StorageFault."""
+        return SyncBeside(self._open_to_sync(path), path, self._record, self._now)
 
-        A file that is gone by now needs none. Raises StorageFault.
-        """
+    def sync_written(self) -> None:
+        """fsync of every file written and directory changed since the last time (policy `task`; else nothing). A file that
+        is gone by now needs none. Raises StorageFault."""
         files, directories = self._unsynced.take()
         if self.fsync is not FsyncPolicy.TASK:  # left over from a job with another policy
             return
@@ -383,10 +382,14 @@ class Storage:
                 if e.errno != errno.ENOENT:
                     raise
 
-    def _sync_directory(self, path: bytes) -> None:
-        self._open_and_sync(os.fsync, path)
-
     def _open_and_sync(self, sync: Callable[[int], None], path: bytes) -> None:
+        fd = self._open_to_sync(path)
+        try:
+            sync_fd(sync, fd, path, self._record, self._now)
+        finally:
+            close_fd(fd, path, self._record, self._now)
+
+    def _open_to_sync(self, path: bytes) -> int:
         start = self._now()
         try:
             fd = self._paths.open(path, _SYNC_FLAGS)
@@ -394,7 +397,4 @@ class Storage:
             self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("open", path, e) from e
         self._record(_OPEN, start, self._now() - start, 0, path, 0)
-        try:
-            sync_fd(sync, fd, path, self._record, self._now)
-        finally:
-            close_fd(fd, path, self._record, self._now)
+        return fd

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from core.errors import StorageFault
+from core.storage.files import RecordCall, close_fd, sync_fd
 
 
 class Unsynced:
@@ -46,3 +53,52 @@ def syncfs(fd: int) -> None:
     if _libc.syncfs(fd) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+
+
+class SyncBeside:
+    """syncfs(2) in a thread, beside what its caller writes meanwhile: of that it may leave out anything. A context manager:
+    when the block has ended well it is waited for, and raises StorageFault where it failed.
+
+    The call is recorded by whoever waits for it, with the times that it had: recorders are one thread's.
+    """
+
+    def __init__(self, fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
+        self._fd, self._path, self._record, self._now = fd, path, record, now
+        self._began = self._ended = now()
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._sync, name="syncfs", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the system lets no thread be made
+            close_fd(fd, path, record, now)
+            raise StorageFault(f"no thread can be made that waits for the disk: {error}") from error
+
+    def _sync(self) -> None:
+        try:
+            syncfs(self._fd)
+        except OSError as error:
+            self._error = error
+        self._ended = self._now()
+
+    def wait(self) -> None:
+        """Until it is over. Raises StorageFault."""
+        self._thread.join()
+        moments = iter((self._began, self._ended))
+        try:
+            sync_fd(self._outcome, self._fd, self._path, self._record, moments.__next__)
+        finally:
+            close_fd(self._fd, self._path, self._record, self._now)
+
+    def _outcome(self, _fd: int) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> SyncBeside:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if kind is None:
+            self.wait()
+            return
+        with contextlib.suppress(StorageFault):  # there is an error on its way up already
+            self.wait()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
-from production.loadfiles.fields import FIELDS
+from production.loadfiles.fields import COLUMNS, FIELDS, texts
 
 _MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
 # What EDRM calls fields that it knows itself; a tool that maps fields by these names takes no others of its own accord.
@@ -26,10 +26,10 @@ _TO_ESCAPE = re.compile('[&<>"\n\r\t]')
 # What stands in an attribute as it is, as most values do: neither of the two above has anything to do.
 _PLAIN = re.compile('[^&<>"\x00-\x1f\ud800-\udfff\ufffe\uffff]*')
 _ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
+_BEGIN, _TYPE, _CUSTODIAN = map(COLUMNS.index, ("begin", "media_type", "custodian"))
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalFile:
+class ExternalFile(NamedTuple):
     """One file of a document."""
 
     kind: str  # native, text or image
@@ -46,31 +46,40 @@ MIDDLE = b"</Documents><Relationships>\n"  # between the documents and what is a
 TAIL = b"</Relationships></Batch></Root>\n"
 
 
-def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
-    """One document. `told` is what `fields` names."""
-    kind = "Message" if told["media_type"] in _MESSAGES else "File"
-    sent = kind == "Message" and _MOMENT.fullmatch(str(told["date"])) is not None
-    tags = "".join(
-        f"{begins}{_attribute(value)}/>"
-        for name, begins in (_TAGS_SENT if sent else _TAGS)
-        if (value := told[name]) is not None and value != "" and value != []
-    )
-    at = _text(" / ".join(map(str, told["path"])))
+def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Sequence[str] | None = None) -> str:
+    """One document. `told` is what `fields` names; `as_text`: what `texts` there says of it, where that is known."""
+    values = as_text or texts(told)
+    message = told["media_type"] in _MESSAGES
+    begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(told["date"])) is not None else _TAGS
+    # Of nearly all nothing is to be escaped: one look at the whole, and no call for each.
+    plain = _PLAIN.fullmatch("".join(values)) is not None
+    attribute, element = (_as_it_is, str) if plain else (_attribute, _element)
+    tags = [f"{tag}{attribute(value)}/>" for tag, value in zip(begins, values, strict=True) if tag and value]
     return (
-        f"<Document DocID={_attribute(told['begin'])} DocType={_quoted(kind)} MimeType={_attribute(told['media_type'])}>"
-        f"<Tags>{tags}</Tags><Files>{''.join(map(_file, files))}</Files>"
-        f"<Locations><Location><Custodian>{escape(_text(told['custodian']))}</Custodian>"
-        f"<LocationURI>{escape(at)}</LocationURI></Location></Locations></Document>\n"
+        f'<Document DocID={attribute(values[_BEGIN])} DocType="{"Message" if message else "File"}"'
+        f" MimeType={attribute(values[_TYPE])}>"
+        f"<Tags>{''.join(tags)}</Tags><Files>{''.join(map(_file, files))}</Files>"
+        f"<Locations><Location><Custodian>{element(values[_CUSTODIAN])}</Custodian>"
+        f"<LocationURI>{element(' / '.join(map(str, told['path'])))}</LocationURI></Location></Locations></Document>\n"
     )
 
 
 def _file(file: ExternalFile) -> str:
     folder, _, name = file.path.rpartition("/")
-    backslashed = folder.replace("/", "\\")
     return (
-        f'<File FileType="{file.kind.title()}"><ExternalFile FilePath={_attribute(backslashed)} FileName={_attribute(name)}'
+        f"<File FileType={_titled(file.kind)}><ExternalFile FilePath={_backslashed(folder)} FileName={_attribute(name)}"
         f' FileSize="{file.size}" Hash="{file.md5}" HashType="MD5"/></File>'
     )
+
+
+@lru_cache(64)
+def _titled(kind: str) -> str:
+    return f'"{kind.title()}"'
+
+
+@lru_cache(64)
+def _backslashed(folder: str) -> str:
+    return _attribute(folder.replace("/", "\\"))
 
 
 def relationship(parent: str, child: str) -> str:
@@ -78,16 +87,20 @@ def relationship(parent: str, child: str) -> str:
     return f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        value = "; ".join(map(str, value))
-    return _NO_XML.sub("\ufffd", "" if value is None else str(value))
+def _xml(value: str) -> str:
+    return _NO_XML.sub("\ufffd", value)
 
 
-def _attribute(value: Any) -> str:
-    if type(value) is str and _PLAIN.fullmatch(value) is not None:
-        return f'"{value}"'
-    return _quoted(_text(value))
+def _element(value: str) -> str:
+    return escape(_xml(value))
+
+
+def _as_it_is(value: str) -> str:
+    return f'"{value}"'
+
+
+def _attribute(value: str) -> str:
+    return f'"{value}"' if _PLAIN.fullmatch(value) is not None else _quoted(_xml(value))
 
 
 def _quoted(value: str) -> str:
@@ -96,13 +109,14 @@ def _quoted(value: str) -> str:
     return quoteattr(value, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
-def _tags(names: Mapping[str, str], dates: Container[str]) -> tuple[tuple[str, str], ...]:
-    """The fields, each with what its tag begins with."""
+def _tags(names: Mapping[str, str], dates: Container[str]) -> tuple[str, ...]:
+    """What the tag of each field begins with; nothing of those that are not among the tags."""
     types = {name: "DateTime" if name in dates else "LongInteger" if name in _NUMBERS else "Text" for name in FIELDS}
     return tuple(
-        (name, f"<Tag TagName={_quoted(names.get(name, title))} TagDataType={_quoted(types[name])} TagValue=")
+        ""
+        if name in _ELSEWHERE
+        else f"<Tag TagName={_quoted(names.get(name, title))} TagDataType={_quoted(types[name])} TagValue="
         for name, title in FIELDS.items()
-        if name not in _ELSEWHERE
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 FIELDS: Mapping[str, str] = {
@@ -14,21 +14,27 @@ FIELDS: Mapping[str, str] = {
     "text": "TEXTPATH", "exceptions": "EXCEPTIONS",
 }  # fmt: skip
 TITLES = tuple(FIELDS.values())
-_OF_OURS = ("native", "text")  # written with backslashes, as review tools have them
-_JOINS = {"path": " / "}  # what a container lies in comes first
+COLUMNS = tuple(FIELDS)
+_PATH = COLUMNS.index("path")
+_OURS = (COLUMNS.index("native"), COLUMNS.index("text"))
 
 
-def cells(told: Mapping[str, Any]) -> list[str]:
-    """The values of one item, one for each of TITLES. Lists are joined by "; ", the path of one in containers by " / "."""
-    return [
-        value if type(value) is str and name not in _OF_OURS else _cell(name, value)
-        for name, value in ((name, told[name]) for name in FIELDS)
-    ]
+def texts(told: Mapping[str, Any]) -> list[str]:
+    """The values of one item as text, one for each of COLUMNS; a list is joined by "; "."""
+    return [value if type(value) is str else _text(value) for value in map(told.__getitem__, COLUMNS)]
 
 
-def _cell(name: str, value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, list | tuple):
-        return _JOINS.get(name, "; ").join(map(str, value))
-    return str(value).replace("/", "\\") if name in _OF_OURS else str(value)
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def cells(told: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
+    """The same as a DAT has it, one for each of TITLES: the path of what lies in containers is joined by " / ", and those of
+    our files have backslashes, as review tools have them. `as_text`: what `texts` says of it, where that is known."""
+    row = list(as_text or texts(told))
+    row[_PATH] = " / ".join(map(str, told["path"]))
+    for at in _OURS:
+        row[at] = row[at].replace("/", "\\")
+    return row

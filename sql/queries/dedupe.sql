@@ -121,6 +121,16 @@ WINDOW own AS (PARTITION BY scope, key
     ORDER BY place, name, path COLLATE "C", ordinal, chain, item);
 ANALYZE outcome;
 
+-- name: dedupe_digest
+-- What was decided over all databases, as one hash: the same rows have the same. In parts, so that no value is large.
+SELECT sha256(coalesce(string_agg(part, '' ORDER BY begins), '')) AS digest
+FROM (
+    SELECT substr(uuid_send(item), 1, 1) AS begins, sha256(string_agg(
+        uuid_send(item) || uuid_send(original) || boolsend(copy) || coalesce(sha256(array_send(custodians)), ''),
+        '' ORDER BY item)) AS part
+    FROM outcome GROUP BY begins
+) AS p;
+
 -- name: dedupe_clear
 -- What an earlier run said of these jobs.
 DELETE FROM duplicate WHERE job IN (SELECT job FROM of_job);

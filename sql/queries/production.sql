@@ -1,4 +1,6 @@
 -- Jobs that write files out of other jobs' items.
+-- Rows of one job are asked for by `(SELECT %(job)s::uuid)` where there may be many: the planner does not see which job it is.
+-- Where it does, and statistics know of earlier jobs alone, it takes this one to have a single row, and reads all of them for each.
 
 -- name: production_tables
 -- For the transaction that creates the job: what a search or a tag chose, what is withheld (`said` by this job, not only by
@@ -163,21 +165,21 @@ FROM production_item p WHERE p.job = %(job)s
 -- name: production_holding
 -- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container is what it holds.
 WITH RECURSIVE inside (number, id) AS (
-    SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = %(job)s
+    SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = (SELECT %(job)s::uuid)
     UNION ALL
     SELECT n.number, i.id FROM inside n JOIN item i ON i.parent = n.id
 )
 SELECT DISTINCT n.number FROM inside n JOIN item i ON i.id = n.id
 WHERE NOT i.container
-  AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = %(job)s AND q.item = n.id)
+  AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = (SELECT %(job)s::uuid) AND q.item = n.id)
   AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR i.id IN (SELECT item FROM picked)))
 ORDER BY n.number;
 
 -- name: production_gaps
 -- Numbers of a processing job's items that the job which takes its pages has not, some of them after one.
 SELECT q.number, q.pages, q.first_page FROM production_item q
-WHERE q.job = %(images)s AND q.number > %(after)s
-  AND NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(job)s AND p.number = q.number)
+WHERE q.job = (SELECT %(images)s::uuid) AND q.number > %(after)s
+  AND NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = (SELECT %(job)s::uuid) AND p.number = q.number)
 ORDER BY q.number LIMIT %(limit)s;
 
 -- name: insert_production_items
@@ -204,16 +206,16 @@ ON CONFLICT (job, number, kind, page) DO UPDATE SET path = excluded.path, bytes 
 -- How many pages were made of items.
 UPDATE production_item p SET pages = r.pages
 FROM json_to_recordset(%(rows)s::json) AS r (number bigint, pages int)
-WHERE p.job = %(job)s AND p.number = r.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number = r.number;
 
 -- name: number_production_pages
 -- The barrier behind the rendering: pages are numbered through, in the order of the items.
 UPDATE production_item p SET first_page = n.first_page
 FROM (
     SELECT number, (%(first)s + sum(pages) OVER (ORDER BY number) - pages)::bigint AS first_page
-    FROM production_item WHERE job = %(job)s AND pages IS NOT NULL
+    FROM production_item WHERE job = (SELECT %(job)s::uuid) AND pages IS NOT NULL
 ) AS n
-WHERE p.job = %(job)s AND p.number = n.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number = n.number;
 
 -- name: production_alone
 -- Jobs that are created, or whose pages are numbered, at the same moment look at each other's numbers one after another.
@@ -268,7 +270,7 @@ SELECT EXISTS (
 -- not in this shard any more.
 SELECT p.number, p.item, p.volume, p.folder, p.first_page, x.owner
 FROM production_item p LEFT JOIN item_index x ON x.item = p.item AND x.shard = p.shard
-WHERE p.job = %(job)s AND p.shard = %(shard)s AND p.number BETWEEN %(first)s AND %(last)s
+WHERE p.job = (SELECT %(job)s::uuid) AND p.shard = %(shard)s AND p.number BETWEEN %(first)s AND %(last)s
 ORDER BY p.number;
 
 -- name: production_shard
@@ -279,22 +281,22 @@ SELECT job, engine, location FROM shard WHERE id = %(shard)s;
 -- The items of one task, by number.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.pages, p.first_page
 FROM production_item p
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_natives
 -- The items of one task by number, with what says where their bytes are; size NULL: the item has gone.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.first_page,
     CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size, i.sha256
 FROM production_item p LEFT JOIN item i ON i.id = p.item
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_images
 -- The pages that another job made of the items of one task.
 SELECT p.number, f.page, f.path, f.sha256
 FROM production_item p
-JOIN production_item q ON q.job = %(images)s AND q.item = p.item
+JOIN production_item q ON q.job = (SELECT %(images)s::uuid) AND q.item = p.item
 JOIN production_file f ON f.job = q.job AND f.number = q.number AND f.kind = 'image'
-WHERE p.job = %(job)s AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number, f.page;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number, f.page;
 
 -- name: production_folders
 -- Every folder of every volume.
@@ -303,11 +305,12 @@ SELECT DISTINCT volume, folder FROM production_item WHERE job = %(job)s ORDER BY
 -- name: production_files_of
 -- What was written of the items of one folder.
 SELECT f.path FROM production_item p JOIN production_file f ON f.job = p.job AND f.number = p.number
-WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
+WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(folder)s;
 
 -- name: production_records
 -- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
+-- Others' pages are looked up only where pages have numbers.
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
 -- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
@@ -319,20 +322,20 @@ SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.f
         WHERE e.item = p.item AND e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
 FROM (
-    SELECT * FROM production_item WHERE job = %(job)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
+    SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s
 ) AS p
 LEFT JOIN item i ON i.id = p.item
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
-LEFT JOIN production_item g ON g.job = p.job AND g.number = p.family_first
-LEFT JOIN production_item l ON l.job = p.job AND l.number = p.family_last
-LEFT JOIN production_item h ON h.job = p.job AND h.number = p.parent
+LEFT JOIN production_item g ON g.job = p.job AND g.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_first END
+LEFT JOIN production_item l ON l.job = p.job AND l.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_last END
+LEFT JOIN production_item h ON h.job = p.job AND h.number = CASE WHEN p.first_page IS NOT NULL THEN p.parent END
 ORDER BY p.number;
 
 -- name: production_files
 -- What was written of items with such numbers, in order.
 SELECT number, kind, page, path, bytes, sha256, md5 FROM production_file
-WHERE job = %(job)s AND number BETWEEN %(first)s AND %(last)s
+WHERE job = (SELECT %(job)s::uuid) AND number BETWEEN %(first)s AND %(last)s
 ORDER BY number, kind, page;
 
 -- name: production_written

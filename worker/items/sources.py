@@ -64,8 +64,12 @@ class FilerSource:
             raise
 
     def _open(self) -> ReadFile:
-        with self._reading():
+        try:
             return self._storage.open(self._path)
+        except SourceFileError as e:
+            if self._own:
+                raise _lost(self._path, e) from e
+            raise
 
     def open(self) -> BinaryIO:
         file = self._open()
@@ -91,8 +95,12 @@ class FilerSource:
         """All bytes that there are now: of a small file by one read, of a larger one in pieces."""
         with self._open() as f:
             if f.size <= CHUNK:
-                with self._reading():
+                try:
                     return f.readall()
+                except SourceFileError as e:  # as `_reading`, which would show with so many of these
+                    if self._own:
+                        raise _lost(self._path, e) from e
+                    raise
         return self.chunks()
 
     def digest(self) -> tuple[bytes, int]:

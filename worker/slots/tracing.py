@@ -10,6 +10,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Protocol
 
 from core.operations import Op, Recorder
@@ -21,6 +22,7 @@ from traces.spool import Row, SpoolHead, SpoolWriter
 
 MOST_HELD = 32_768  # calls; each takes about 300 bytes
 _MOST_OPEN = 4  # parts of several jobs that run at the same time
+_BEGAN = itemgetter(1)  # of a row
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ class SpoolTracer:
     def flush(self) -> None:
         """Calls that cannot be written are missing from the trace, which says how many are."""
         if self._rows and self._job is not None:
+            self._rows.sort(key=_BEGAN)  # a call beside others is told when it is over (`core.storage.sync`)
             try:
                 self._part(self._job).write(self._rows, self._phase)
             except OSError as error:

@@ -102,6 +102,9 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     assert not (tmp_path / "old" / ".edbench-production.json").exists()
     with pytest.raises(UsageError, match="process them anew"):
         _options(source, tmp_path / "x", made, originals=True)
+    dedupe([source], Scope.JOB, By.FAMILY)  # as it was then, so that it is the finding that there was
+    assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
+    dedupe([source], Scope.CUSTODIAN, By.FAMILY)
     token = shelf.rows("SELECT token FROM review WHERE job = %(job)s")[0][0].hex
     assert _options(source, tmp_path / "x", made).production.findings == (token,)
     created, cancelled = actions_of([made])

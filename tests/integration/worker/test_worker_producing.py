@@ -6,6 +6,7 @@ import csv
 import errno
 import hashlib
 import json
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +18,10 @@ from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
 from controller.verify.production import verify_production
 from core.errors import StorageFault
-from core.operations import NullRecorder
+from core.operations import MemoryRecorder, NullRecorder, Op
 from core.options.production import DPI, MARKER, JobType, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
+from core.storage import layer, sync
 from core.storage.files import WriteFile
 from core.storage.layer import Storage
 from production.layout import REPORTS
@@ -281,3 +283,33 @@ def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkey
         "SELECT path FROM production_file WHERE job = %(j)s AND kind = 'report' ORDER BY page", j=task_bench.job
     )
     assert [path for (path,) in rows] == ["metadata.jsonl", "metadata.csv", "hashes.csv"]
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_nothing_is_over_before_it_is_on_stable_storage(
+    task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """The disk is waited for while all is told of, and once more behind the last name that a report got. Where either fails, the
+    job is suspended, and ends when the disk is well."""
+    calls = task_bench.context.recorder
+    assert isinstance(calls, MemoryRecorder)
+    syncs: list[int] = []
+
+    def faulty(fd: int) -> None:
+        syncs.append(fd)
+        if len(syncs) == failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(sync, "syncfs", faulty)
+    monkeypatch.setattr(layer, "syncfs", faulty)
+    task_bench.drain()
+    assert task_bench.rows("SELECT state FROM job WHERE id = %(j)s", j=task_bench.job) == [("suspended",)]
+    calls.records.clear()
+    with task_bench.database.transaction() as conn:
+        states.request_resume(conn, task_bench.job)
+    task_bench.drain()
+    assert str(task_bench.advance()) == "completed"
+    named = max(each.start_ns for each in calls.records if each.op is Op.RENAME)
+    first, last = (each for each in calls.records if each.op is Op.FSYNC)
+    assert first.start_ns < named < last.start_ns
+    assert len(syncs) == failing + 2

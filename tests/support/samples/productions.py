@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from production.loadfiles import concordance, edrm, opticon
-from production.loadfiles.fields import FIELDS, TITLES, cells
+from production.loadfiles.fields import COLUMNS, TITLES, cells, texts
 from worker.phases.producing.reports import table, table_head
 
-_COLUMNS = (*FIELDS,)
 _LISTED = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 
 
@@ -53,7 +52,7 @@ def item(
     if text:
         files.append(Made("text", f"VOL001/TEXT/0001/{begin}.txt", text))
     native = next((file for file in files if file.kind == "native"), None)
-    told = dict.fromkeys(FIELDS) | {
+    told = dict.fromkeys(COLUMNS) | {
         "begin": begin, "end": f"A{number + max(1, pages) - 1}", "begin_family": f"A{family[0]}", "end_family": f"A{family[1]}",
         "parent": "" if number == family[0] else f"A{family[0]}", "custodian": "ann", "all_custodians": ["ann", "bob"],
         "path": ["box.pst", "mail"], "name": "mail", "kind": "message", "media_type": "message/rfc822", "bytes": len(data),
@@ -71,7 +70,7 @@ def write_export(root: Path, items: Sequence[Item], encoding: concordance.Encodi
     (root / "loadfile.dat").write_bytes(
         concordance.head(TITLES, encoding) + concordance.lines(map(cells, told), encoding)
     )
-    (root / "loadfile.csv").write_bytes(table_head(_COLUMNS) + table(_COLUMNS, told))
+    (root / "loadfile.csv").write_bytes(table_head(COLUMNS) + table(map(texts, told)))
     documents = [edrm.document(one.told, map(_external, one.files)) for one in items]
     relations = [edrm.relationship(one["parent"], one["begin"]) for one in told if one["parent"]]
     said = (edrm.HEAD, *map(str.encode, documents), edrm.MIDDLE, *map(str.encode, relations), edrm.TAIL)
@@ -82,7 +81,7 @@ def write_processed(root: Path, items: Sequence[Item]) -> None:
     """As a processing job or an extraction does."""
     _write_files(root, items)
     told = [one.told for one in items]
-    (root / "metadata.csv").write_bytes(table_head(_COLUMNS) + table(_COLUMNS, told))
+    (root / "metadata.csv").write_bytes(table_head(COLUMNS) + table(map(texts, told)))
     lines = (json.dumps(one | {"metadata": {"x": [1]}}, ensure_ascii=False) + "\n" for one in told)
     (root / "metadata.jsonl").write_text("".join(lines), encoding="utf-8")
 
@@ -101,14 +100,12 @@ def _write_files(root: Path, items: Sequence[Item]) -> None:
     if pages:
         (root / "loadfile.opt").write_bytes(pages)
     rows = [_hashed(one, file) for one in items for file in one.files]
-    (root / "hashes.csv").write_bytes(table_head(_LISTED) + table(_LISTED, rows))
+    (root / "hashes.csv").write_bytes(table_head(_LISTED) + table(rows))
 
 
-def _hashed(one: Item, file: Made) -> dict[str, str]:
-    return {
-        "path": file.path, "bytes": str(len(file.data)), "md5": md5(file.data), "sha256": hashlib.sha256(file.data).hexdigest(),
-        "begin": one.told["begin"], "kind": file.kind, "page": str(file.page),
-    }  # fmt: skip
+def _hashed(one: Item, file: Made) -> tuple[str, ...]:
+    size, digest = str(len(file.data)), hashlib.sha256(file.data).hexdigest()
+    return file.path, size, md5(file.data), digest, one.told["begin"], file.kind, str(file.page)
 
 
 def _external(file: Made) -> edrm.ExternalFile:

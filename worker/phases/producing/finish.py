@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
@@ -43,13 +43,18 @@ def run(work: TaskWork) -> TaskResult:
     out = Output(work)
     shares = set(work.claimed.payload[FINALISE_LIST])
     ends = [(number, end) for number, end in enumerate(_ends(out.choice), 1) if end.share in shares]
-    if FINALISE_REST in shares:
-        _sweep_all(out)
-    _sweep_drafts(out, {end.path.encode() for _, end in ends})
-    files = _reports(out, ends)
-    if FINALISE_REST in shares:
-        _forget_rendered(work)
-    work.context.crumb.doing(Activity.SYNCING, out.path)
+    rest = FINALISE_REST in shares
+    # What the phases before have left in the host's cache is a gigabyte and more: it goes to the disk while all is told of.
+    with work.storage.sync_beside(out.path) if rest else nullcontext():
+        try:
+            if rest:
+                _sweep_all(out)
+            _sweep_drafts(out, {end.path.encode() for _, end in ends})
+            files = _reports(out, ends)
+            if rest:
+                _forget_rendered(work)
+        finally:  # the end of the block waits for the disk, also when something is wrong: whoever watches is patient with that
+            work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(files=files, extracted_bytes=out.written)
 

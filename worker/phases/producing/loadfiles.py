@@ -44,7 +44,7 @@ class Dat(Report):
         return concordance.head(TITLES, self._encoding)
 
     def some(self, records: Sequence[Record]) -> bytes:
-        return concordance.lines((cells(record.fields) for record in records), self._encoding)
+        return concordance.lines((cells(record.fields, record.texts) for record in records), self._encoding)
 
 
 class Xml(Report):
@@ -69,7 +69,8 @@ class Xml(Report):
             raise StorageFault(
                 f"{self.work.context.scratch} on scratch: {e.strerror}; see that scratch has space"
             ) from e
-        return "".join(edrm.document(record.fields, map(_external, record.files)) for record in records).encode()
+        documents = (edrm.document(each.fields, map(_external, each.files), each.texts) for each in records)
+        return "".join(documents).encode()
 
     def tail(self) -> Iterator[bytes]:
         yield edrm.MIDDLE
@@ -122,10 +123,10 @@ class Withheld(Report):
                 gaps = PRODUCTION.production_gaps(conn, job=job.id, images=images, after=after, limit=_GAPS_AT_ONCE)
             if not gaps:
                 return
-            yield table(_GAP, map(self._told, gaps))
+            yield table(map(self._told, gaps))
             after = gaps[-1].number
 
-    def _told(self, gap: Gap) -> dict[str, str]:
+    def _told(self, gap: Gap) -> tuple[str, str]:
         control = self.work.job.options.production.control
         begin = gap.number if gap.first_page is None else gap.first_page
-        return {"begin": control(begin), "end": control(begin + (gap.pages or 1) - 1)}
+        return control(begin), control(begin + (gap.pages or 1) - 1)

@@ -4,20 +4,24 @@ filer is written to."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import date
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from core.options.production import FileKind, ProductionChoice
+from production.loadfiles.fields import texts
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
 from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500
+_DAY = 24 * 60 * 60
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(slots=True)
@@ -28,12 +32,13 @@ class Record:
     files: Sequence[FileRow]
     choice: ProductionChoice
     fields: dict[str, Any] = field(init=False)  # everything that is told of it, by column
+    _texts: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         row, metadata = self.row, self.row.metadata or {}
         native, text = self._file(FileKind.NATIVE), self._file(FileKind.TEXT)
         self.fields = {
-            **_controls(row, self.choice),
+            **_controls(row, self.choice.control),
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
@@ -44,7 +49,7 @@ class Record:
             "sha256": None if row.sha256 is None else row.sha256.hex(),
             "md5": None if native is None else native.md5.hex(),
             "message_id_hash": None if row.message_id_hash is None else row.message_id_hash.hex(),
-            "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
+            "modified": None if row.mtime_ns is None else moment(row.mtime_ns),
             **{name: metadata.get(name) for name in ("from", "to", "cc", "bcc", "subject", "date", "title", "author")},
             "pages": row.pages,
             "found_pages": row.found_pages,
@@ -54,9 +59,19 @@ class Record:
             "exceptions": row.codes or [],
         }
 
+    @property
+    def texts(self) -> list[str]:
+        """The same as text: several reports ask for it."""
+        if self._texts is None:
+            self._texts = texts(self.fields)
+        return self._texts
+
     def _file(self, kind: FileKind) -> FileRow | None:
         """Its native or text; None where none was written."""
-        return next((file for file in self.files if file.kind == kind), None)
+        for file in self.files:
+            if file.kind == kind:
+                return file
+        return None
 
 
 def records(work: TaskWork) -> Iterator[list[Record]]:
@@ -98,7 +113,7 @@ def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
         return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
 
 
-def _controls(row: RecordRow, choice: ProductionChoice) -> dict[str, str]:
+def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
     """Begin and end of the item, of its family, and what it is attached to, as control numbers; of pages where these
     have numbers."""
     if row.first_page is None:
@@ -109,17 +124,27 @@ def _controls(row: RecordRow, choice: ProductionChoice) -> dict[str, str]:
         begin, end = row.first_page, row.first_page + (row.pages or 1) - 1
         family = (row.family_first_page or begin, row.family_last_page or end)
         parent = row.parent_page
+    first = control(begin)
     return {
-        "begin": choice.control(begin),
-        "end": choice.control(end),
-        "begin_family": choice.control(family[0]),
-        "end_family": choice.control(family[1]),
-        "parent": "" if parent is None else choice.control(parent),
+        "begin": first,
+        "end": first if end == begin else control(end),
+        "begin_family": first if family[0] == begin else control(family[0]),
+        "end_family": first if family[1] == begin else control(family[1]),
+        "parent": "" if parent is None else control(parent),
     }
 
 
-def _moment(ns: int) -> str | None:
-    try:
-        return datetime.fromtimestamp(ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):  # a file system may hold any number
+def moment(ns: int) -> str | None:
+    """Nanoseconds since 1970 as ISO 8601 in UTC, to the second; None: no calendar has it."""
+    day, second = divmod(ns // 1_000_000_000, _DAY)
+    if (on := _date(day)) is None:
         return None
+    minute, second = divmod(second, 60)
+    hour, minute = divmod(minute, 60)
+    return f"{on}T{hour:02d}:{minute:02d}:{second:02d}Z"
+
+
+@lru_cache(1_000)
+def _date(day: int) -> str | None:
+    """The same of a day, of which many files are. A file system may hold any number."""
+    return str(date.fromordinal(_EPOCH + day)) if 0 < _EPOCH + day <= date.max.toordinal() else None

@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 from core.csv_cells import BEGINS_FORMULA, defused
 from core.records import FINALISE_REST, FINALISE_TABLES
+from production.loadfiles.fields import COLUMNS
 from worker.phases.producing.records import Record
 from worker.phases.task import TaskWork
 
-_COLUMNS = (
-    "begin", "end", "begin_family", "end_family", "parent", "custodian", "all_custodians", "path", "name", "kind",
-    "media_type", "bytes", "sha256", "md5", "message_id_hash", "modified", "from", "to", "cc", "bcc", "subject", "date",
-    "title", "author", "pages", "found_pages", "text_state", "native", "text", "exceptions",
-)  # fmt: skip
 _HASHES = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 
 
@@ -64,10 +61,10 @@ class MetadataTable(Report):
     path = "metadata.csv"
 
     def head(self) -> bytes:
-        return table_head(_COLUMNS)
+        return table_head(COLUMNS)
 
     def some(self, records: Sequence[Record]) -> bytes:
-        return table(_COLUMNS, (record.fields for record in records))
+        return table(record.texts for record in records)
 
 
 class HashTable(Report):
@@ -79,21 +76,15 @@ class HashTable(Report):
         return table_head(_HASHES)
 
     def some(self, records: Sequence[Record]) -> bytes:
-        return table(_HASHES, (row for record in records for row in _hashes(record)))
+        return table(row for record in records for row in _hashes(record))
 
 
-def _hashes(record: Record) -> Iterable[Mapping[str, Any]]:
+def _hashes(record: Record) -> Iterable[Sequence[str]]:
     begin = record.fields["begin"]
-    for file in record.files:
-        yield {
-            "path": file.path,
-            "bytes": str(file.bytes),
-            "md5": file.md5.hex(),
-            "sha256": file.sha256.hex(),
-            "begin": begin,
-            "kind": file.kind,
-            "page": str(file.page),
-        }
+    return [
+        (file.path, str(file.bytes), file.md5.hex(), file.sha256.hex(), begin, file.kind, str(file.page))
+        for file in record.files
+    ]
 
 
 def table_head(columns: Sequence[str]) -> bytes:
@@ -101,16 +92,15 @@ def table_head(columns: Sequence[str]) -> bytes:
     return _csv((columns,))
 
 
-def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Lines of a CSV in UTF-8, ended as RFC 4180 has it; a list is joined by "; "."""
-    begins = BEGINS_FORMULA  # most cells are text and need nothing: there are forty an item, and a call for each shows
-    return _csv(
-        [
-            value if type(value) is str and value[:1] not in begins else _cell(value)
-            for value in map(row.__getitem__, columns)
-        ]
-        for row in rows
-    )
+def table(rows: Iterable[Sequence[str]]) -> bytes:
+    """Lines of a CSV in UTF-8, ended as RFC 4180 has it. No cell is a formula."""
+    # Hardly any row would have one: rows are looked at as a whole, since there are forty cells an item.
+    safe = BEGINS_FORMULA.isdisjoint
+    return _csv(row if safe([cell[:1] for cell in row]) else [*map(defused, row)] for row in rows)
+
+
+# What has a cell put in quotes. Most rows have none, and need no writer that looks at each cell.
+_QUOTED = re.compile('[",\r\n]')
 
 
 class _Lines(list[str]):
@@ -119,11 +109,10 @@ class _Lines(list[str]):
 
 def _csv(rows: Iterable[Sequence[str]]) -> bytes:
     lines = _Lines()
-    csv.writer(lines).writerows(rows)
+    quoting = csv.writer(lines).writerow
+    for row in rows:
+        if len(row) > 1 and _QUOTED.search("".join(row)) is None:
+            lines.append(",".join(row) + "\r\n")
+        else:
+            quoting(row)
     return "".join(lines).encode("utf-8", "replace")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return defused("; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))

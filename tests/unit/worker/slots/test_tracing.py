@@ -68,6 +68,16 @@ def test_calls_are_kept_by_task_and_passed_on(slot: Slot) -> None:
     slot.tracer.close()
 
 
+def test_a_call_beside_others_stands_where_it_began(slot: Slot) -> None:
+    """It is told when it is over: the trace would have it begin after those that it went on beside."""
+    slot.tracer.begin(JOB, Phase.FINALISE, wanted=True)
+    with slot.storage.sync_beside(bytes(slot.home)):
+        slot.read()
+    assert [record.op for record in slot.recorder.records] == [Op.OPEN, *READ, Op.FSYNC, Op.CLOSE]
+    slot.tracer.flush()
+    assert slot.kept(JOB) == [[(Phase.FINALISE, [Op.OPEN, Op.FSYNC, *READ, Op.CLOSE])]]
+
+
 def test_many_calls_of_one_task_are_written_between(slot: Slot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is bounded, and a slot that dies in a long task loses the last of its calls only."""
     monkeypatch.setattr(tracing, "MOST_HELD", 2)

@@ -1,0 +1,69 @@
+"""What a job that produces asks of the ledger costs the same whatever the planner knows of it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from sqlalchemy import Connection
+
+from benchmarks.bare_job import bare_job
+from sql.queries import QUERIES
+from sql.session import Database
+
+_ITEMS, _TAKEN = 20_000, 200
+_SHARD = uuid.UUID(int=7)
+_INSERT = """
+INSERT INTO production_item (job, number, item, source_job, family_first, family_last, volume, folder, suffix, bytes, shard, pages)
+SELECT %(job)s, n, md5(n::text)::uuid, %(job)s, n, n, 1, n / %(taken)s, '.txt', 1, %(shard)s, 1
+FROM generate_series(0, %(items)s - 1) n;
+INSERT INTO production_file (job, number, kind, page, path, bytes, sha256, md5)
+SELECT %(job)s, n, kind, 1, n::text, 1, '', '' FROM generate_series(0, %(items)s - 1) n, unnest(ARRAY['text', 'image']) kind;
+"""
+
+
+def _produced(conn: Connection) -> uuid.UUID:
+    job = bare_job(conn, "")
+    conn.exec_driver_sql(_INSERT, {"job": job, "items": _ITEMS, "taken": _TAKEN, "shard": _SHARD})
+    return job
+
+
+def _read(plan: dict[str, Any]) -> float:
+    """Rows that its steps have had in hand, also those that they left out."""
+    said = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Join Filter")
+    own: float = plan["Actual Loops"] * sum(plan.get(each, 0) for each in said)
+    return own + sum(map(_read, plan.get("Plans", ())))
+
+
+_RANGE = {"first": 4_000, "last": 4_199}
+_PAGES = json.dumps([{"number": number, "pages": 2} for number in range(4_000, 4_200)])
+# What is asked, by how much, and how many rows it may have in hand: some for each that it takes, or once all of the job.
+_ASKED: dict[str, tuple[dict[str, Any], int]] = {
+    "production_files_of": ({"volume": 1, "folder": 20}, 20 * _TAKEN),
+    "production_natives": (_RANGE, 20 * _TAKEN),
+    "production_batch": (_RANGE, 20 * _TAKEN),
+    "production_texts": (_RANGE | {"shard": _SHARD}, 20 * _TAKEN),
+    "production_images": (_RANGE, 20 * _TAKEN),
+    "production_records": ({"after": 3_999, "limit": _TAKEN, "images": None, "deduped": []}, 20 * _TAKEN),
+    "production_files": (_RANGE, 20 * _TAKEN),
+    "put_production_pages": ({"rows": _PAGES}, 20 * _TAKEN),
+    "production_gaps": ({"after": 0, "limit": _TAKEN}, 10 * _ITEMS),
+    "number_production_pages": ({"first": 1}, 10 * _ITEMS),
+}
+
+
+def test_items_of_a_new_job_are_found_by_their_numbers(database: Database) -> None:
+    """Where statistics know an earlier job alone, they say of a later one that it has a single row; that all of it is read for
+    each task, or each item, is quadratic."""
+    read = {}
+    with database.transaction() as conn:
+        _produced(conn)
+        conn.exec_driver_sql("ANALYZE production_item")
+        conn.exec_driver_sql("ANALYZE production_file")
+        job = _produced(conn)
+        for query, (parameters, _) in _ASKED.items():
+            explained = "EXPLAIN (ANALYZE, FORMAT JSON) " + QUERIES[query].sql
+            plan = conn.exec_driver_sql(explained, {"job": job, "images": job} | parameters).scalar_one()
+            read[query] = _read((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+    assert {query: rows for query, rows in read.items() if not 0 < rows <= _ASKED[query][1]} == {}
