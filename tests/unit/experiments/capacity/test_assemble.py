@@ -13,14 +13,15 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.records import FINALISE_LIST, FINALISE_SHARES
 from experiments.capacity.agreement import agreement
-from experiments.capacity.assemble import PROCESSORS, Question, assemble
+from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import Calibration, calibrate
+from experiments.capacity.course import MOST_SIZES, PROCESSORS
 from experiments.capacity.filer_load import LINK
 from experiments.capacity.network import DATABASE, TASKS, Phase
 from experiments.capacity.predict import Predictor, network_of, runs
 from experiments.capacity.reference import read_reference
 from experiments.capacity.simulation import batched
-from experiments.capacity.units import MOST_DRAWN, unit_sizes
+from experiments.capacity.units import unit_sizes
 from sql.recut import TASKS_A_SLOT, _parts
 
 CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_given=False)
@@ -95,7 +96,7 @@ def test_finalise_is_cut_as_the_ledger_cuts_it(slots: int) -> None:
     """Into parts of one share, once there are slots for them: the ledger's own numbers."""
     finalise = next(phase for phase in CALIBRATION.phases if phase.name == "finalise")
     units, _ = unit_sizes(
-        dataclasses.replace(finalise, sizes=(1.0,)),
+        dataclasses.replace(finalise, tasks=1, sizes=(1.0,)),
         slots,
         random.Random(0),
         items=CALIBRATION.items,
@@ -133,7 +134,7 @@ def test_a_data_set_of_any_size_takes_as_much_to_assemble(shard: bool) -> None:
     network = assemble(CALIBRATION, question, random.Random(0))
     phases = [phase for job in network.jobs for phase in job.phases]
     assert max(phase.units for phase in phases) > 1_000_000
-    assert max(len(phase.weights) for phase in phases) <= 2 * MOST_DRAWN
+    assert max(len(phase.weights) for phase in phases) <= 2 * MOST_SIZES
     put_together = batched(network, 1_500)
     assert sum(_link(phase) for job in put_together.jobs for phase in job.phases) == pytest.approx(
         sum(map(_link, phases)), rel=1e-6
