@@ -197,14 +197,16 @@ def _streams(calibration: Calibration, question: Question, load: PhaseLoad) -> i
 
 
 def _together(calibration: Calibration, question: Question, load: PhaseLoad) -> int | None:
-    """How many tasks one job's phase is put together to, as many for each stream as where it was measured; None: they are cut
-    for the slots, as without a limit of streams."""
+    """How many tasks one job's phase is put together to, as many for each stream as where it was measured, and without a limit
+    for each slot of the study's largest row, as `experiment r1` does; None: they are cut for the slots."""
     tasks, asked = calibration.index_tasks, question.index_streams
-    if load.name != PhaseName.INDEX.value or tasks is None or asked == 0:
+    if load.name != PhaseName.INDEX.value or tasks is None:
         return None
-    if asked is None or calibration.index_streams is None:
+    if asked is None:
         return tasks
-    return max(1, round(tasks * asked / calibration.index_streams))
+    largest = max(point.workers for point in calibration.measured) * calibration.slots
+    wanted = asked or max(largest, question.workers * question.slots)
+    return max(1, round(tasks * wanted / (calibration.index_streams or largest)))
 
 
 def _calls(calls: Mapping[Op, Calls]) -> float:

@@ -15,13 +15,12 @@ from typing import Any
 
 from core.errors import UsageError
 from core.filer import FilerModel
-from core.filer.model import STATIONS
 from core.operations import Op
 from core.options.production import JobType
 from core.records import FINALISE_SHARES
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
-from experiments.capacity.course import course, ending, sizes
+from experiments.capacity.course import course, ending, queued, sizes
 from experiments.capacity.filer_load import Calls
 from experiments.capacity.site_load import SiteUse, booked, estimated
 from experiments.filer_numbers import filer_of
@@ -235,8 +234,7 @@ def _phase(
     call_s = sum(call.seconds for call in use.calls.values())
     made = {Op[op.upper()]: Calls(calls=c.calls, bytes=c.bytes) for op, c in use.calls.items()}
     own = filer_load.demands(filer, made, use.phase) if filer else {}
-    waited = _queued_s(first) * sum(c.calls for c in use.calls.values()) / max(1, _number_of_calls(first))
-    excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
+    excess = max(0.0, call_s - sum(own.values()) - queued(first)[n]) if filer else 0.0
     at_once = min(_slots(first), use.tasks, streams if streams and use.phase == PhaseName.INDEX.value else use.tasks)
     idle = max(0.0, use.elapsed_s * at_once - use.busy_s - ending(first, use))
     path = max(0.0, use.busy_s - call_s)
@@ -312,18 +310,8 @@ def _entries(phase: str, run: Run, result: Result) -> int:
     return int(run.result["items"]) if phase == PhaseName.INDEX.value or phase in _BATCHED else 0
 
 
-def _number_of_calls(run: Run) -> int:
-    return sum(call.calls for phase in run.phases for call in phase.calls.values())
-
-
 def _stations(run: Run) -> Mapping[str, Mapping[str, float]]:
     return dict((run.result.get("filer") or {}).get("stations") or {})
-
-
-def _queued_s(run: Run) -> float:
-    """Seconds that calls waited in the queues of an emulated filer, and not in those of a site around it."""
-    own = [each for name, each in _stations(run).items() if name in STATIONS]
-    return sum(each["mean_wait_us"] * each["calls"] for each in own) / 1e6
 
 
 def _burst(run: Run, point: Point, filer: FilerModel | None) -> float:

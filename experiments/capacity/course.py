@@ -11,6 +11,7 @@ import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 
+from core.filer.model import STATIONS
 from core.filer.site import SiteModel
 from experiments.capacity.filer_load import DATA, LINK, METADATA
 from experiments.capacity.network import DATABASE
@@ -87,6 +88,28 @@ def sizes(use: PhaseUse) -> tuple[float, ...]:
     ordered = [seconds for _, seconds in sorted(every, key=lambda one: one[0])]
     mean = statistics.fmean(ordered) if ordered else 0.0
     return tuple(seconds / mean for seconds in ordered) if mean else (1.0,)
+
+
+def queued(run: Run) -> list[float]:
+    """Seconds that calls waited in the queues of an emulated filer by phase, and not in those of a site around it: of each
+    station all that it counted, shared out by when it was waited for, or by the calls where no sample tells that."""
+    counted = (run.result.get("filer") or {}).get("stations") or {}
+    calls = [float(sum(call.calls for call in use.calls.values())) for use in run.phases]
+    out = [0.0] * len(run.phases)
+    for name, station in counted.items():
+        if name in STATIONS:
+            waited = [_waited(run, name, use) for use in run.phases]
+            shares = waited if sum(waited) else calls
+            seconds = station["mean_wait_us"] * station["calls"] / 1e6
+            out = [before + seconds * share / (sum(shares) or 1.0) for before, share in zip(out, shares, strict=True)]
+    return out
+
+
+def _waited(run: Run, name: str, use: PhaseUse) -> float:
+    """How long a visit waited on average, for all that the station did in the phase; relative."""
+    end = use.start_s + use.elapsed_s
+    looks = [stations[name] for at, stations in run.series.filer if name in stations and use.start_s <= at <= end]
+    return sum(look["wait_us"] * look["utilisation"] for look in looks)
 
 
 def ending(run: Run, use: PhaseUse) -> float:

@@ -40,6 +40,12 @@ def unit_sizes(
     """
     tasks = _tasks(phase, items * times, discovered * times, times)
     wanted = together or TASKS_A_SLOT * slots
+    if (
+        together is not None and tasks < together and phase.entries
+    ):  # the ledger has finer ones than these to put together
+        least = LEAST[_LISTS.get(phase.name, ITEMS)]
+        together = min(together, max(tasks, int(phase.entries * times) // least))
+        return together, (1.0,) * together
     if together is not None and tasks > together:
         drawn = _more(phase.sizes, min(tasks, MOST_SIZES), dice)
         return together, _joined(drawn, min(together, len(drawn)))
@@ -59,8 +65,6 @@ def unit_sizes(
     total = sum(size for size, _ in parts)
     for share in shares:  # in whichever part it fell
         weights[dice.choices(range(len(parts)), weights=[size for size, _ in parts])[0]] += share * total
-    if together is not None and len(weights) > together:
-        return together, _joined(tuple(weights), together)
     mean = sum(weights) / len(weights)
     order = sorted(range(len(parts)), key=lambda n: (-parts[n][0], n))  # the ledger knows a part's share of its task
     return len(order), tuple(weights[n] / mean for n in order)

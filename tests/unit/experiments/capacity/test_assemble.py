@@ -109,19 +109,22 @@ def test_finalise_is_cut_as_the_ledger_cuts_it(slots: int) -> None:
 
 @pytest.mark.parametrize(("streams", "tasks"), [(None, 6), (3, 6), (1, 2), (5, 10)])
 def test_index_tasks_that_were_put_together_stay_so(streams: int | None, tasks: int) -> None:
-    """As many for each stream, whatever the slots; without a limit of streams they are cut for these."""
+    """As many for each stream, whatever the slots, or for each slot where there is no limit of streams; and the other way round."""
     phases = tuple(
         dataclasses.replace(phase, sizes=(1.0,) * 6) if phase.name == "index" else phase for phase in CALIBRATION.phases
     )
     measured = dataclasses.replace(CALIBRATION, phases=phases, index_streams=3, index_tasks=6)
+    free = dataclasses.replace(measured, index_streams=None, index_tasks=2 * 2)  # by 2 workers of a slot
 
-    def units(asked: int | None) -> int:
+    def units(asked: int | None, measured: Calibration = measured) -> int:
         question = Question(workers=10, databases=1, slots=4, index_streams=asked)
         (job,) = assemble(measured, question, random.Random(0)).jobs
         return next(phase.units for phase in job.phases if phase.name == "index")
 
     assert units(streams) == tasks
     assert units(0) > 2 * tasks
+    if streams is not None:
+        assert units(streams, free) == 2 * streams
 
 
 @pytest.mark.parametrize("shard", [False, True])

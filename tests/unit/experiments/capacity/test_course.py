@@ -9,10 +9,10 @@ from experiment_runs import a_run
 
 from core.filer import load_filer
 from core.filer.load import site_source
-from experiments.capacity.course import MOST_SIZES, OWN, course, ending, sizes
+from experiments.capacity.course import MOST_SIZES, OWN, course, ending, queued, sizes
 from experiments.capacity.filer_load import DATA, LINK, METADATA
 from experiments.capacity.network import DATABASE
-from experiments.workloads.discovery.phase_use import MOST_TASKS, PhaseUse, thinned
+from experiments.workloads.discovery.phase_use import MOST_TASKS, CallUse, PhaseUse, thinned
 from experiments.workloads.discovery.result import FilerSecond, Run, TaskSpan
 
 
@@ -98,3 +98,20 @@ def test_how_long_slots_had_nothing_more_to_do_is_told_from_gaps() -> None:
     ]  # fmt: skip
     assert ending(_observed([], spans), _use([10.0])) == 3.0
     assert ending(_observed([], []), _use([10.0])) == 0.0
+
+
+def test_calls_waited_in_the_phase_that_samples_saw_them_wait_in() -> None:
+    """And not in each as it has calls; where no sample tells, they are all there is to go by. A host's queue is none of the filer's."""
+    calls = {"read": CallUse(calls=100, bytes=0, seconds=1.0)}
+    phases = (
+        _use([10.0], elapsed_s=10.0, calls=calls),
+        _use([10.0], start_s=10.0, elapsed_s=10.0, phase="index", calls=calls),
+    )
+    counted = {name: {"mean_wait_us": 1_000.0, "calls": 2_000} for name in ("data", "host 1")}
+    looks: list[FilerSecond] = [
+        (at + 0.5, {"data": {"utilisation": 0.5, "wait_us": 0.0 if at < 10 else 9_000.0}}) for at in range(20)
+    ]
+    told = dataclasses.replace(_observed(looks, []), phases=phases, result={"filer": {"stations": counted}})
+    assert queued(told) == pytest.approx([0.0, 2.0])
+    blind = dataclasses.replace(told, series=dataclasses.replace(told.series, filer=()))
+    assert queued(blind) == pytest.approx([1.0, 1.0])
