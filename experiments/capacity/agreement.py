@@ -70,6 +70,7 @@ def _plain(job: Job, slots: int) -> Job:
                 demands={name: seconds * by for name, seconds in phase.demands.items()},
                 beside={},
                 weights=(),
+                course={},
                 rounds=1,
             )
         )

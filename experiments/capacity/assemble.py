@@ -13,12 +13,11 @@ from core.operations import Op
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load, site_load
 from experiments.capacity.calibration import Calibration, PhaseLoad
+from experiments.capacity.course import OWN, PROCESSORS
 from experiments.capacity.filer_load import DATA, LINK, STORAGE, Calls
 from experiments.capacity.network import DATABASE, Kind, Network, Phase, Station, sharded, simultaneous
 from experiments.capacity.units import unit_sizes
 
-PROCESSORS = "processors"
-OWN = f"worker {PROCESSORS}"
 WAITS = "waits"  # nobody's: the host's own share of calls, a slot between two tasks
 _MOST_EVENTS = 12_000  # of a phase: units are taken round their stations so often
 _MOST_ROUNDS, _LEAST_ROUNDS = 24, 4
@@ -104,8 +103,10 @@ def _on_site(
 
 
 def _filer(filer: FilerModel | None, calibration: Calibration) -> tuple[Station, ...]:
-    stations = filer_load.stations(filer, calibration.burst) if filer else (Station(name=STORAGE, kind=Kind.DELAY),)
-    return (*stations, Station(name=WAITS, kind=Kind.DELAY))
+    stations = (
+        filer_load.stations(filer, calibration.burst) if filer else (Station(name=STORAGE, kind=Kind.DELAY, shape=0),)
+    )
+    return (*stations, Station(name=WAITS, kind=Kind.DELAY, shape=0))
 
 
 def _asked(load: PhaseLoad, question: Question, filer: FilerModel | None) -> _Asked:
@@ -130,7 +131,7 @@ def _asked(load: PhaseLoad, question: Question, filer: FilerModel | None) -> _As
 def _asked_on(site: SiteModel, server: int, load: PhaseLoad, filer: FilerModel) -> _Asked:
     """On the site, of a job on its n-th database server. What its commits took on the emulating machine is waited for as well:
     a transaction is committed there first."""
-    use, tasks = load.site, len(load.sizes)
+    use, tasks = load.site, load.tasks
     rows_s, rows_filer_s = site_load.of_database(site, site.databases[server], filer, 0.0, use.rows)
     each_s, each_filer_s = site_load.of_database(site, site.databases[server], filer, use.transactions / tasks, 0.0)
     work, a_task = (filer_load.demands(filer, calls, load.name) for calls in (load.calls, load.calls_a_task))
@@ -183,6 +184,7 @@ def _phase(calibration: Calibration, load: PhaseLoad, question: Question, asked:
         rounds=rounds,
         barrier_s=load.barrier_s,
         most_slots=streams,
+        course=load.course,
     )
 
 
@@ -195,14 +197,16 @@ def _streams(calibration: Calibration, question: Question, load: PhaseLoad) -> i
 
 
 def _together(calibration: Calibration, question: Question, load: PhaseLoad) -> int | None:
-    """How many tasks one job's phase is put together to, as many for each stream as where it was measured; None: they are cut
-    for the slots, as without a limit of streams."""
+    """How many tasks one job's phase is put together to, as many for each stream as where it was measured, and without a limit
+    for each slot of the study's largest row, as `experiment r1` does; None: they are cut for the slots."""
     tasks, asked = calibration.index_tasks, question.index_streams
-    if load.name != PhaseName.INDEX.value or tasks is None or asked == 0:
+    if load.name != PhaseName.INDEX.value or tasks is None:
         return None
-    if asked is None or calibration.index_streams is None:
+    if asked is None:
         return tasks
-    return max(1, round(tasks * asked / calibration.index_streams))
+    largest = max(point.workers for point in calibration.measured) * calibration.slots
+    wanted = asked or max(largest, question.workers * question.slots)
+    return max(1, round(tasks * wanted / (calibration.index_streams or largest)))
 
 
 def _calls(calls: Mapping[Op, Calls]) -> float:

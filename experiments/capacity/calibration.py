@@ -9,19 +9,18 @@ command), and how unevenly the link is asked.
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
 from core.filer import FilerModel
-from core.filer.model import STATIONS
 from core.operations import Op
 from core.options.production import JobType
 from core.records import FINALISE_SHARES
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
+from experiments.capacity.course import course, ending, queued, sizes
 from experiments.capacity.filer_load import Calls
 from experiments.capacity.site_load import SiteUse, booked, estimated
 from experiments.filer_numbers import filer_of
@@ -45,7 +44,8 @@ class PhaseLoad:
     """One phase of one job over the whole data set. Seconds are sums over its tasks, with nobody in the way."""
 
     name: str
-    sizes: tuple[float, ...]  # of its tasks as they were cut, relative, largest first, mean 1
+    tasks: int  # as they were cut
+    sizes: tuple[float, ...]  # of these, by the mean one, in the order of their claims (`course.sizes`)
     entries: int  # files, items or folders that tasks are cut from; 0: they cannot be cut again
     calls: Mapping[Op, Calls]  # that come with items
     calls_a_task: Mapping[Op, Calls]
@@ -58,6 +58,7 @@ class PhaseLoad:
     barrier_s: float
     heaviest: tuple[tuple[int, int], ...]  # items and bytes under the heaviest loose files
     site: SiteUse  # what an emulated site is asked for beside
+    course: Mapping[str, tuple[float, ...]]  # by station, what equal parts of the work ask for over their mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,10 +234,9 @@ def _phase(
     call_s = sum(call.seconds for call in use.calls.values())
     made = {Op[op.upper()]: Calls(calls=c.calls, bytes=c.bytes) for op, c in use.calls.items()}
     own = filer_load.demands(filer, made, use.phase) if filer else {}
-    waited = _queued_s(first) * sum(c.calls for c in use.calls.values()) / max(1, _number_of_calls(first))
-    excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
+    excess = max(0.0, call_s - sum(own.values()) - queued(first)[n]) if filer else 0.0
     at_once = min(_slots(first), use.tasks, streams if streams and use.phase == PhaseName.INDEX.value else use.tasks)
-    idle = max(0.0, use.elapsed_s * at_once - use.busy_s)
+    idle = max(0.0, use.elapsed_s * at_once - use.busy_s - ending(first, use))
     path = max(0.0, use.busy_s - call_s)
     database = _with_work(use, SERVERS, background.get(SERVERS, 0.0))
     on_path = min(database, path / 2)
@@ -244,7 +244,8 @@ def _phase(
     following = first.phases[n + 1].start_s if n + 1 < len(first.phases) else use.start_s + use.elapsed_s
     return PhaseLoad(
         name=use.phase,
-        sizes=_relative(use.task_s),
+        tasks=use.tasks,
+        sizes=sizes(use),
         entries=_entries(use.phase, first, result),
         calls=calls,
         calls_a_task=calls_a_task,
@@ -257,6 +258,7 @@ def _phase(
         barrier_s=max(0.0, following - use.start_s - use.elapsed_s),
         heaviest=use.heaviest,
         site=site or estimated(use, workers * speed, int(first.result["items"])),
+        course={} if filer is None else course(first, use, filer.site),
     )
 
 
@@ -295,11 +297,6 @@ def _slots(run: Run) -> int:
     return int(run.result["workers"]) * int(run.result["slots"])
 
 
-def _relative(seconds: Sequence[float]) -> tuple[float, ...]:
-    mean = statistics.fmean(seconds) if seconds else 0.0
-    return tuple(sorted((one / mean for one in seconds), reverse=True)) if mean else (1.0,)
-
-
 def _type(run: Run) -> JobType:
     return JobType(run.result.get("type", JobType.DISCOVERY))
 
@@ -313,18 +310,8 @@ def _entries(phase: str, run: Run, result: Result) -> int:
     return int(run.result["items"]) if phase == PhaseName.INDEX.value or phase in _BATCHED else 0
 
 
-def _number_of_calls(run: Run) -> int:
-    return sum(call.calls for phase in run.phases for call in phase.calls.values())
-
-
 def _stations(run: Run) -> Mapping[str, Mapping[str, float]]:
     return dict((run.result.get("filer") or {}).get("stations") or {})
-
-
-def _queued_s(run: Run) -> float:
-    """Seconds that calls waited in the queues of an emulated filer, and not in those of a site around it."""
-    own = [each for name, each in _stations(run).items() if name in STATIONS]
-    return sum(each["mean_wait_us"] * each["calls"] for each in own) / 1e6
 
 
 def _burst(run: Run, point: Point, filer: FilerModel | None) -> float:

@@ -56,5 +56,5 @@ def stations(filer: FilerModel, burst: float) -> tuple[Station, ...]:
         Station(name=METADATA, servers=filer.metadata.servers, shape=0),
         Station(name=DATA, servers=filer.data.servers, shape=0),
         Station(name=LINK, shape=1.0 / burst if burst > 0 else 0),
-        Station(name=DISK, kind=Kind.DELAY),
+        Station(name=DISK, kind=Kind.DELAY, shape=0),
     )

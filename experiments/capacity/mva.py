@@ -67,6 +67,7 @@ def why_not(network: Network) -> str | None:
         "workers are dealt out to jobs": not network.pooled and len(network.jobs) > 1,
         "service times are not exponential": any(s.shape != 1 and s.kind is Kind.QUEUE for s in stations),
         "units differ in size": any(phase.weights for phase in first.phases),
+        "what units ask for changes with a phase's course": any(phase.course for phase in first.phases),
         "something is asked beside the units": any(phase.beside for phase in first.phases),
         "the queue manager's time counts": network.dispatch_s > 0,
         "the window is smaller than the slots": network.window is not None and network.window < network.slots,

@@ -72,6 +72,8 @@ class Phase:
     rounds: int = 1  # a unit goes through its stations so many times, with its demands spread over them
     barrier_s: float = 0.0  # after the last unit, until the next phase begins
     most_slots: int | None = None  # so many slots at most can work on it at once (None: all)
+    # By station, what equal parts of the phase's rounds ask for, over the mean; of a station that is absent all the same.
+    course: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.units < 1 or self.rounds < 1:
@@ -86,6 +88,12 @@ class Phase:
             _not_negative(f"phase {self.name}: weight", weight)
         for name, seconds in [*self.demands.items(), *self.database_io.items(), *self.beside.items()]:
             _not_negative(f"phase {self.name}: demand at {name}", seconds)
+        if len({len(parts) for parts in self.course.values()}) > 1:
+            raise UsageError(
+                f"phase {self.name}: its course has other numbers of parts for one station than for another"
+            )
+        for factor in (factor for parts in self.course.values() for factor in parts):
+            _not_negative(f"phase {self.name}: course", factor)
         _not_negative(f"phase {self.name}: barrier", self.barrier_s)
 
 
@@ -115,9 +123,7 @@ class Network:
     slots_each: int = 4
     own_processors: Station | None = None
     hosts: tuple[Station, ...] = ()
-    pooled: bool = (
-        True  # any slot takes units of any job, the job with the fewest out first; else workers are dealt out
-    )
+    pooled: bool = True  # any slot takes units of any job, of the jobs in turn; else workers are dealt out
     databases_on_filer: bool = False
     window: int | None = None  # units of a job that are dispatched or worked on, at most (None: never in the way)
     dispatch_s: float = 0.0  # the queue manager's time for one unit; one queue manager a database
@@ -157,9 +163,26 @@ class Network:
         parts = [phase.demands, phase.database_io] if self.databases_on_filer else [phase.demands]
         return self._named(job, parts)
 
+    def along(self, job: Job, phase: Phase) -> list[dict[str, float]]:
+        """`demands` in each equal part of the phase's course."""
+        parts = len(next(iter(phase.course.values()), (1.0,)))
+        course = self._renamed(job, phase.course)
+        return [
+            {
+                name: seconds * course[name][n] if name in course else seconds
+                for name, seconds in self.demands(job, phase).items()
+            }
+            for n in range(parts)
+        ]
+
     def beside(self, job: Job, phase: Phase) -> dict[str, float]:
         """The same of what the unit does not wait for."""
         return self._named(job, [phase.beside])
+
+    def _renamed(self, job: Job, course: Mapping[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+        return {
+            self.databases[job.database].name if name == DATABASE else name: parts for name, parts in course.items()
+        }
 
     def _named(self, job: Job, parts: list[Mapping[str, float]]) -> dict[str, float]:
         named: dict[str, float] = {}

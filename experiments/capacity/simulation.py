@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import simpy
 
@@ -19,6 +18,7 @@ from experiments.capacity.stations import Places, Server, SlotPool
 
 MOST_UNITS = 100_000  # of all phases and jobs; some ten seconds on one core
 LEAST_A_SLOT = 8  # units of a phase for each slot: with fewer, the phase's end would be the batch's, not the job's
+_HALVINGS = 20  # of how heavy units put together may be
 
 _Process = Generator[simpy.Event, None, None]
 
@@ -32,6 +32,8 @@ def batched(network: Network, most_units: int = MOST_UNITS) -> Network:
 
     def larger(phase: Phase) -> Phase:
         units = max(round(phase.units / factor), min(phase.units, LEAST_A_SLOT * network.slots))
+        weights = _merged(phase.weights, units)
+        units = len(weights) if len(phase.weights) > units else units
         by = phase.units / units
         return replace(
             phase,
@@ -40,19 +42,36 @@ def batched(network: Network, most_units: int = MOST_UNITS) -> Network:
             database_io={name: seconds * by for name, seconds in phase.database_io.items()},
             beside={name: seconds * by for name, seconds in phase.beside.items()},
             counts={name: count * by for name, count in phase.counts.items()},
-            weights=_merged(phase.weights, units),
+            weights=weights,
         )
 
     jobs = tuple(replace(job, phases=tuple(larger(phase) for phase in job.phases)) for job in network.jobs)
     return replace(network, jobs=jobs, dispatch_s=network.dispatch_s * factor)
 
 
-def _merged(weights: tuple[float, ...], units: int) -> tuple[float, ...]:
-    """Neighbours together, so that there are so many; each by the mean of the new ones. Fewer stay as they are."""
-    if len(weights) <= units:
+def _merged(weights: tuple[float, ...], most: int) -> tuple[float, ...]:
+    """Neighbours together, so that there are so many at most, none heavier than it must be; each by the mean of the new ones.
+    Fewer stay as they are. What is heavy stays alone: two of the largest tasks one after the other would make an end of the
+    phase that no run has."""
+    if len(weights) <= most:
         return weights
-    ends = [len(weights) * n // units for n in range(units + 1)]
-    return tuple(sum(weights[a:b]) * units / len(weights) for a, b in pairwise(ends))
+    light, heavy = 0.0, sum(weights)
+    for _ in range(_HALVINGS):
+        middle = (light + heavy) / 2
+        light, heavy = (light, middle) if len(_filled(weights, middle)) <= most else (middle, heavy)
+    together = _filled(weights, heavy)
+    return tuple(weight * len(together) / len(weights) for weight in together)
+
+
+def _filled(weights: tuple[float, ...], full: float) -> list[float]:
+    """Neighbours together as long as they are not heavier than that."""
+    out: list[float] = [weights[0]]
+    for weight in weights[1:]:
+        if out[-1] + weight > full:
+            out.append(weight)
+        else:
+            out[-1] += weight
+    return out
 
 
 def simulate(network: Network, seed: int) -> Predicted:
@@ -82,9 +101,12 @@ class _Progress:
     working: int = 0
     left: int = 0  # not done
     ended_s: float = 0.0
-    visits: list[tuple[str, float]] = field(default_factory=list)  # stations and mean seconds of one round
+    # Stations and mean seconds of a round, in each part of the phase's course.
+    visits: list[list[tuple[str, float]]] = field(default_factory=list)
     beside: list[tuple[str, float]] = field(default_factory=list)  # the same, not waited for
     given: int = 0  # units that slots have taken so far
+    gone: float = 0.0  # mean units of rounds that were begun
+    whole: float = 1.0  # of all of them
     start: _Reading = field(default_factory=_Reading)
     room: simpy.Event | None = None  # what the queue manager waits for while the window is full
 
@@ -97,6 +119,17 @@ class _Progress:
         most = self.now.most_slots
         return self.ready > 0 and (most is None or self.working < most)
 
+    def weight(self, unit: int) -> float:
+        """Of one of the phase's units, by the mean one."""
+        weights = self.now.weights
+        return weights[unit * len(weights) // self.now.units] if weights else 1.0
+
+    def visited(self, units: float) -> list[tuple[str, float]]:
+        """What a round of so many mean units visits that begins now."""
+        part = int(self.gone / self.whole * len(self.visits)) if self.whole else 0
+        self.gone += units
+        return self.visits[min(part, len(self.visits) - 1)]
+
 
 class _Run:
     def __init__(self, network: Network, source: random.Random) -> None:
@@ -107,6 +140,7 @@ class _Run:
         pools = [SlotPool(range(n, network.workers, dealt), network.slots_each) for n in range(dealt)]
         self._jobs = [_Progress(job, pools[n % dealt]) for n, job in enumerate(network.jobs)]
         plain = Station(name="queue manager", shape=0)
+        self._turns = list(self._jobs)  # whose unit an idle slot takes next
         self._managers = {job.database: Server(plain, source) for job in network.jobs}
         self._slot_seconds, self._holding, self._changed = 0.0, 0, 0.0
         self._times: list[PhaseTime] = []
@@ -135,11 +169,14 @@ class _Run:
     def _enter(self, progress: _Progress) -> None:
         """Begin the phase that `progress` stands at; nobody has its units yet."""
         phase = progress.now
-        demands = self._network.demands(progress.job, phase)
         beside = self._network.beside(progress.job, phase)
-        progress.visits = [(name, seconds / phase.rounds) for name, seconds in demands.items()]
+        progress.visits = [
+            [(name, seconds / phase.rounds) for name, seconds in part.items()]
+            for part in self._network.along(progress.job, phase)
+        ]
         progress.beside = [(name, seconds / phase.rounds) for name, seconds in beside.items()]
-        progress.left, progress.given = phase.units, 0
+        progress.left, progress.given, progress.gone = phase.units, 0, 0.0
+        progress.whole = sum(map(progress.weight, range(phase.units)))
         progress.start = self._read()
         if self._network.dispatch_s or self._network.window is not None:
             progress.waiting = phase.units
@@ -163,13 +200,14 @@ class _Run:
             self._hand_out(progress.pool)
 
     def _hand_out(self, pool: SlotPool) -> None:
-        """Units to idle slots, one at a time to the job that has the fewest with slots."""
-        jobs = [progress for progress in self._jobs if progress.pool is pool]
+        """Units to idle slots, of the jobs in turn: each has a queue of its own at the broker, which slots go round. So jobs
+        get on equally fast, and one whose units take longer has more slots."""
         while pool:
-            able = [progress for progress in jobs if progress.may_start]
-            if not able:
+            progress = next((one for one in self._turns if one.pool is pool and one.may_start), None)
+            if progress is None:
                 return
-            progress = min(able, key=lambda p: p.working)
+            self._turns.remove(progress)
+            self._turns.append(progress)
             progress.ready -= 1
             progress.working += 1
             self._hold(1)
@@ -178,13 +216,14 @@ class _Run:
 
     def _work(self, progress: _Progress, unit: int, worker: int) -> _Process:
         """One unit, from its slot's taking it to its end."""
-        weights = progress.now.weights
-        weight = weights[unit * len(weights) // progress.now.units] if weights else 1.0
-        for _ in range(progress.now.rounds):
+        weight = progress.weight(unit)
+        rounds = max(1, round(progress.now.rounds * weight))  # a heavy unit makes more calls, not longer ones
+        each = weight * progress.now.rounds / rounds
+        for _ in range(rounds):
             for name, mean_s in progress.beside:
-                self._places.at(name, worker).book(self._env.now, mean_s * weight)
-            for name, mean_s in progress.visits:
-                yield self._until(self._places.at(name, worker).book(self._env.now, mean_s * weight))
+                self._places.at(name, worker).book(self._env.now, mean_s * each)
+            for name, mean_s in progress.visited(weight / rounds):
+                yield self._until(self._places.at(name, worker).book(self._env.now, mean_s * each))
         self._hold(-1)
         progress.pool.give_back(worker)
         progress.working -= 1

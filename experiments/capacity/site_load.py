@@ -78,12 +78,12 @@ def _busy(run: Run, name: str, servers: int) -> list[float]:
     seconds, stations = _stations(run)
     total = float(stations.get(name, {}).get("utilisation", 0.0)) * seconds * servers
     starts = [use.start_s for use in run.phases]
-    shares = [_within(run, name, a, b) for a, b in itertools.pairwise([*starts, float("inf")])]
+    shares = [within(run, name, a, b) for a, b in itertools.pairwise([*starts, float("inf")])]
     every = sum(shares)
     return [total * share / every if every else 0.0 for share in shares]
 
 
-def _within(run: Run, name: str, start: float, end: float) -> float:
+def within(run: Run, name: str, start: float, end: float) -> float:
     """Seconds times utilisation between two moments; a sample tells of the time since the one before."""
     found, before = 0.0, 0.0
     for at, stations in run.series.filer:

@@ -9,10 +9,10 @@ import random
 from core.records import FINALISE_LIST, JobOptions
 from core.records import Phase as PhaseName
 from experiments.capacity.calibration import PhaseLoad
+from experiments.capacity.course import MOST_SIZES
 from sql.recut import FILES, ITEMS, LEAST, TASKS_A_SLOT
 
 _BATCH = JobOptions()
-MOST_DRAWN = 20_000  # sizes of a phase's tasks; of more tasks each is for several neighbours
 _MOST_SHARE = 0.95  # of a phase's time with the heaviest files
 _FILLED = 1.3  # batches over full ones: a custodian's last batch is what is left
 _LISTS = {
@@ -40,11 +40,17 @@ def unit_sizes(
     """
     tasks = _tasks(phase, items * times, discovered * times, times)
     wanted = together or TASKS_A_SLOT * slots
+    if (
+        together is not None and tasks < together and phase.entries
+    ):  # the ledger has finer ones than these to put together
+        least = LEAST[_LISTS.get(phase.name, ITEMS)]
+        together = min(together, max(tasks, int(phase.entries * times) // least))
+        return together, (1.0,) * together
     if together is not None and tasks > together:
-        drawn = _more(phase.sizes, min(tasks, MOST_DRAWN), dice)
+        drawn = _more(phase.sizes, min(tasks, MOST_SIZES), dice)
         return together, _joined(drawn, min(together, len(drawn)))
     if tasks >= wanted or not phase.entries:
-        return tasks, _more(phase.sizes, min(tasks, MOST_DRAWN), dice)
+        return tasks, _more(phase.sizes, min(tasks, MOST_SIZES), dice)
     sizes = _more(phase.sizes, tasks, dice)
     parts: list[tuple[float, int]] = []  # size of a part, and of how many tasks it is one
     entries_each = phase.entries * times / len(sizes)
@@ -59,8 +65,6 @@ def unit_sizes(
     total = sum(size for size, _ in parts)
     for share in shares:  # in whichever part it fell
         weights[dice.choices(range(len(parts)), weights=[size for size, _ in parts])[0]] += share * total
-    if together is not None and len(weights) > together:
-        return together, _joined(tuple(weights), together)
     mean = sum(weights) / len(weights)
     order = sorted(range(len(parts)), key=lambda n: (-parts[n][0], n))  # the ledger knows a part's share of its task
     return len(order), tuple(weights[n] / mean for n in order)
@@ -68,10 +72,10 @@ def unit_sizes(
 
 def _tasks(phase: PhaseLoad, items: float, discovered: float, times: float) -> int:
     """How many tasks there are before any is cut again. A larger data set fills its batches better."""
-    number = len(phase.sizes) * times
+    number = phase.tasks * times
     if times > 1.0 and phase.entries:
         full = max(items / _BATCH.batch_files, discovered / _BATCH.batch_bytes)
-        number = min(number, max(_FILLED * full, len(phase.sizes)))
+        number = min(number, max(_FILLED * full, phase.tasks))
     return max(1, round(number))
 
 
@@ -85,10 +89,11 @@ def _joined(sizes: tuple[float, ...], number: int) -> tuple[float, ...]:
 
 
 def _more(sizes: tuple[float, ...], number: int, dice: random.Random) -> tuple[float, ...]:
-    """So many, drawn from those there are."""
+    """So many, drawn from those there are, in the order that those have."""
     if number == len(sizes):
         return sizes
-    drawn = sorted((dice.choice(sizes) for _ in range(number)), reverse=True)
+    places = range(len(sizes))
+    drawn = [sizes[place] for place in sorted(dice.choice(places) for _ in range(number))]
     mean = sum(drawn) / number
     return tuple(size / mean for size in drawn)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from core.operations import Op
 from core.records import Phase
@@ -16,6 +17,7 @@ SERVERS = "databases"  # in `cpu_s`: all database servers of the run
 WORKERS = "workers"
 TRANSACTIONS, ROWS = "transactions", "rows"  # that a database counts
 
+_T = TypeVar("_T")
 Between = Callable[[float, float], Mapping[str, float]]
 
 
@@ -49,6 +51,7 @@ class PhaseUse:
     # nobody asked for it.
     transactions: float | None = None
     rows: float | None = None
+    task_claims: tuple[int, ...] = ()  # tasks claimed before each of `task_s`; empty in results of older versions
 
 
 def phases_used(job: JobTables, since: float, between: Between, ledger: Between | None = None) -> tuple[PhaseUse, ...]:
@@ -62,7 +65,7 @@ def phases_used(job: JobTables, since: float, between: Between, ledger: Between 
             job.database,
             span,
             since,
-            [task.finished - task.claimed for task in tasks if task.phase == span.phase],
+            [(task.claimed, task.finished) for task in tasks if task.phase == span.phase],
             [row for row in calls if row.phase == span.phase],
             between(span.started, span.finished),
             files if span.phase == Phase.EXPAND.value else (),
@@ -76,20 +79,23 @@ def _phase(
     database: str,
     span: PhaseSpan,
     since: float,
-    tasks: Sequence[float],
+    tasks: Sequence[tuple[float, float]],
     calls: Iterable[CallSecond],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
     ledger: Mapping[str, float],
 ) -> PhaseUse:
+    lasted = sorted((finished - claimed, place) for place, (claimed, finished) in enumerate(sorted(tasks)))
+    kept = thinned(lasted, MOST_TASKS)
     return PhaseUse(
         database=database,
         phase=Phase(span.phase).value,
         start_s=round(max(0.0, span.started - since), 3),
         elapsed_s=round(max(0.0, span.finished - span.started - span.stopped), 3),
         tasks=len(tasks),
-        busy_s=round(sum(tasks), 3),
-        task_s=tuple(round(seconds, 4) for seconds in thinned(sorted(tasks), MOST_TASKS)),
+        busy_s=round(sum(finished - claimed for claimed, finished in tasks), 3),
+        task_s=tuple(round(seconds, 4) for seconds, _ in kept),
+        task_claims=tuple(place for _, place in kept),
         calls={
             Op(op).label: CallUse(calls=one.calls, bytes=one.bytes, seconds=round(one.total_ns / 1e9, 4))
             for op, one in sorted(sums_of(calls).items())
@@ -101,7 +107,7 @@ def _phase(
     )
 
 
-def thinned(ordered: Sequence[float], most: int) -> Sequence[float]:
+def thinned(ordered: Sequence[_T], most: int) -> Sequence[_T]:
     """At most so many of sorted values, evenly spread over their ranks, the first and the last among them."""
     if len(ordered) <= most:
         return ordered

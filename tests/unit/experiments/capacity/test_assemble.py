@@ -13,14 +13,15 @@ from core.errors import UsageError
 from core.filer import load_filer
 from core.records import FINALISE_LIST, FINALISE_SHARES
 from experiments.capacity.agreement import agreement
-from experiments.capacity.assemble import PROCESSORS, Question, assemble
+from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import Calibration, calibrate
+from experiments.capacity.course import MOST_SIZES, PROCESSORS
 from experiments.capacity.filer_load import LINK
 from experiments.capacity.network import DATABASE, TASKS, Phase
 from experiments.capacity.predict import Predictor, network_of, runs
 from experiments.capacity.reference import read_reference
 from experiments.capacity.simulation import batched
-from experiments.capacity.units import MOST_DRAWN, unit_sizes
+from experiments.capacity.units import unit_sizes
 from sql.recut import TASKS_A_SLOT, _parts
 
 CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_given=False)
@@ -95,7 +96,7 @@ def test_finalise_is_cut_as_the_ledger_cuts_it(slots: int) -> None:
     """Into parts of one share, once there are slots for them: the ledger's own numbers."""
     finalise = next(phase for phase in CALIBRATION.phases if phase.name == "finalise")
     units, _ = unit_sizes(
-        dataclasses.replace(finalise, sizes=(1.0,)),
+        dataclasses.replace(finalise, tasks=1, sizes=(1.0,)),
         slots,
         random.Random(0),
         items=CALIBRATION.items,
@@ -108,19 +109,22 @@ def test_finalise_is_cut_as_the_ledger_cuts_it(slots: int) -> None:
 
 @pytest.mark.parametrize(("streams", "tasks"), [(None, 6), (3, 6), (1, 2), (5, 10)])
 def test_index_tasks_that_were_put_together_stay_so(streams: int | None, tasks: int) -> None:
-    """As many for each stream, whatever the slots; without a limit of streams they are cut for these."""
+    """As many for each stream, whatever the slots, or for each slot where there is no limit of streams; and the other way round."""
     phases = tuple(
         dataclasses.replace(phase, sizes=(1.0,) * 6) if phase.name == "index" else phase for phase in CALIBRATION.phases
     )
     measured = dataclasses.replace(CALIBRATION, phases=phases, index_streams=3, index_tasks=6)
+    free = dataclasses.replace(measured, index_streams=None, index_tasks=2 * 2)  # by 2 workers of a slot
 
-    def units(asked: int | None) -> int:
+    def units(asked: int | None, measured: Calibration = measured) -> int:
         question = Question(workers=10, databases=1, slots=4, index_streams=asked)
         (job,) = assemble(measured, question, random.Random(0)).jobs
         return next(phase.units for phase in job.phases if phase.name == "index")
 
     assert units(streams) == tasks
     assert units(0) > 2 * tasks
+    if streams is not None:
+        assert units(streams, free) == 2 * streams
 
 
 @pytest.mark.parametrize("shard", [False, True])
@@ -133,7 +137,7 @@ def test_a_data_set_of_any_size_takes_as_much_to_assemble(shard: bool) -> None:
     network = assemble(CALIBRATION, question, random.Random(0))
     phases = [phase for job in network.jobs for phase in job.phases]
     assert max(phase.units for phase in phases) > 1_000_000
-    assert max(len(phase.weights) for phase in phases) <= 2 * MOST_DRAWN
+    assert max(len(phase.weights) for phase in phases) <= 2 * MOST_SIZES
     put_together = batched(network, 1_500)
     assert sum(_link(phase) for job in put_together.jobs for phase in job.phases) == pytest.approx(
         sum(map(_link, phases)), rel=1e-6

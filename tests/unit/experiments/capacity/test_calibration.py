@@ -192,3 +192,33 @@ def test_processors_that_serve_real_storage_on_this_host_are_asked_for_by_its_ca
     )
     unknown = calibrate(_with_runs(real, host_cpu=None), "real", filer_given=True)
     assert sum(phase.serving_s for phase in unknown.phases) == 0.0
+
+
+def test_of_more_tasks_than_are_kept_all_are_counted(measured: Result) -> None:
+    """What comes with each task is asked for as often as there were tasks, and none is as heavy as several."""
+    use = measured.points[0].repeats[0].phases[1]
+    many = dataclasses.replace(use, tasks=1_000, task_s=tuple(use.busy_s / 1_000 for _ in range(400)))
+    phases = tuple(many if one.phase == use.phase else one for one in measured.points[0].repeats[0].phases)
+    found = calibrate(_with_runs(measured, phases=phases), "r", filer_given=False)
+    load = next(load for load in found.phases if load.name == use.phase)
+    assert (load.tasks, len(load.sizes)) == (1_000, 1_000)
+    for label, call in use.calls.items():
+        op = Op[label.upper()]
+        items, each = load.calls.get(op), load.calls_a_task.get(op)
+        assert (items.calls if items else 0.0) + (each.calls if each else 0.0) * load.tasks == pytest.approx(call.calls)
+
+
+def test_what_slots_wait_for_at_the_end_of_a_phase_is_no_gap_between_tasks(measured: Result) -> None:
+    """The simulation has an end of its own; counted as the queue's as well it would be there twice."""
+    run = measured.points[0].repeats[0]
+    use = run.phases[1]
+    longer = dataclasses.replace(use, elapsed_s=use.elapsed_s + 2.0, tasks=1_000)
+    run = dataclasses.replace(run, phases=tuple(longer if one is use else one for one in run.phases))
+    end = use.start_s + longer.elapsed_s
+    tasks = (("w1", 0, use.phase, use.start_s, end - 2.0), ("w1", 1, use.phase, use.start_s, end))
+    ended = dataclasses.replace(run, series=dataclasses.replace(run.series, tasks=tasks))
+    waits = []
+    for one in (run, ended):
+        points = tuple(dataclasses.replace(point, repeats=(one,)) for point in measured.points)
+        waits.append(calibrate(_with_points(measured, *points), "r", filer_given=False).phases[1].wait_s)
+    assert waits[0] - waits[1] == pytest.approx(2.0, abs=0.05)

@@ -226,24 +226,52 @@ def test_batches_keep_the_work_and_bound_the_units() -> None:
     assert few.units == 300
 
 
-def test_batches_of_unequal_units_keep_their_weights() -> None:
-    """Neighbours go together; the heavy ones stay in front."""
-    weights = tuple(2.0 if n < 500 else 0.5 for n in range(1500))
-    phase = Phase(name="only", units=1500, demands={"filer": 1.0}, weights=weights)
+def test_batches_of_unequal_units_keep_the_work_and_leave_the_heaviest_alone() -> None:
+    """Only what is light goes together: two of the largest, one after the other, would be an end that no run has."""
+    weights = (30.0, 20.0, 20.0) + (0.95,) * 1500 + (10.0,)
+    phase = Phase(name="only", units=len(weights), demands={"filer": 1.0}, weights=weights)
     network = _one_phase(FILER, {"filer": 1.0}, 1, 2, jobs=(Job(name="job", phases=(phase,)),))
     merged = batched(network, most_units=150).jobs[0].phases[0]
-    assert merged.units == len(merged.weights) == 150
-    assert sum(merged.weights) * merged.demands["filer"] == pytest.approx(sum(weights))
-    assert merged.weights[0] == pytest.approx(2.0)
-    assert merged.weights[-1] == pytest.approx(0.5)
+    work = [weight * merged.demands["filer"] for weight in merged.weights]
+    assert merged.units == len(merged.weights) <= 150
+    assert sum(work) == pytest.approx(sum(weights))
+    assert work[:3] == pytest.approx([30.0, 20.0, 20.0])
+    assert work[-1] == pytest.approx(10.0, abs=2.0)
+    assert max(work[3:]) < 20.0
 
 
-def test_jobs_get_slots_evenly() -> None:
-    """Two equal jobs on a shared crew end together, each having had half of the slots all along."""
+def test_a_heavy_unit_makes_more_visits_and_not_longer_ones() -> None:
+    """Thirty of the same length, and not twelve of which three are long: others get in between."""
+    phase = Phase(name="only", units=4, demands={"filer": 3.0}, weights=(3.6, 0.1, 0.1, 0.2), rounds=3)
+    run = simulate(_one_phase(FILER, {"filer": 1.0}, 1, 1, jobs=(Job(name="job", phases=(phase,)),)), 1)
+    assert run.elapsed_s == pytest.approx(12.0)
+    assert run.stay_s["filer"] == pytest.approx(12.0 / (11 + 3))
+
+
+def test_jobs_get_slots_in_turn() -> None:
+    """Two equal jobs on a shared crew end together; and so they do where the units of one take longer: it has more slots then."""
     phase = Phase(name="only", units=100, demands={"wait": 1.0})
     databases = (Station(name="db1"), Station(name="db2"))
     network = Network(stations=WAIT, databases=databases, jobs=simultaneous((phase,), 2), workers=1, slots_each=4)
     assert [time.end_s for time in simulate(network, 1).phases] == [50.0, 50.0]
+    slow = replace(network.jobs[1], phases=(replace(phase, demands={"wait": 3.0}),))
+    first, last = sorted(time.end_s for time in simulate(replace(network, jobs=(network.jobs[0], slow)), 1).phases)
+    assert last == pytest.approx(100.0, rel=0.05)
+    assert last - first <= 6.0
+
+
+def test_stations_that_are_asked_one_after_the_other_are_not_full_at_once() -> None:
+    """All of the filer's work in the first half of a phase's course and all of the other's in the second take the sum of
+    both, and in any order the larger."""
+    other = Station(name="other", shape=0)
+    demands = {"filer": 1.0, "other": 1.0}
+    course = {"filer": (2.0, 0.0), "other": (0.0, 2.0)}
+    mixed = Phase(name="only", units=200, demands=demands)
+    sizes = []
+    for phase in (mixed, replace(mixed, course=course), replace(mixed, course={"filer": (1.0, 1.0)})):
+        network = _one_phase((*FILER, other), demands, 1, 20, jobs=(Job(name="job", phases=(phase,)),))
+        sizes.append(simulate(network, 1).elapsed_s)
+    assert sizes == pytest.approx([200.0, 400.0, 200.0], rel=0.05)
 
 
 def test_the_limit_of_a_run_is_that_of_its_longest_part() -> None:

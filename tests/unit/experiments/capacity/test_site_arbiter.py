@@ -20,8 +20,9 @@ from core.filer.load import site_source
 from core.filer.places import SHARED_MEMORY
 from core.operations import Op
 from core.options.production import JobType
-from experiments.capacity.assemble import OWN, Question
+from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import Calibration, Measured, PhaseLoad
+from experiments.capacity.course import OWN
 from experiments.capacity.filer_load import METADATA, Calls
 from experiments.capacity.network import STREAMS
 from experiments.capacity.predict import runs
@@ -92,8 +93,8 @@ def _calibration(filer: FilerModel, streams: int | None) -> Calibration:
     calls = {Op.OPEN: Calls(calls=items, bytes=0.0), Op.READ: Calls(calls=items, bytes=items * 10_000)}
     use = SiteUse(slot_s=items * _SPENT_NS / 1e9, transactions=3.0 * _TASKS, rows=float(_TASKS * _ROWS))
     load = PhaseLoad(
-        name="index", sizes=(1.0,) * _TASKS, entries=0, calls=calls, calls_a_task={}, call_s=0.0, serving_s=0.0, wait_s=0.0,
-        local_s=0.0, beside_s=0.0, database_s=0.0, barrier_s=0.0, heaviest=(), site=use,
+        name="index", tasks=_TASKS, sizes=(1.0,) * _TASKS, entries=0, calls=calls, calls_a_task={}, call_s=0.0, serving_s=0.0, wait_s=0.0,
+        local_s=0.0, beside_s=0.0, database_s=0.0, barrier_s=0.0, heaviest=(), site=use, course={},
     )  # fmt: skip
     return Calibration(
         source="the test", job_type=JobType.DISCOVERY, labels=(), phases=(load,), filer=filer, burst=1.0, slots=_SLOTS, processors=2, background=0.0,
@@ -105,6 +106,7 @@ def _calibration(filer: FilerModel, streams: int | None) -> Calibration:
 def _played(path: Path, filer: FilerModel, workers: int, databases: int, streams: int | None) -> float:
     """Seconds until every job's tasks are done, each booking made at the arbiter in the order of time."""
     dice = random.Random(3)
+    turns = list(range(databases))  # whose queue is next
     left, out, end = [_TASKS] * databases, [0] * databases, 0
     idle = [worker for worker in range(workers) for _ in range(_SLOTS)]
     events: list[tuple[int, int, int, int, int]] = []  # when, a number of its own, worker, job, step of its task
@@ -115,7 +117,8 @@ def _played(path: Path, filer: FilerModel, workers: int, databases: int, streams
             able = [job for job in range(databases) if left[job] and out[job] < (streams or _TASKS)]
             if not able:
                 return
-            job = min(able, key=lambda one: out[one])
+            job = min(able, key=turns.index)
+            turns.append(turns.pop(turns.index(job)))
             left[job], out[job] = left[job] - 1, out[job] + 1
             heapq.heappush(events, (now, next(numbers), idle.pop(0), job, 0))
 

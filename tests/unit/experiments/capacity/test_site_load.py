@@ -13,8 +13,9 @@ from schema_check import refuse_unlike_schema
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from experiments.capacity import forecast as capacity_forecast
-from experiments.capacity.assemble import OWN, Question, assemble
+from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import calibrate
+from experiments.capacity.course import OWN
 from experiments.capacity.forecast import Wish, forecast
 from experiments.capacity.predict import network_of
 from experiments.capacity.reference import read_reference

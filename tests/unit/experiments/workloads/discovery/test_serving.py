@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 
 import pytest
+from packages import START, job
 
-from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, thinned
+from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, phases_used, thinned
 from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
 
@@ -43,3 +45,15 @@ def test_of_many_tasks_the_ends_stay() -> None:
     assert (kept[0], kept[-1]) == (0.0, 999.0)
     assert list(kept) == sorted(kept)
     assert thinned(values[:10], 10) == values[:10]
+
+
+def test_of_each_task_that_is_kept_it_is_known_when_its_turn_was() -> None:
+    """Shortest first, and how many were claimed before it: the capacity model hands tasks out in that order."""
+    told = job(40.0)
+    spans = [("w1", 0, "walk", START + at, START + at + lasted) for at, lasted in ((2.0, 1.0), (0.0, 4.0), (1.0, 3.0))]
+    table = dataclasses.replace(told.tables["task_spans"], rows=tuple(spans))
+    changed = dataclasses.replace(told, tables=told.tables | {"task_spans": table})
+    use = phases_used(changed, START, lambda *_: {})[0]
+    assert (use.tasks, use.busy_s) == (3, 8.0)
+    assert use.task_s == (1.0, 3.0, 4.0)
+    assert use.task_claims == (2, 1, 0)
