@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from core.options.production import FileKind
-from sql.schema import job_column, metadata, one_of
+from sql.schema import fenced_job_column, job_column, metadata, one_of
 
 # What people call items. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
 item_tag = Table(
@@ -149,7 +149,7 @@ thread_message = Table(
 production_item = Table(
     "production_item",
     metadata,
-    job_column(),
+    fenced_job_column(),
     Column("number", BigInteger, nullable=False),
     Column("item", Uuid, nullable=False),
     Column("source_job", Uuid, nullable=False),
@@ -173,7 +173,7 @@ production_item = Table(
 production_file = Table(
     "production_file",
     metadata,
-    job_column(),
+    fenced_job_column(),
     Column("number", BigInteger, nullable=False),  # of the item; 0: of the job as a whole
     Column("kind", Text, nullable=False),
     Column("page", Integer, nullable=False),

@@ -26,6 +26,12 @@ def job_column() -> Column[object]:
     return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
 
 
+def fenced_job_column() -> Column[object]:
+    """The same of rows that come by the hundred thousand, and only in the transaction that makes the job or behind the fence of one of
+    its tasks, whose row is held: a foreign key would look for the job once more with each. Deleting the job deletes them (sql.deletion)."""
+    return Column("job", Uuid, nullable=False)
+
+
 def time_column(name: str, *, nullable: bool = True) -> Column[object]:
     """A moment by the database's clock."""
     return Column(name, DateTime(timezone=True), nullable=nullable)

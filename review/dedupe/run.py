@@ -6,6 +6,7 @@ second run gives the same ones. They follow from the items alone, not from who f
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Sequence
