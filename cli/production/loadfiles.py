@@ -54,18 +54,26 @@ def take(
     topmost: Annotated[
         bool, typer.Option("--topmost", help="leave out what is attached: the native of its family's first holds it")
     ] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="DIR", help="where the paths in DAT begin, if that is not the directory that DAT lies in"
+        ),
+    ] = None,
 ) -> None:
     """Make a source out of what a load file names, for `edbench discover DIR`.
 
     DIR has a directory for each custodian and in it the natives under their numbers, texts of records without one, and
     files of no bytes for those with neither: hard links where that can be, else copies. A discovery has each with the
     load file's fields (`load_begdoc` …). A native that is missing, has another hash than the load file says or lies
-    outside is an exception there: a line each, and exit status 1.
+    outside is an exception there: a line each, and exit status 1. The second record of a number is a line, and not taken.
     """
     from production.loadfiles.taking import take as take_natives  # slow to come
 
     out = shared(ctx).out
-    done = take_natives(load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost)
+    done = take_natives(
+        load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost, root=root
+    )
     out.print(
         f"{done.records:,} records: {done.items:,} taken ({done.natives:,} natives, {done.texts:,} texts,"
         f" {done.bare:,} with neither), {done.attached:,} attached and left out, {done.faults:,} not taken;"

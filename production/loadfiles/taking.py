@@ -17,7 +17,9 @@ import msgspec
 from core.errors import ExceptionCode, UsageError
 from core.names import display_name
 from production.loadfiles.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
-from production.loadfiles.reading import inside, read_dat, regular
+from production.loadfiles.numbers import Names, Numbers
+from production.loadfiles.places import Place
+from production.loadfiles.reading import read_dat
 
 # Titles, letters and digits only: programs part them by blanks, underscores and dashes as they like.
 _NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVEFILE", "NATIVEFILEPATH")
@@ -53,12 +55,16 @@ class Taken:
         return self.natives + self.texts + self.bare
 
 
-def take(load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False) -> Taken:
-    """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies.
-    Raises UsageError."""
+def take(
+    load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
+) -> Taken:
+    """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies. Its paths begin at
+    `root`, else where it lies. Raises UsageError."""
+    if root is not None and not root.is_dir():
+        raise UsageError(f"--root {root} is no directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise UsageError(f"--to {to} is there and not an empty directory", field="to")
-    taking = _Taking(load_file, to, tell, topmost)
+    taking = _Taking(load_file, to, tell, topmost, Place(root or load_file.parent), Names(to))
     for row in read_dat(load_file):
         taking.record(row)
     taking.end()
@@ -80,7 +86,7 @@ class _Found:
 class _Family:
     """The family of the record before; its members follow its first."""
 
-    first: str = ""  # path of its file; empty where it has none
+    first: str = ""  # path of its file; empty where it is not taken
     custodian: str = ""
     native: bool = False
     members: set[str] = field(default_factory=set)  # numbers
@@ -92,6 +98,9 @@ class _Taking:
     to: Path
     tell: Callable[[str], None]
     topmost: bool
+    place: Place
+    names: Names
+    numbers: Numbers = field(default_factory=Numbers)
     done: Taken = field(default_factory=Taken)
     keys: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)  # as they stand, by their letters and digits
@@ -104,25 +113,27 @@ class _Taking:
             self._begin(row)
         self.done.records += 1
         begin, custodian = self._said(row, _BEGIN), _safe(self._said(row, _CUSTODIAN)) or "unknown"
-        attached = self._attached(row, begin, custodian)
+        called = begin[:_SHOWN] or f"record {self.done.records:,}"
+        if begin and self.numbers.had(begin):
+            self._had(row, called, begin, custodian)
+            return
+        attached = self._attached(row, called, begin, custodian)
         if attached and self.topmost and self.family.native:
             self.done.attached += 1
+            if not begin:
+                self.tell(f"{called}: it has no number, and is left out as attached")
             return
         found = self._found(row)
-        suffix = found.file.suffix if found.file is not None and _SUFFIX.fullmatch(found.file.suffix) else ""
-        relative = f"{custodian}/{_safe(begin) or 'item'}{suffix}"
         fields = {self.keys[title]: text for title, value in row.items() if (text := value.strip())}
         record = Record(fields=fields, native=found.native, first=self.family.first if attached else "",
                         sha256=found.sha256, code=found.code, detail=found.detail)  # fmt: skip
-        placed = self._placed(relative, found.file, record)
+        relative = self._placed(f"{custodian}/{_safe(begin) or 'item'}", found.file, record)
         if not attached:
-            self.family = _Family(relative if placed else "", custodian, placed and found.native, {begin})
-        if not placed:
-            self.done.faults += 1
-            self.tell(f"{begin}: {Path(relative).name} is there already: two records have the same number")
-            return
+            self.family = _Family(relative, custodian, found.native, {begin})
+        if not begin:
+            self.tell(f"{called}: it has no number, and is taken as {relative}")
         self.custodians[custodian] += 1
-        self._count(begin, found)
+        self._count(called, found)
 
     def end(self) -> None:
         """Say that it is whole. Raises UsageError."""
@@ -145,14 +156,30 @@ class _Taking:
         values = (row[self.titles[name]].strip() for name in names if name in self.titles)
         return next(filter(None, values), "")
 
-    def _attached(self, row: Mapping[str, str], begin: str, custodian: str) -> bool:
-        """Whether it is of the family of the record before, and not its first."""
+    def _had(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> None:
+        """Leave out a record with the number of an earlier one. What is attached to it follows none of those that are taken:
+        the earlier one's native may not hold it."""
+        self.done.faults += 1
+        self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one: it is not taken")
+        above = self._above(row, begin)
+        if not above or above not in self.family.members or custodian != self.family.custodian:
+            self.family = _Family(custodian=custodian, members={begin})
+
+    def _above(self, row: Mapping[str, str], begin: str) -> str:
+        """The number of what it is attached to; nothing where it is attached to nothing."""
         told = (self._said(row, names) for names in (_FIRST, _PARENT))
-        above = next((number for number in told if number not in ("", begin)), None)
-        if above is None:
+        return next((number for number in told if number not in ("", begin)), "")
+
+    def _attached(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> bool:
+        """Whether it is of the family of the record before, and not its first."""
+        above = self._above(row, begin)
+        if not above:
             return False
         if above not in self.family.members or custodian != self.family.custodian:
-            self.tell(f"{begin}: the family of {above[:_SHOWN]!r} is not just before it: it begins one of its own")
+            self.tell(f"{called}: the family of {above[:_SHOWN]!r} is not just before it: it begins one of its own")
+            return False
+        if not self.family.first:
+            self.tell(f"{called}: {above[:_SHOWN]!r}, just before it, is not taken: it begins a family of its own")
             return False
         self.family.members.add(begin)
         return True
@@ -180,19 +207,19 @@ class _Taking:
         """The file that a path means, or why there is none: nothing where no path is said."""
         if not said:
             return None, ""
-        file = inside(self.load_file.parent, said)
-        if file is None:
-            return None, f"{said[:_SHOWN]!r} leads out of the production"
-        if not regular(file):
-            return None, f"{said[:_SHOWN]!r}: missing, or no file"
-        return file.resolve(), ""  # a link's own name would lead elsewhere from where it is to lie
+        file, why = self.place.find(said)
+        if file is not None:
+            return file, ""
+        parted = " " if why.startswith("leads") else ": "
+        return None, f"{said[:_SHOWN]!r}{parted}{why}"
 
-    def _placed(self, relative: str, file: Path | None, record: Record) -> bool:
-        """Whether it was free. Raises UsageError where nothing can be written."""
-        path, note = self.to / relative, self.to / record_path(relative)
+    def _placed(self, stem: str, file: Path | None, record: Record) -> str:
+        """The path, below the source, under which it lies now. Raises UsageError where nothing can be written."""
+        suffix = file.suffix if file is not None and _SUFFIX.fullmatch(file.suffix) else ""
+        relative = f"{stem}{suffix}"
         try:
-            if path.exists():
-                return False
+            relative = self.names.free(stem, suffix)
+            path, note = self.to / relative, self.to / record_path(relative)
             for each in (path, note):
                 each.parent.mkdir(parents=True, exist_ok=True)
             note.write_bytes(msgspec.json.encode(record))
@@ -201,14 +228,14 @@ class _Taking:
             else:
                 _link_or_copy(file, path)
         except OSError as error:
-            raise self._unwritten(path.name, error) from error
-        return True
+            raise self._unwritten(Path(relative).name, error) from error
+        return relative
 
     def _unwritten(self, name: str, error: OSError) -> UsageError:
         said = f"--to {self.to}: {name} cannot be written ({error.strerror}); mend that, empty it, and import again"
         return UsageError(said, field="to")
 
-    def _count(self, begin: str, found: _Found) -> None:
+    def _count(self, called: str, found: _Found) -> None:
         if found.file is None:
             self.done.bare += 1
         elif found.native:
@@ -217,7 +244,7 @@ class _Taking:
             self.done.texts += 1
         if found.code is not None and found.detail != _NEITHER:  # of which many productions have some
             self.done.wrong += 1
-            self.tell(f"{begin}: {found.detail}")
+            self.tell(f"{called}: {found.detail}")
 
 
 def _compared(native: Path, hashes: Mapping[str, str]) -> tuple[str, str | None]:

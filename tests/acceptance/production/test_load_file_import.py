@@ -45,11 +45,49 @@ def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: 
         assert "1 missing" in bench.ask("verify", "last", "--internal", check=1).stdout
 
 
+def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) -> None:
+    """Double numbers, numbers that give one file name, none at all, paths from the root and in other letters: what is taken is
+    what a discovery finds, and whatever is not has its true reason."""
+    home = bench.home
+    for name in ("A1.txt", "A2.txt", "A3.txt"):
+        _write(home / "theirs/NATIVES" / name, name.encode())
+    rows = [
+        ("B1", "\\NATIVES\\a1.TXT"), ("B1", "\\NATIVES\\A2.txt"), ("B/2", "NATIVES\\A2.txt"), ("B:2", "/NATIVES/A3.txt"),
+        ("", ".\\NATIVES\\A3.txt"), ("", "natives\\A3.txt"),
+    ]  # fmt: skip
+    dat = concordance.head(("BEGDOC", "CUSTODIAN", "NATIVELINK"))
+    dat += concordance.lines([[number, "ann", path] for number, path in rows])
+    load_file = _write(home / "theirs/DATA/l.dat", dat)
+    words = ("production", "import", str(load_file))
+    lost = bench.ask(*words, "--to", str(home / "lost"), check=1).stdout
+    assert f"missing, or no file; it is there with --root {(home / 'theirs').resolve()}" in lost
+    taken = bench.ask(*words, "--to", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
+    assert taken.splitlines()[:3] == [
+        "B1: record 2 has the number of an earlier one: it is not taken",
+        "record 5: it has no number, and is taken as ann/item.txt",
+        "record 6: it has no number, and is taken as ann/item-1.txt",
+    ]
+    assert (
+        "6 records: 5 taken (5 natives, 0 texts, 0 with neither), 0 attached and left out, 1 not taken; 0 not as"
+        in taken
+    )
+    with bench.standing():
+        bench.end(bench.discover(corpus=home / "source"))
+        assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", "last", "--internal").stdout
+        listed = csv.DictReader(bench.ask("items", "last", "--csv").stdout.splitlines())
+        assert sorted(row["name"] for row in listed) == ["B1.txt", "B_2-1.txt", "B_2.txt", "item-1.txt", "item.txt"]
+
+
+def _write(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
 def _source(source: Path) -> None:
     files = {"ann/m.eml": _MAIL, "ann/n.eml": _MEMO, "bob/notes.txt": b"about nothing", "bob/plan.txt": b"a plan\n"}
     for path, data in files.items():
-        (source / path).parent.mkdir(parents=True, exist_ok=True)
-        (source / path).write_bytes(data)
+        _write(source / path, data)
 
 
 def _redacted(dat: Path) -> list[dict[str, str]]:

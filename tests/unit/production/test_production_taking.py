@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from core.errors import ExceptionCode, UsageError
-from production.loadfiles.imported import KEY, Record, keys_of, read_imported, record_path
+from production.loadfiles.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
 from production.loadfiles.taking import Taken, take
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")
@@ -27,10 +27,26 @@ def _taken(
     (root / "p").mkdir()
     for name in ("n1.msg", "n2.doc", "t1.txt", "t2.txt", "t3.txt"):
         (root / "p" / name).write_bytes(name.encode())
-    lines = ("|".join(f"^{value}^" for value in line) for line in (titles, *rows))
-    (root / "p/x.dat").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _write_dat(root / "p/x.dat", rows, titles)
     told: list[str] = []
     return take(root / "p/x.dat", root / "s", told.append, topmost=topmost), told
+
+
+def _write_dat(path: Path, rows: Sequence[Sequence[str]], titles: Sequence[str] = _TITLES) -> None:
+    lines = ("|".join(f"^{value}^" for value in line) for line in (titles, *rows))
+    _write(path, ("\n".join(lines) + "\n").encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _files(root: Path) -> list[str]:
+    """What a discovery of the source finds."""
+    source = root / "s"
+    found = (path.relative_to(source) for path in source.rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if path.parts[0] != BESIDE)
 
 
 def _record(root: Path, relative: str) -> Record:
@@ -82,6 +98,115 @@ def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path:
     hash_differs, no_native = ExceptionCode.HASH_DIFFERS, ExceptionCode.NO_NATIVE
     assert [*codes.values()] == [hash_differs, no_native, no_native, hash_differs]
     assert "SHA1 is another" in told[0]
+
+
+def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
+    """Whatever its suffix, its custodian, or what it is attached to: one line each, and nothing of it in the source."""
+    done, told = _taken(
+        tmp_path,
+        [
+            ("B1", "", "", "ann", "n1.msg", "", "", ""),
+            ("B1", "", "", "ann", "n2.doc", "", "", ""),
+            ("B1", "", "", "bob", "", "t1.txt", "", ""),
+            ("B1", "B9", "", "bob", "gone", "", "", ""),
+            ("B2", "", "", "bob", "", "t2.txt", "", ""),
+        ],
+    )
+    assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
+    assert told == [f"B1: record {n} has the number of an earlier one: it is not taken" for n in (2, 3, 4)]
+    assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
+
+
+def test_numbers_that_give_one_file_name_lie_beside_each_other(tmp_path: Path) -> None:
+    """Each is taken, without a line, under a name that is free, also one that another number has in earnest."""
+    numbers = ("B/2", "B:2", "B?2", "B_2-1", "x" * 200 + "1", "x" * 200 + "2")
+    done, told = _taken(tmp_path, [(number, "", "", "ann", "n1.msg", "", "", "") for number in numbers])
+    assert (done.records, done.items, done.faults, told) == (6, 6, 0, [])
+    long = "x" * 120
+    names = ("B_2", "B_2-1", "B_2-2", "B_2-1-1", long, f"{long}-1")
+    found = {name: _record(tmp_path, f"ann/{name}.msg").fields["load_beg_doc"] for name in names}
+    assert found == dict(zip(names, numbers, strict=True))
+
+
+def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
+    """Two of them have no number in common; a line names the record by its place in the load file, and what it became."""
+    done, told = _taken(
+        tmp_path,
+        [
+            ("A1", "", "", "ann", "n1.msg", "", "", ""),
+            ("", "", "", "ann", "n2.doc", "", "", ""),
+            (" ", "", "", "ann", "n2.doc", "", "", ""),
+            ("", "", "", "ann", "gone", "", "", ""),
+            ("", "", "A1", "ann", "", "t1.txt", "", ""),
+        ],
+    )
+    assert (done.records, done.items, done.faults, done.wrong) == (5, 5, 0, 1)
+    assert told == [
+        "record 2: it has no number, and is taken as ann/item.doc",
+        "record 3: it has no number, and is taken as ann/item-1.doc",
+        "record 4: it has no number, and is taken as ann/item",
+        "record 4: 'gone': missing, or no file",
+        "record 5: the family of 'A1' is not just before it: it begins one of its own",
+        "record 5: it has no number, and is taken as ann/item.txt",
+    ]
+
+
+def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path) -> None:
+    """With `--topmost` too: the native that holds it may be the one that is not there."""
+    done, told = _taken(
+        tmp_path,
+        [
+            ("B1", "B1", "", "ann", "n1.msg", "", "", ""),
+            ("B1", "B1", "", "ann", "n2.doc", "", "", ""),
+            ("B2", "B1", "", "ann", "", "t2.txt", "", ""),
+            ("C1", "C1", "", "ann", "n1.msg", "", "", ""),
+            ("C2", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("C2", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("", "C1", "", "ann", "", "t3.txt", "", ""),
+            ("C3", "C1", "", "ann", "n2.doc", "", "", ""),
+            ("B1", "", "", "ann", "n2.doc", "", "", ""),
+            ("C4", "C1", "", "ann", "n2.doc", "", "", ""),
+        ],
+        topmost=True,
+    )
+    assert (done.records, done.items, done.attached, done.faults) == (10, 4, 3, 3)
+    assert _files(tmp_path) == ["ann/B1.msg", "ann/B2.txt", "ann/C1.msg", "ann/C4.doc"]
+    assert told == [
+        "B1: record 2 has the number of an earlier one: it is not taken",
+        "B2: 'B1', just before it, is not taken: it begins a family of its own",
+        "C2: record 6 has the number of an earlier one: it is not taken",
+        "record 7: it has no number, and is left out as attached",
+        "B1: record 9 has the number of an earlier one: it is not taken",
+        "C4: the family of 'C1' is not just before it: it begins one of its own",
+    ]
+    assert _record(tmp_path, "ann/B2.txt").first == ""
+
+
+def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> None:
+    """By the line of what is not found, and then every path begins there; a path that leads out of it is none."""
+    row = ("A1", "", "", "ann", "\\NATIVES\\a1.TXT", "", "", "")
+    _write(tmp_path / "p/NATIVES/A1.txt", b"first")
+    _write(tmp_path / "outside.txt", b"secret")
+    outside = ("A2", "", "", "ann", "..\\outside.txt", "", "", "")
+    _write_dat(tmp_path / "p/DATA/x.dat", [row, outside])
+    told: list[str] = []
+    take(tmp_path / "p/DATA/x.dat", tmp_path / "without", told.append)
+    assert told[0] == (
+        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or no file; it is there with --root {tmp_path.resolve() / 'p'}"
+    )
+    told.clear()
+    done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", told.append, root=tmp_path / "p")
+    assert (done.natives, done.bare) == (1, 1)
+    assert told == ["A2: '..\\\\outside.txt' leads out of the production"]
+    assert (tmp_path / "s/ann/A1.txt").read_bytes() == b"first"
+
+
+def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
+    """Before anything is written."""
+    _write_dat(tmp_path / "x.dat", [])
+    with pytest.raises(UsageError, match=r"--root .* is no directory"):
+        take(tmp_path / "x.dat", tmp_path / "s", print, root=tmp_path / "gone")
+    assert not (tmp_path / "s").exists()
 
 
 def test_families_follow_their_first(tmp_path: Path) -> None:
