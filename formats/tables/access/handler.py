@@ -17,7 +17,7 @@ from formats.tables.access.catalog import Object, objects, owners, pages_of, pro
 from formats.tables.access.pages import JET3, Database
 from formats.tables.access.table import OBJECT, TEXTS, Column, Strings, Table, Values
 
-_WORDS_OF_QUERIES, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
+_QUERY_ROWS, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
 _ABOUT = "SummaryInfo"  # the object whose properties are the database's
 _KEYS = {
     "Title": "title",
@@ -135,7 +135,7 @@ class _Reading:
         for one in self._objects:
             if one.named:
                 yield _line((one.name, *one.linked))
-        for page in pages_of(_WORDS_OF_QUERIES, self._objects):
+        for page in pages_of(_QUERY_ROWS, self._objects):
             yield from self._words(page)
 
     def _rows(self, one: Object) -> Iterator[str]:
