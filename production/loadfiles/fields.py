@@ -15,26 +15,29 @@ FIELDS: Mapping[str, str] = {
 }  # fmt: skip
 TITLES = tuple(FIELDS.values())
 COLUMNS = tuple(FIELDS)
-_PATH = COLUMNS.index("path")
 _OURS = (COLUMNS.index("native"), COLUMNS.index("text"))
 
 
 def texts(told: Mapping[str, Any]) -> list[str]:
-    """The values of one item as text, one for each of COLUMNS; a list is joined by "; "."""
-    return [value if type(value) is str else _text(value) for value in map(told.__getitem__, COLUMNS)]
+    """The values of one item as text, one for each of COLUMNS."""
+    return [value if type(value := told[name]) is str else text(name, value) for name in COLUMNS]
 
 
-def _text(value: Any) -> str:
+def text(name: str, value: Any) -> str:
+    """One value. A list is joined by "; ", and a semicolon in its parts is [U+003B]; what lies in each other by " / "."""
     if value is None:
         return ""
-    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if name == "path":
+        return " / ".join(map(str, value))
+    return "; ".join([str(part).replace(";", "[U+003B]") for part in value])
 
 
 def cells(told: Mapping[str, Any], as_text: Sequence[str] | None = None) -> list[str]:
-    """The same as a DAT has it, one for each of TITLES: the path of what lies in containers is joined by " / ", and those of
-    our files have backslashes, as review tools have them. `as_text`: what `texts` says of it, where that is known."""
+    """The same as a DAT has it, one for each of TITLES: the paths of our files have backslashes, as review tools have them.
+    `as_text`: what `texts` says of it, where that is known."""
     row = list(as_text or texts(told))
-    row[_PATH] = " / ".join(map(str, told["path"]))
     for at in _OURS:
         row[at] = row[at].replace("/", "\\")
     return row

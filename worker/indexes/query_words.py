@@ -8,7 +8,7 @@ from itertools import product
 from core.errors import UsageError
 from worker.indexes.nodes import Either, Fuzzy, Near, Node, Pattern, Row, Wild, Word
 from worker.indexes.readings import usual
-from worker.indexes.words import is_alone, placed, placed_patterns
+from worker.indexes.words import TOO_LONG, is_alone, placed, placed_patterns
 
 MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`worker.indexes.readings`)
 MOST_ROWS = 1_000  # that one of them is written out to
@@ -47,7 +47,11 @@ def word(fields: tuple[str, ...], text: str) -> Row:
 
 def _row(fields: tuple[str, ...], places: list[tuple[int, Pattern]], text: str) -> Row:
     if not places:
-        why = "has no letter or digit" if len(text) < 40 else "has no word of less than 40 bytes"
+        why = (
+            "has no letter or digit"
+            if len(text.encode("utf-8")) < TOO_LONG
+            else f"has no word of less than {TOO_LONG} bytes"
+        )
         raise UsageError(f"it {why}, and an index has nothing else")
     return Row(fields, tuple(places))
 

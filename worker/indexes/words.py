@@ -18,6 +18,8 @@ _TOKENIZER = (
     .filter(tantivy.Filter.lowercase())
     .build()
 )
+# For patterns, whose `*` and `?` are letters of several bytes meanwhile: what is too long is told without these.
+_ANY_LENGTH = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.lowercase()).build()
 # What looks like words, where it need not be exact: snippets.
 WORD = re.compile(r"[^\W_]+")
 # Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
@@ -63,4 +65,6 @@ def placed_patterns(text: str) -> list[tuple[int, str]]:
     if pair is None:
         return placed(text)
     back = str.maketrans(pair, "*?")
-    return [(place, word.translate(back)) for place, word in placed(text.translate(str.maketrans("*?", pair)))]
+    tokens = _ANY_LENGTH.pre_tokenize(apart(text.translate(str.maketrans("*?", pair)))).tokens
+    words = [(token.position, token.text.translate(back)) for token in tokens]
+    return [(place, word) for place, word in words if len(word.replace("*", "").encode("utf-8")) < TOO_LONG]

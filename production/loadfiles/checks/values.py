@@ -44,8 +44,6 @@ def _plain(name: str, value: str, narrow: bool) -> str:
     """A value without what is peculiar to one format."""
     if name in PATHS:
         return value.replace("\\", "/")
-    if name == "path":  # a DAT parts what lies in each other otherwise than a list
-        value = value.replace("; ", " / ")
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
     value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
     return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value

@@ -13,4 +13,4 @@ depends_on = None
 def upgrade() -> None:
     """A row is written behind the fence of a task of its job: nothing was found by looking for the job again with each."""
     for table in ("production_item", "production_file"):
-        op.drop_constraint(op.f(f"fk_{table}_job"), table, type_="foreignkey")
+        op.execute(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS fk_{table}_job")  # the names are ours

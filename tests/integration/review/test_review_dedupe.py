@@ -218,8 +218,12 @@ def test_several_jobs_in_several_databases(database: Database, second: Database)
                     raise DatabaseFault("database db1: gone", transient=True)
 
     shelves[1].database = Gone("db1", database.url)
+    dying = [jobs[0], shelves[1].reference(), jobs[2]]
     with pytest.raises(DatabaseFault):
-        dedupe([jobs[0], shelves[1].reference(), jobs[2]], Scope.JOBS, By.ITEM)
+        dedupe(dying, Scope.JOBS, By.ITEM)
+    assert last_dedupe(handles, databases) == found  # it found in one database what stays in the other
+    with pytest.raises(DatabaseFault):
+        dedupe(dying, Scope.JOBS, By.FAMILY)
     shelves[1].database.dispose()
     for handle in handles:
         with pytest.raises(UsageError, match=r"edbench dedupe .* anew"):

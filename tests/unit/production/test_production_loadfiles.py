@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import shutil
@@ -297,3 +298,16 @@ def test_a_list_that_names_a_fifo_is_not_waited_for(production: Path) -> None:
     native.unlink()
     os.mkfifo(native)
     assert any("missing" in fault for fault in _faults(production))
+
+
+def test_several_values_stay_apart_in_every_load_file(tmp_path: Path) -> None:
+    """A semicolon inside one of them is no place to part them; what lies in each other is told by one sign everywhere."""
+    told = item(1, (1, 1), data=b"one", all_custodians=["ann", "o'brien; jr"], path=["ann/pack.zip", "in/one.txt"])
+    write_export(tmp_path, [told])
+    assert _faults(tmp_path) == []
+    (row,) = read_dat(tmp_path / "loadfile.dat")
+    assert row["ALLCUSTODIANS"].split("; ") == ["ann", "o'brien[U+003B] jr"]
+    assert row["FILEPATH"] == "ann/pack.zip / in/one.txt"
+    with (tmp_path / "loadfile.csv").open(newline="", encoding="utf-8") as file:
+        (cells,) = csv.DictReader(file)
+    assert (cells["all_custodians"], cells["path"]) == (row["ALLCUSTODIANS"], row["FILEPATH"])

@@ -10,7 +10,7 @@ import pytest
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES
 from worker.indexes.base import IndexDocument
-from worker.indexes.nodes import Asked, Everything, Near, Row, sought
+from worker.indexes.nodes import Asked, Everything, Near, Row, Wild, sought
 from worker.indexes.query_language import MOST_WORDS, parse
 from worker.indexes.registry import new_writer, open_reader
 from worker.indexes.words import placed
@@ -92,6 +92,8 @@ from worker.indexes.words import placed
         ("page_count:>٥", "page_count is a number"),
         ("date:٢٠٠١", "date is a date"),
         ("x" * 40, "40 bytes"),
+        ("ж" * 20, "has no word of less than 40 bytes"),
+        ("x" * 40 + "*", "has no word of less than 40 bytes"),
         ("(" * 60 + "a" + ")" * 60, "more than 50 brackets"),
         (" ".join(["a"] * (MOST_WORDS + 1)), "more than 20,000 words"),
     ],
@@ -199,3 +201,20 @@ def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="too many words") as caught:
         reader.count("a* pre/1 b")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "rechtsschutzversicherungsgesellschaft*",
+        "перераспределительн*",
+        "a*a*a*a*a*a*a*a*a*a*b*c",
+        "п?рераспределитель*",
+        "x" * 39 + "*",
+    ],
+)
+def test_a_pattern_is_as_long_as_its_letters(word: str) -> None:
+    """And not as what stands for its signs while it is cut."""
+    node = parse(word)
+    assert isinstance(node, Row)
+    assert [pattern for _, pattern in node.places] == [Wild(word)]
