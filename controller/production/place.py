@@ -85,8 +85,8 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
             " nobody creates a job there, or give another directory",
             field="out",
         )
-    job = uuid.UUID(whose)
-    if alone and _marker(storage, path).get("ledger") == ledger:
+    job, ours = uuid.UUID(whose), _marker(storage, path).get("ledger") == ledger
+    if alone and ours:
         if not PRODUCTION.production_creating(conn, job=job):
             raise UsageError(f"--out {out}: job {job} is being created there; give another directory", field="out")
         # Whoever takes a marker over holds this, so that it cannot have become another one since it was read again.
@@ -95,6 +95,12 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
             with contextlib.suppress(StorageFault):  # nothing needs its empty folder to be gone
                 storage.remove_empty(os.path.join(os.fsencode(storage_root), job_location(job)))
             return
+    if ours and not _is_there(conn, job):
+        raise UsageError(
+            f"--out {out} has the marker of job {job}, which is not there any more or never was, and other files; move these away,"
+            " or give another directory",
+            field="out",
+        )
     raise UsageError(f"--out {out} holds what job {job} wrote; delete that job, or give another directory", field="out")
 
 
