@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,14 +58,19 @@ def main() -> None:
     options = ["--single-pass"] if arguments.single_pass else []
     runs = {(of, workers): Runs() for workers in WORKERS for of in commands}
     floors: dict[int, list[float]] = {workers: [] for workers in WORKERS}
-    with bench_home() as home:
+    with ExitStack() as stack:
+        home = stack.enter_context(bench_home())
+        # A database of its own for each: that of a newer checkout is one that an older does not know.
+        homes = {
+            of: BenchHome(stack.enter_context(bench_home()).directory, edbench) for of, edbench in commands.items()
+        }
         corpus = home.directory / "corpus"
         home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
         items = 0
         for _ in range(arguments.repeats):
             for workers in WORKERS:
-                for of, edbench in commands.items():
-                    items = _turn(BenchHome(home.directory, edbench), corpus, workers, options, runs[of, workers])
+                for of in commands:
+                    items = _turn(homes[of], corpus, workers, options, runs[of, workers])
                 if arguments.floor:
                     plain = floor.measure(corpus, home.directory / "floor", workers * _SLOTS)
                     floors[workers].append(plain.seconds)

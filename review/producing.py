@@ -37,7 +37,7 @@ def with_findings(
             if theirs.get(handle.id.hex, finding) != finding:
                 raise UsageError(
                     f"`edbench dedupe` has found other duplicates in job {handle.id} since job {images.id} made pages of its"
-                    " originals; process them anew, or have it find what it had found then (same jobs, --scope and --by)",
+                    " originals; process them anew, or have it find what it had found then (same jobs, --scope and --by; what it found before 27 November 2026 counts as other)",
                     field="images",
                 )
     return dataclasses.replace(options, production=dataclasses.replace(choice, findings=findings))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from core.errors import UsageError
 from core.records import JobState
 from sql import models
+from sql.afterwards import production_file, production_item
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ROWS_AT_ONCE = 10_000
+_LOOSE = (production_item.name, production_file.name)  # without a foreign key
 _RESTING = (JobState.PAUSED, JobState.SUSPENDED)
 
 
@@ -51,6 +53,11 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
             with database.transaction() as conn:
                 gone = conn.exec_driver_sql(statement, {"job": job}).rowcount
     with database.transaction(durable=True) as conn:
+        for table in (
+            models.task.name,
+            *_LOOSE,
+        ):  # a slot may have finished a task meanwhile; of these a job's end takes none along
+            conn.exec_driver_sql(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
         QUERIES["delete_job"].run(conn, job=job)
         QUERIES["forget_observations"].run(conn)
 

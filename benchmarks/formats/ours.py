@@ -73,7 +73,10 @@ def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
 
 def lines_of(source: Path) -> list[dict[str, Any]]:
     """What `edbench inspect --jsonl` prints."""
-    lines = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB, plugins=PLUGINS)
+    memory = (
+        _MEMORY_MB + psutil.Process().memory_info().data // 1_000_000
+    )  # they are forks of this one, which may be large
+    lines = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=memory, plugins=PLUGINS)
     return [json.loads(line) if isinstance(line, bytes) else line for line in lines]
 
 

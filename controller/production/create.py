@@ -141,7 +141,7 @@ def _create(
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     containers = PRODUCTION.production_containers(conn)
     if not tally.items:
-        raise UsageError(_nothing(withheld, containers))
+        raise UsageError(_nothing(withheld, containers if containers == len(picked.items or ()) else 0))
     choice = dataclasses.replace(
         plan.options.production,
         items=tally.items,
@@ -193,8 +193,8 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 
 
 def _nothing(withheld: int, containers: int) -> str:
-    """Is left, and why."""
-    if containers and not withheld:
+    """Is left, and why. `containers`: all that was chosen."""
+    if containers:
         return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
     if withheld:
         return f"no item is left: all {withheld:,} that were chosen are withheld; see the tags of --withhold"

@@ -60,10 +60,11 @@ def lock_sources(conn: Connection, sources: Sequence[JobHandle], by: GoesBy) -> 
 
 
 def tag_changes(conn: Connection, choice: ProductionChoice) -> int:
-    """How often since a job was made items of its sources were given a tag that it goes by, or lost it: it does not go by that."""
-    if not choice.goes_by:
-        return 0
+    """How often since a job was made items of its sources were given a tag that it goes by, or lost it: it does not go by that. 0
+    where one of them was deleted, with what is known of its tags."""
     jobs = [uuid.UUID(source) for source in choice.sources]
+    if not choice.goes_by or PRODUCTION.production_sources_there(conn, jobs=jobs) < len(jobs):
+        return 0
     return PRODUCTION.production_tag_changes(conn, jobs=jobs, tags=list(choice.goes_by)) - choice.tag_changes
 
 

@@ -111,11 +111,7 @@ def hit_report(
     """What each term finds in these jobs together, of one custodian if given. Raises UsageError, for a custodian that there is
     not, too; RunFailed, faults."""
     refuse_unknown_custodian(handles, custodian)
-    for term in terms:
-        try:
-            refuse_unknown_names(handles, [meaning(handle, term.text) for handle in handles])
-        except UsageError as error:
-            raise UsageError(f"line {term.line}: {error}", field="terms") from error
+    _refuse_unknown(handles, terms)
     sums = _Sums()
     searched = 0
     for handle in handles:
@@ -130,6 +126,19 @@ def hit_report(
         custodians=custodians,
         searched_items=searched,
     )
+
+
+def _refuse_unknown(handles: Sequence[JobHandle], terms: Sequence[Term]) -> None:
+    """All of them at once, for each name is looked for; and one after another only to say where it stands."""
+    try:
+        refuse_unknown_names(handles, [meaning(handle, term.text) for term in terms for handle in handles])
+    except UsageError:
+        for term in terms:
+            try:
+                refuse_unknown_names(handles, [meaning(handle, term.text) for handle in handles])
+            except UsageError as error:
+                raise UsageError(f"line {term.line}: {error}", field="terms") from error
+        raise
 
 
 @dataclass(frozen=True, slots=True)

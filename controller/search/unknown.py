@@ -43,8 +43,9 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
 def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
     """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, or for a media type
     that nothing is."""
-    for custodian in sorted(_values(nodes, CUSTODIAN_IS)):
-        refuse_unknown_custodian(handles, custodian, field)
+    if custodians := _values(nodes, CUSTODIAN_IS):
+        for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
+            refuse_unknown_custodian(handles, custodian, field)
     types = {media_type for each in MEDIA_TYPES.values() for media_type in each}
     for media_type in sorted(_values(nodes, TYPE_IS) - types):
         if not any(_has(handle, media_type=media_type) for handle in handles):

@@ -10,7 +10,6 @@ import difflib
 import functools
 import re
 from datetime import UTC, datetime, tzinfo
-from datetime import date as day
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
@@ -85,8 +84,6 @@ def asked_in_utc(date: str) -> str | None:
     match = _ASKED.match(date)
     if match is None:
         return None
-    try:
-        day(int(match[1]), int(match[2] or 1), int(match[3] or 1))
-    except ValueError:
-        return None
+    if not 1 <= int(match[2] or 1) <= 12 or not 1 <= int(match[3] or 1) <= 31:
+        return None  # an end of a range may be 06-31: it is compared as far as it is given
     return in_utc(date, UTC) if date[-6:-5] in ("+", "-") else date

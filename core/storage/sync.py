@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import threading
@@ -100,5 +99,7 @@ class SyncBeside:
         if kind is None:
             self.wait()
             return
-        with contextlib.suppress(StorageFault):  # there is an error on its way up already
+        try:
             self.wait()
+        except StorageFault as fault:  # of two errors the graver one: the kernel tells of it once
+            raise fault from error

@@ -59,8 +59,16 @@ def _merged(weights: tuple[float, ...], most: int) -> tuple[float, ...]:
     for _ in range(_HALVINGS):
         middle = (light + heavy) / 2
         light, heavy = (light, middle) if len(_filled(weights, middle)) <= most else (middle, heavy)
-    together = _filled(weights, heavy)
+    together = _fewest_joined(_filled(weights, light), most)
     return tuple(weight * len(together) / len(weights) for weight in together)
+
+
+def _fewest_joined(weights: list[float], most: int) -> list[float]:
+    """The lightest neighbours together, until there are so many: of equal ones that are just too many not each with its next."""
+    while len(weights) > most:
+        at = min(range(len(weights) - 1), key=lambda n: weights[n] + weights[n + 1])
+        weights[at : at + 2] = [weights[at] + weights[at + 1]]
+    return weights
 
 
 def _filled(weights: tuple[float, ...], full: float) -> list[float]:

@@ -13,7 +13,6 @@ from typing import Any, TextIO
 from lxml import etree
 
 from core.errors import UsageError
-from production.loadfiles.fields import text
 
 _LONGEST = 16_000_000  # characters of one record
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -113,9 +112,15 @@ def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
                 told = json.loads(line)
                 if not isinstance(told, dict):
                     raise UsageError(f"{path}, line {number:,}, is no JSON object")
-                yield {name: text(name, value) for name, value in told.items()}
+                yield {name: _joined(value) for name, value in told.items()}
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+def _joined(value: Any) -> str:
+    if value is None:
+        return ""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,10 @@ SELECT count(*) AS changes FROM operator_action
 WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND details ->> 'tag' = ANY(%(tags)s::text[])
   AND details ->> 'changed' <> '0';
 
+-- name: production_sources_there
+-- How many of these jobs are there.
+SELECT count(*) AS jobs FROM job WHERE id = ANY(%(jobs)s::uuid[]);
+
 -- name: production_pick
 -- Some of what was chosen.
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;
@@ -32,9 +36,9 @@ WITH RECURSIVE tagged AS (
 ), meant (id) AS (
     SELECT id FROM tagged
     UNION
-    SELECT k.id FROM tagged g JOIN item k ON k.sha256 = g.sha256 WHERE %(alike)s AND g.bytes > 0 AND k.job = ANY(%(jobs)s::uuid[])
-    UNION
-    SELECT k.id FROM tagged g JOIN item k ON k.content_hash = g.content_hash WHERE %(alike)s AND k.job = ANY(%(jobs)s::uuid[])
+    SELECT k.id FROM item k WHERE %(alike)s AND k.job = ANY(%(jobs)s::uuid[])
+        AND (k.sha256 IN (SELECT sha256 FROM tagged WHERE bytes > 0)
+            OR k.content_hash IN (SELECT content_hash FROM tagged WHERE content_hash IS NOT NULL))
 ), inside (id) AS (
     SELECT id FROM meant
     UNION
@@ -121,6 +125,9 @@ SELECT i.container_path, count(*) OVER () AS items
 FROM taken t JOIN item i ON i.id = t.id
 JOIN duplicate d ON d.item = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END AND d.copy
 WHERE NOT EXISTS (SELECT 1 FROM production_item p WHERE p.job = %(images)s AND p.item = t.id)
+    AND EXISTS (
+        SELECT 1 FROM production_item p JOIN duplicate o ON o.item = p.item JOIN withheld w ON w.item = p.item AND w.said
+        WHERE p.job = %(images)s AND o.original = d.original)
 ORDER BY t.source, t.place LIMIT 3;
 
 -- name: production_unfinished

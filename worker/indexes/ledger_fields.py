@@ -49,8 +49,9 @@ def _date(field: str, value: str) -> str:
     return date
 
 
-def checked(field: str, op: str, value: str) -> tuple[str, str]:
-    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. Raises UsageError."""
+def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[str, str]:
+    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. `quoted`: signs are what they
+    are. Raises UsageError."""
     kind = ledger_kind(field)
     if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
         raise UsageError(f"{field} is no date and no number: it has no < and >")
@@ -69,7 +70,7 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
     elif kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{field} is true or false")
     contains = field not in _OWN and kind in (TEXT, LIST) and field not in _CODES
-    if kind in (TEXT, LIST) and field not in _OWN and _SIGN.search(value):
+    if kind in (TEXT, LIST) and field not in _OWN and not quoted and _SIGN.search(value):
         found = "text that contains what is written" if contains else "the whole of it, as it is written"
-        raise UsageError(f"{field} finds {found}: it has no * ? and ~")
+        raise UsageError(f"{field} finds {found}: it has no * ? and ~; in quotes they are signs")
     return op or ("~" if contains else "="), value

@@ -216,7 +216,7 @@ class _Reading:
             if ledger_kind(fields[0]):
                 if self._text.startswith("~", self._at):
                     raise UsageError(f"{fields[0]} has no ~; it is no field of the index")
-                return Asked(fields[0], *checked(fields[0], "", text))
+                return Asked(fields[0], *checked(fields[0], "", text, quoted=True))
             row = phrase(fields, text)
             self._count(len(row.places))
             if not self._text.startswith("~", self._at):
@@ -231,7 +231,7 @@ class _Reading:
             if ledger_kind(fields[0]):
                 op, value = _COMPARED.fullmatch(text).groups()  # type: ignore[union-attr]  # it matches anything
                 quoted = self._quoted() if op and not value else None
-                return Asked(fields[0], *checked(fields[0], op, value if quoted is None else quoted))
+                return Asked(fields[0], *checked(fields[0], op, quoted or value, quoted=quoted is not None))
             if text == "*" and fields == DEFAULT_FIELDS:
                 return Everything()
             if text == "*":

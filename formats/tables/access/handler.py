@@ -174,7 +174,7 @@ class _Reading:
     def _file(
         self, table: Table, column: Column, row: Values, raw: bytes
     ) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
-        called = b""
+        called, error = b"", None
         try:
             value, error = self._database.long_value(raw)
             if column.name == _ATTACHED:
@@ -187,7 +187,7 @@ class _Reading:
             elif error is not None:
                 yield b"", b"", error
         except DocumentError as failed:
-            yield called, b"", failed
+            yield called, b"", error or failed
 
     def _table(self, page: int, one: Object | None = None) -> Table | None:
         """That of an object, or one of the program's own."""

@@ -44,6 +44,9 @@ def _plain(name: str, value: str, narrow: bool) -> str:
     """A value without what is peculiar to one format."""
     if name in PATHS:
         return value.replace("\\", "/")
+    if name == "path":  # a CSV of before 27 November 2026 parts what lies in each other as a list
+        value = value.replace("; ", " / ")
+    value = value.replace("[U+003B]", ";")  # nor did it name a semicolon inside of a value
     value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
     value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
     return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value

@@ -350,7 +350,12 @@ def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monk
     for name, marker, beside, line in (
         ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "wrote; delete that job"),
         ("older", {"job": uuid.uuid4().hex}, False, "wrote; delete that job"),
-        ("full", ours | {"job": uuid.uuid4().hex}, True, "not there any more or never was, and other files; move these away"),
+        (
+            "full",
+            ours | {"job": uuid.uuid4().hex},
+            True,
+            "not there any more or never was, and other files; move these away",
+        ),
         ("cut", None, False, "has a marker that names no job"),
     ):
         place = made.bench.home / name

@@ -288,6 +288,8 @@ def test_a_tag_that_is_given_while_a_job_goes_on_is_told(discovered: Discovered)
     cancel_job(job)
     assert tag_items([found.handle], "privileged", [found.item("a alone.txt")]).unaware == []
     assert told() == 2
+    found.bench.rows("DELETE FROM job WHERE id = %(j)s RETURNING id", j=found.handle.id)
+    assert told() == 0  # what is known of its tags has gone with it
 
 
 def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discovered: Discovered) -> None:
@@ -302,7 +304,9 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
     pages, _ = found.run(made)
     found.tag("privileged", "m.eml")
     export = partial(found.create, kind=JobType.EXPORT, images=pages)
+    found.tag("alone", "z.txt")
     assert export(withhold=("hot",)).job.options.production.left_out == 0
+    assert export(withhold=("alone",)).job.options.production.left_out == 0
     job = export(withhold=("privileged",))
     assert found.taken(job) == ["own.txt"]
     assert job.job.options.production.left_out == 1

@@ -240,6 +240,15 @@ def test_batches_of_unequal_units_keep_the_work_and_leave_the_heaviest_alone() -
     assert max(work[3:]) < 20.0
 
 
+def test_equal_units_that_are_a_few_too_many_stay_as_many_as_they_may() -> None:
+    """Not each with its next: with half as many there would be too few for the slots."""
+    phase = Phase(name="only", units=400, demands={"filer": 1.0}, weights=(1.0,) * 400)
+    network = _one_phase(FILER, {"filer": 1.0}, 1, 48, jobs=(Job(name="job", phases=(phase,)),))
+    merged = batched(network, most_units=100).jobs[0].phases[0]
+    assert merged.units == len(merged.weights) == 384
+    assert max(merged.weights) == pytest.approx(2 * min(merged.weights))
+
+
 def test_a_heavy_unit_makes_more_visits_and_not_longer_ones() -> None:
     """Thirty of the same length, and not twelve of which three are long: others get in between."""
     phase = Phase(name="only", units=4, demands={"filer": 3.0}, weights=(3.6, 0.1, 0.1, 0.2), rounds=3)
