@@ -72,7 +72,9 @@ def _drawing(shape: float, source: random.Random) -> Callable[[float], float]:
         return lambda mean: mean
     if shape == 1:
         return lambda mean: source.expovariate(1.0) * mean
-    return lambda mean: source.gammavariate(shape, mean / shape)
+    return lambda mean: (
+        source.gammavariate(shape, mean / shape) if mean else 0.0
+    )  # a part of a course may ask for nothing
 
 
 class SlotPool:

@@ -249,6 +249,14 @@ def test_equal_units_that_are_a_few_too_many_stay_as_many_as_they_may() -> None:
     assert max(merged.weights) == pytest.approx(2 * min(merged.weights))
 
 
+def test_a_part_of_the_course_that_asks_a_station_for_nothing() -> None:
+    """However the station's times are spread: no sample of a short phase may have seen it."""
+    phase = Phase(name="only", units=100, demands={"filer": 1.0}, course={"filer": (2.0, 0.0)})
+    wide = (replace(FILER[0], shape=0.125),)
+    run = simulate(_one_phase(wide, {"filer": 1.0}, 1, 1, jobs=(Job(name="job", phases=(phase,)),)), 1)
+    assert run.elapsed_s > 0
+
+
 def test_a_heavy_unit_makes_more_visits_and_not_longer_ones() -> None:
     """Thirty of the same length, and not twelve of which three are long: others get in between."""
     phase = Phase(name="only", units=4, demands={"filer": 3.0}, weights=(3.6, 0.1, 0.1, 0.2), rounds=3)

@@ -38,7 +38,9 @@ def test_a_better_machine_is_never_slower(speed: float, processors: int) -> None
     assert time_scale(AUTO, speed * 1.1, processors, 500) <= usual
     assert time_scale(AUTO, speed, processors + 1, 500) <= usual
     assert time_scale(AUTO, speed, processors, 2000) <= usual
-    assert time_scale(AUTO, 100.0, processors, 500) == 1.0
+    assert time_scale(AUTO, 100.0, processors, 500) == (1.6 if processors < 8 else 1.0), (
+        "few are not there at once for 120 slots"
+    )
     assert time_scale(AUTO, 0.5, 2, 500) > 1.0, "where report R1's ratios did not come out"
 
 
