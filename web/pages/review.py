@@ -36,12 +36,13 @@ router = APIRouter()
 @router.get("/jobs/{job}/review")
 def review(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
     """What was found, and forms that look again."""
+    errands = looking.errands(context, jobs).errands  # first: the page waits for what ends while the rest is read
     threads = _told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each))
     return page(
         request,
         "review.html",
         job=jobs_api.one_job(context, rows, jobs),
-        errands=looking.errands(context, jobs).errands,
+        errands=errands,
         lists=looking.hash_lists(context),
         others=_others(context, rows, jobs),
         scopes=[scope.value for scope in Scope],

@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import re
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.errors import DatabaseFault
-from web.api import custody
+from web.api import custody, review
 from web.pages.search import HITS
 
 pytestmark = pytest.mark.services
@@ -172,6 +173,23 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
     assert f"{outcome['duplicates']:,} items" in _page(site, f"{base}/review")
     wrong = site.client.post(f"{site.job}/duplicates", json={"others": ["ffffffff"]})
     assert list(wrong.json()["errors"]) == ["others"]
+
+
+def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An errand that ends after the page has read what it finds, and before it is whole: the page looks again."""
+    over, real = threading.Event(), review.threads
+
+    def read_before_the_end(context: Any, jobs: Any) -> Any:
+        try:
+            return real(context, jobs)
+        finally:
+            over.set()
+            _done(site, "threads")
+
+    monkeypatch.setattr(review, "threads", read_before_the_end)
+    site.app.state.context.start_errand(site.copy.handle.id, "threads", over.wait)
+    assert "data-errand" in _page(site, f"{base}/review")
+    assert "data-errand" not in _page(site, f"{base}/review")
 
 
 def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
