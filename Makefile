@@ -19,7 +19,7 @@ help: ## list the targets
 setup: ## make .venv with everything in it, as locked; again only when the lock or pyproject.toml changed
 	@sh scripts/setup.sh
 
-demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site (6 to 9 minutes on two slow processors)
+demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site (6 to 9 minutes on two processors)
 	@mkdir -p .demo
 	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
 	@test -e .demo/corpus || $(EDBENCH) generate .demo/corpus --profile reference --scale 0.002 --seed 7

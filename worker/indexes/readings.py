@@ -50,7 +50,7 @@ class _Usual(dict[int, str]):
 
 _USUAL = _Usual()
 # What composes with the letter before it: the last character of every canonical decomposition, and Hangul's jamo.
-_COMPOSING = frozenset(
+COMPOSING = frozenset(
     chr(int(parts[-1], 16))
     for first, last in ((0xC0, 0x2000), (0x3040, 0x3100))
     for code in range(first, last)
@@ -125,4 +125,4 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_odd(c: str) -> bool:
-    return c > "\x7f" and (_USUAL[ord(c)] != c or c in _COMPOSING or c == "\u03a3" or ord(c) in _COMMAS)
+    return c > "\x7f" and (_USUAL[ord(c)] != c or c in COMPOSING or c == "\u03a3" or ord(c) in _COMMAS)
