@@ -10,6 +10,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Decoder, decode
 from formats.charset_labels import by_declaration
 from formats.declared import Declared
+from formats.text import escapes
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
@@ -17,7 +18,7 @@ _APPLICATION = ("application/json", "application/x-ndjson", "application/javascr
 
 
 class TextHandler(LeafHandler):
-    """Text as it stands, of any size: read in pieces up to the limit of characters."""
+    """Text as it stands, of any size: read in pieces up to the limit of characters. Behind JSON, what letters are escaped in it."""
 
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
@@ -26,25 +27,31 @@ class TextHandler(LeafHandler):
         Declared(
             title="Plain text, source code, logs, JSON",
             extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected",
+            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected; behind JSON those of its "
+            "strings, each once, in which an escape stands for a letter or white space, as they are meant",
             metadata=CHARSET_KEYS,
-            leaves_out=("bytes that fit no charset, which become U+FFFD",),
+            leaves_out=(
+                "bytes that fit no charset, which become U+FFFD",
+                "what escapes stand for in anything but JSON: they stay as they are",
+            ),
         ),
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        return _as_it_stands(source, limits)
-
-
-def _as_it_stands(source: Source, limits: Limits, declared: str = "") -> Text:
-    decoder = Decoder(source.head, declared)
-    collector = clean.Collector(limits.text_characters)
-    with source.open() as stream:
-        for piece in decoder.chunks(stream):
-            if not collector.add(piece):
-                break
-    return collector.read_in(decoder.detected)
+        decoder = Decoder(source.head)
+        collector = clean.Collector(limits.text_characters)
+        escaped = False
+        with source.open() as stream:
+            for piece in decoder.chunks(stream):
+                escaped = escaped or "\\" in piece
+                if not collector.add(piece):
+                    break
+        out = collector.read_in(decoder.detected)
+        if escaped and not collector.cut and escapes.is_json(out.text):
+            all(collector.add(f"\n{string}") for string in escapes.decoded_strings(out.text))
+            out = collector.read_in(decoder.detected)
+        return out
 
 
 class XmlHandler(LeafHandler):
@@ -67,7 +74,7 @@ class XmlHandler(LeafHandler):
             extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
             text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
             "file without any character data all attributes, as of text messages that a phone saved; the file as it stands "
-            "where it is not well-formed, defines entities or has more than 16 MB",
+            "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
             metadata=(*CHARSET_KEYS, "well_formed"),
             children="of web archives in XML the page and what belongs to it",
             leaves_out=(
@@ -91,15 +98,25 @@ class XmlHandler(LeafHandler):
         were left in for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return _as_it_stands(source, limits, declared)
+            return _in_pieces(source, limits, declared)
         text, detected = decode(source.whole(limits.parse_bytes), declared)
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
-        collector.add(text if pieces is None else "\n".join(pieces))
+        collector.add("".join(escapes.with_letters((text,))) if pieces is None else "\n".join(pieces))
         out = collector.read_in(detected)
         if pieces is None:
             out.metadata["well_formed"] = False
         return out
+
+
+def _in_pieces(source: Source, limits: Limits, declared: str) -> Text:
+    decoder = Decoder(source.head, declared)
+    collector = clean.Collector(limits.text_characters)
+    with source.open() as stream:
+        for piece in escapes.with_letters(decoder.chunks(stream)):
+            if not collector.add(piece):
+                break
+    return collector.read_in(decoder.detected)
 
 
 _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document
