@@ -198,6 +198,46 @@ def test_html_declared_charset(data: bytes, text: str) -> None:
     assert read(HtmlHandler(), data).text == text
 
 
+@pytest.mark.parametrize("title", ["title", "TITLE", "Title"])
+@pytest.mark.parametrize("meta", ["meta", "META", "Meta"])
+def test_html_heads_in_any_case(title: str, meta: str) -> None:
+    """The title and what is told about the page, each alone too."""
+    named, told = f"<{title}>Plan</{title}>", f"<{meta} NAME=Author CONTENT=Ann>"
+    for head, wanted in ((named + told, ["title", "author"]), (named, ["title"]), (told, ["author"])):
+        page = f"<HTML><HEAD>{head}</HEAD><BODY>hello</BODY></HTML>"
+        assert [key for key in read(HtmlHandler(), page.encode()).metadata if not key.startswith("charset")] == wanted
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "template shadowrootmode=open",
+        "TEMPLATE id=a ShadowRootMode='closed'",
+        'template shadowroot="open" shadowrootdelegatesfocus',
+        "template shadowrootmode = open",
+    ],
+)
+def test_html_templates_that_browsers_show(template: str) -> None:
+    """The content of an element may stand in one; templates that scripts use are no text, in one of those neither."""
+    template = template.replace("ShadowRoot", "shadowRoot")
+    inner = f"<{template}><style>no</style><p>shown</p><template>no</template><slot></slot></template>"
+    page = f"<p>before<x-card>{inner}slotted</x-card><template><p>no</p></template><p>behind"
+    assert html_text(page).split() == ["before", "shown", "slotted", "behind"]
+    assert html_text(f"<x-a><{template}>outer<x-b><{template}>inner</template></x-b>end</template></x-a>").split() == [
+        "outer",
+        "inner",
+        "end",
+    ]
+
+
+@pytest.mark.parametrize(
+    "markup", ["<template shadowrootmode=none>no</template>x", "<template title='a shadowroot'>no</template>x"]
+)
+def test_html_templates_that_browsers_do_not_show(markup: str) -> None:
+    """A word alone does not make one of them."""
+    assert html_text(markup) == "x"
+
+
 def test_elements_that_xhtml_closes_at_once_hide_nothing() -> None:
     """A reader of HTML takes `<title/>` for open, and all that follows for its text."""
     page = "<head><title th:text='x'/><script src='y'/></head><body><p>seen</p></body>"
