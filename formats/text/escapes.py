@@ -7,7 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 # What JSON begins with, lines of JSON and the scripts of Twitter's archives too; not so INI files, logs, or code.
-_JSON = re.compile(r"\s*(?:window\.[\w.]{1,100}\s*=\s*)?(?:\{\s*\"|\[\s*[{\[\"])")
+_VALUE = r"(?:-?\d[\d.eE+-]{0,30}+|true|false|null)"
+_JSON = re.compile(
+    rf"\s*+(?:window\.[\w.]{{1,100}}\s*+=\s*+)?(?:\{{\s*+\"|\[\s*+(?:{_VALUE}\s*+,\s*+){{0,100}}+[{{\[\"])"
+)
 # Within a line: as many strings without a backslash as there are, in one go; else one string. One that does not end reaches
 # to the end of the line, so that time grows with the length only.
 _STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+)++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+)\"?")

@@ -9,7 +9,7 @@ from formats.documents.rtf import words
 from formats.fonts import FONT_CODECS
 
 _FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
-_SAYS_NOTHING = frozenset(("cp1252", words.UNKNOWN))  # signs (Symbol), or nothing that is known
+_OF_SIGNS = "cp1252"  # what Symbol and the like are read in: as the default font one says nothing of letters
 
 
 class Fonts:
@@ -27,9 +27,9 @@ class Fonts:
 
     @property
     def plain(self) -> str:
-        """The same where no font is named: of the default one, where that says something."""
+        """The same where no font is named: of the default one."""
         codec = self.of(self.default)
-        return self.document if codec in _SAYS_NOTHING else codec
+        return self.document if codec == _OF_SIGNS else codec
 
     @property
     def unformatted(self) -> str:

@@ -59,6 +59,7 @@ class RtfHandler(LeafHandler):
                 "objects that are only linked to",
                 "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
                 "in a web page that was wrapped into RTF",
+                "properties that users named, and what form fields say to whoever fills them in",
             ),
         ),
     )

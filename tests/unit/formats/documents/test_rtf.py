@@ -175,6 +175,7 @@ def test_code_pages_that_are_not_known() -> None:
 
     russian = "".join(f"\\'{byte:02x}" for byte in "Протокол вчерашнего совещания и договор поставки".encode("cp1251"))
     assert error(r"{\fonttbl{\f0\fcharset83 A;}}\f0 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\deff7{\fonttbl{\f7\fcharset83 A;}}\plain a\'e0\'e1") is ExceptionCode.UNSUPPORTED
     assert error(r"\ansicpg10005 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
     assert error(r"\ansicpg10005 plain words") is None
     assert error(r"\ansicpg10005 " + russian) is None

@@ -90,6 +90,7 @@ def test_pieces_join_to_the_whole(text: str) -> None:
         (r'{"blank": "\n\t", "nul": "a\u0000\nb", "half": "\ud83d x"}', ["a\nb", "\ufffd x"]),
         (r'{"odd": "\x41\nb", "open": "c\nd', ["x41\nb", "c\nd"]),
         ('{"a": "b",\n"a " b": "x\\ny"}\n{"c": "\\u00fc"}', ["ü"]),
+        (json.dumps([1, -2.5e9, None, True, "é"]), ["é"]),
         (r'{"plain": ["words", "of no escape"]}', []),
         (r'[2024-01-01] INFO opened "C:\new"', []),
         (r'print("one\ntwo")', []),
