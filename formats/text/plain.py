@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from core.records import Limits
+from core.records import Limits, TextState
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Decoder, decode
@@ -39,19 +39,27 @@ class TextHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        decoder = Decoder(source.head)
-        collector = clean.Collector(limits.text_characters)
-        escaped = False
-        with source.open() as stream:
-            for piece in decoder.chunks(stream):
-                escaped = escaped or "\\" in piece
-                if not collector.add(piece):
-                    break
-        out = collector.read_in(decoder.detected)
-        if escaped and not collector.cut and escapes.is_json(out.text):
+        out = as_it_stands(source, limits)
+        if out.state is not TextState.TRUNCATED_BY_LIMIT and escapes.is_json(out.text) and "\\" in out.text:
+            collector = clean.Collector(limits.text_characters)
+            collector.add(out.text)
             all(collector.add(f"\n{string}") for string in escapes.decoded_strings(out.text))
-            out = collector.read_in(decoder.detected)
+            both = collector.result()
+            out.text, out.state = both.text, both.state or out.state
         return out
+
+
+def as_it_stands(
+    source: Source, limits: Limits, declared: str = "", form: Callable[[Iterator[str]], Iterator[str]] = iter
+) -> Text:
+    """A text in pieces, each in this form, up to the limit of characters; its charset as metadata."""
+    decoder = Decoder(source.head, declared)
+    collector = clean.Collector(limits.text_characters)
+    with source.open() as stream:
+        for piece in form(decoder.chunks(stream)):
+            if not collector.add(piece):
+                break
+    return collector.read_in(decoder.detected)
 
 
 class XmlHandler(LeafHandler):
@@ -98,7 +106,7 @@ class XmlHandler(LeafHandler):
         were left in for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return _in_pieces(source, limits, declared)
+            return as_it_stands(source, limits, declared, escapes.with_letters)
         text, detected = decode(source.whole(limits.parse_bytes), declared)
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
@@ -107,16 +115,6 @@ class XmlHandler(LeafHandler):
         if pieces is None:
             out.metadata["well_formed"] = False
         return out
-
-
-def _in_pieces(source: Source, limits: Limits, declared: str) -> Text:
-    decoder = Decoder(source.head, declared)
-    collector = clean.Collector(limits.text_characters)
-    with source.open() as stream:
-        for piece in escapes.with_letters(decoder.chunks(stream)):
-            if not collector.add(piece):
-                break
-    return collector.read_in(decoder.detected)
 
 
 _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document

@@ -163,6 +163,7 @@ def test_numbers_of_letters_over_the_boundaries_of_pieces(parts: list[str], size
         (b'a,b\n"two\nlines",2\n', ",", 2, 2),
         (b"one\ntwo\n", ",", 2, 1),
         (b'"never closed,' + b"x" * 200_000, ",", 1, 1),
+        (b'{"a": "b\\nc"},d\n', ",", 1, 2),
     ],
 )
 def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None:
