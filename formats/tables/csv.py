@@ -11,7 +11,7 @@ from core.records import Limits
 from formats.base import Handler, LeafHandler, Source, Text
 from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
-from formats.text.plain import TEXT
+from formats.text.plain import as_it_stands
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
@@ -79,7 +79,7 @@ class CsvHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """The text as it stands; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the
         part within the limit of characters."""
-        out = TEXT.text(source, limits)
+        out = as_it_stands(source, limits)
         if out.text:
             delimiter = _delimiter(out.text)
             try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from core.records import Limits
+from core.records import Limits, TextState
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Decoder, decode
 from formats.charset_labels import by_declaration
 from formats.declared import Declared
+from formats.text import escapes
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
@@ -17,7 +18,7 @@ _APPLICATION = ("application/json", "application/x-ndjson", "application/javascr
 
 
 class TextHandler(LeafHandler):
-    """Text as it stands, of any size: read in pieces up to the limit of characters."""
+    """Text as it stands, of any size: read in pieces up to the limit of characters. Behind JSON, what letters are escaped in it."""
 
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
@@ -26,22 +27,36 @@ class TextHandler(LeafHandler):
         Declared(
             title="Plain text, source code, logs, JSON",
             extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected",
+            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected; behind JSON those of its "
+            "strings, each once, in which an escape stands for a letter or white space, as they are meant",
             metadata=CHARSET_KEYS,
-            leaves_out=("bytes that fit no charset, which become U+FFFD",),
+            leaves_out=(
+                "bytes that fit no charset, which become U+FFFD",
+                "what escapes stand for in anything but JSON: they stay as they are",
+            ),
         ),
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
-        return _as_it_stands(source, limits)
+        out = as_it_stands(source, limits)
+        if out.state is not TextState.TRUNCATED_BY_LIMIT and escapes.is_json(out.text) and "\\" in out.text:
+            collector = clean.Collector(limits.text_characters)
+            collector.add(out.text)
+            all(collector.add(f"\n{string}") for string in escapes.decoded_strings(out.text))
+            both = collector.result()
+            out.text, out.state = both.text, both.state or out.state
+        return out
 
 
-def _as_it_stands(source: Source, limits: Limits, declared: str = "") -> Text:
+def as_it_stands(
+    source: Source, limits: Limits, declared: str = "", form: Callable[[Iterator[str]], Iterator[str]] = iter
+) -> Text:
+    """A text in pieces, each in this form, up to the limit of characters; its charset as metadata."""
     decoder = Decoder(source.head, declared)
     collector = clean.Collector(limits.text_characters)
     with source.open() as stream:
-        for piece in decoder.chunks(stream):
+        for piece in form(decoder.chunks(stream)):
             if not collector.add(piece):
                 break
     return collector.read_in(decoder.detected)
@@ -67,7 +82,7 @@ class XmlHandler(LeafHandler):
             extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
             text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
             "file without any character data all attributes, as of text messages that a phone saved; the file as it stands "
-            "where it is not well-formed, defines entities or has more than 16 MB",
+            "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
             metadata=(*CHARSET_KEYS, "well_formed"),
             children="of web archives in XML the page and what belongs to it",
             leaves_out=(
@@ -91,11 +106,11 @@ class XmlHandler(LeafHandler):
         were left in for that reason."""
         declared = by_declaration(source.head)
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
-            return _as_it_stands(source, limits, declared)
+            return as_it_stands(source, limits, declared, escapes.with_letters)
         text, detected = decode(source.whole(limits.parse_bytes), declared)
         pieces = _character_data(text)
         collector = clean.Collector(limits.text_characters)
-        collector.add(text if pieces is None else "\n".join(pieces))
+        collector.add("".join(escapes.with_letters((text,))) if pieces is None else "\n".join(pieces))
         out = collector.read_in(detected)
         if pieces is None:
             out.metadata["well_formed"] = False

@@ -10,7 +10,8 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
-from formats.documents.rtf.reader import Carried, RtfReader, payload
+from formats.documents.rtf.carried import Carried, payload
+from formats.documents.rtf.reader import RtfReader
 from formats.images import bitmaps
 from formats.last import Last
 from formats.office.ole import native as ole_native
@@ -37,7 +38,8 @@ class RtfHandler(LeafHandler):
         Declared(
             title="Rich text",
             extensions=("rtf",),
-            text="with headers, footers, notes and comments where they stand",
+            text="with headers, footers, notes and comments where they stand, and what fields show; addresses behind links at the "
+            "end",
             metadata=(
                 "title",
                 "author",
@@ -55,6 +57,9 @@ class RtfHandler(LeafHandler):
             leaves_out=(
                 "pictures as device-dependent bitmaps",
                 "objects that are only linked to",
+                "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
+                "in a web page that was wrapped into RTF",
+                "properties that users named, and what form fields say to whoever fills them in",
             ),
         ),
     )

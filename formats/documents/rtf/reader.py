@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage, Detected, least_certain
 from formats.clean import Collector
-from formats.documents.rtf import shapes, words
-from formats.fonts import FONT_CODECS
+from formats.documents.rtf import fields, shapes, words
+from formats.documents.rtf.carried import Carried
+from formats.documents.rtf.fonts import Fonts
+from formats.documents.rtf.groups import TOKEN, group_end
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
-_TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
-_FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
 _NOT_OF_FONTS = re.compile(rb"\\(?:info|pict|object|objdata|pard?)(?![a-zA-Z])")
-_BRACE = re.compile(rb"\\bin(\d{1,10}) ?|\\[^a-zA-Z]|[{}]")
-_NOT_HEX = bytes(c for c in range(256) if c not in b"0123456789abcdefABCDEF")
 
 
 @dataclass(slots=True)
@@ -38,16 +36,6 @@ class Group:
 
 
 @dataclass(slots=True)
-class Carried:
-    """An object or picture: where its group's content lies in the bytes."""
-
-    kind: bytes  # "object", or the extension of a picture
-    start: int
-    stop: int
-    rendering: bool = False  # stands for an object or for another picture
-
-
-@dataclass(slots=True)
 class RtfReader:
     """Reads one document; `carried`, `metadata` and `error` are filled on the way."""
 
@@ -58,12 +46,13 @@ class RtfReader:
     error: DocumentError | None = None
     _stack: list[Group] = field(default_factory=list)
     _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
-    _document: str = "cp1252"
     _pages: dict[str, CodePage] = field(default_factory=dict)
-    _fonts: dict[int, str] = field(default_factory=dict)
+    _fonts: Fonts = field(default_factory=Fonts)
     _fonts_to: int = 0  # where the last table of fonts that was read ends: those inside it are read with it
     _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
     _info: list[str] = field(default_factory=list)
+    _addresses: dict[str, None] = field(default_factory=dict)  # behind links
+    _of_page: bool = False  # a web page that was wrapped
     _times: dict[int, int] = field(default_factory=dict)
     _owed: int = 0  # characters still to be dropped after a \u
     _high: int = 0  # first half of a surrogate pair
@@ -85,12 +74,13 @@ class RtfReader:
         while at >= 0 and not self.collector.cut:
             at = self._tokens(at)
         self._flush()
+        self._tell_addresses()
         if self._stack and not self.collector.cut and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
 
     def _tokens(self, at: int) -> int:
         """Tokens from here on; returns where to go on after a jump, -1 at the end."""
-        for token in _TOKEN.finditer(self.data, at):
+        for token in TOKEN.finditer(self.data, at):
             kind = token.lastindex
             if kind == 6:
                 self._text(token[6])
@@ -141,8 +131,15 @@ class RtfReader:
         return bool(self._stack)
 
     def _note(self, key: str) -> None:
-        value = "".join(self._info).strip(" ;")
+        text = "".join(self._info)
         self._info.clear()
+        if key == fields.KEY:
+            shown, address = fields.told(text)
+            self.collector.add(shown)
+            if address:
+                self._addresses[address] = None
+            return
+        value = text.strip(" ;")
         if key in ("created", "modified"):
             value = words.iso(self._times)
             self._times = {}
@@ -216,6 +213,8 @@ class RtfReader:
         if word == b"sn":
             self._tell(token.start() - 1, None)
             return None
+        if word == b"fldinst":
+            return self._instruction(token)
         if word in words.SKIPPED or (starred and word not in words.ENTERED):
             return group_end(self.data, token.end())
         if word == b"fonttbl":
@@ -238,10 +237,33 @@ class RtfReader:
 
     def _tell(self, start: int, stop: int | None) -> None:
         """What a shape or picture is said to show, by its properties between these places, as a line."""
-        told = shapes.said(self.data, start, stop, self._document, self._now.fallback)
+        told = shapes.said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else told:
             self._flush()
             self._put(f"\n{text}\n")
+
+    def _instruction(self, token: re.Match[bytes]) -> int | None:
+        """A field's: passed over, but where it shows something itself or a link leads somewhere."""
+        start, stop, now = token.end(), group_end(self.data, token.end()), self._now
+        if now.mute or now.key:
+            return stop
+        if fields.is_read(self.data, start, stop):
+            self._flush()
+            now.key = fields.KEY
+            return None
+        if choice := fields.chosen(self.data, start, stop, self._fonts.unformatted, now.fallback):
+            self._flush()
+            self._put(choice)
+        return stop
+
+    def _tell_addresses(self) -> None:
+        """Those behind links as lines, but for what the text shows; of a web page attributes are no text."""
+        if not self._addresses or self._of_page or self.collector.cut:
+            return
+        shown = set(self.collector.text().split())
+        for address in self._addresses:
+            if shown.isdisjoint((address, address.removeprefix("mailto:"))):
+                self.collector.add(f"\n{address}")
 
     def _font_table(self, token: re.Match[bytes]) -> int | None:
         """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
@@ -251,15 +273,9 @@ class RtfReader:
             return None
         stop = self._fonts_to = group_end(self.data, token.end())
         whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
-        font = 0
-        for match in _FONT.finditer(self.data, token.end(), stop):
-            number = int(match[2] or b"0")
-            if match[1] == b"f":
-                font = number
-            elif match[1] == b"cpg":
-                self._fonts[font] = words.codec_of_page(number)
-            elif number in FONT_CODECS:
-                self._fonts[font] = FONT_CODECS[number]
+        self._fonts.read(self.data, token.end(), stop)
+        if self._stack:
+            self._stack[-1].codec = self._fonts.plain  # of text before any font is named
         return stop if whole else None
 
     def _unicode(self, value: int) -> None:
@@ -278,7 +294,7 @@ class RtfReader:
         self._owed = self._now.fallback
 
     def _font_word(self, word: bytes, number: int) -> None:
-        self._use(self._fonts.get(number, self._document))
+        self._use(self._fonts.of(number))
 
     def _use(self, codec: str) -> None:
         if codec != self._now.codec:
@@ -286,11 +302,18 @@ class RtfReader:
             self._now.codec = codec
 
     def _code_page(self, word: bytes, number: int) -> None:
-        self._document = words.codec_of_page(number) if word == b"ansicpg" else words.DOCUMENT_CODECS[word]
-        self._use(self._document)
+        self._fonts.set_page(word, number)
+        self._use(self._fonts.document)
+
+    def _default_font(self, word: bytes, number: int) -> None:
+        self._fonts.default = number
+        self._use(self._fonts.plain)
 
     def _plain(self, word: bytes, number: int) -> None:
-        self._use(self._document)
+        self._use(self._fonts.plain)
+
+    def _page(self, word: bytes, number: int) -> None:
+        self._of_page = True
 
     def _fallback(self, word: bytes, number: int) -> None:
         self._now.fallback = min(max(number, 0), 16)
@@ -315,6 +338,7 @@ class RtfReader:
         if self._now.mute and not self._now.key:
             self._flush()
             self._now.key = words.INFO[word]
+            self._now.codec = self._fonts.unformatted
 
     def _time_word(self, word: bytes, number: int) -> None:
         if self._now.key:
@@ -328,73 +352,25 @@ _ACTIONS: dict[bytes, _Action] = {
     **dict.fromkeys(words.INFO, RtfReader._info_word),
     **dict.fromkeys(words.TIME, RtfReader._time_word),
     b"f": RtfReader._font_word,
+    b"deff": RtfReader._default_font,
+    b"fromhtml": RtfReader._page,
     b"plain": RtfReader._plain,
     b"uc": RtfReader._fallback,
 }
 
 
 _KNOWN = frozenset(
-    (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr", b"sn")
+    (
+        *words.CHARACTERS,
+        *words.SKIPPED,
+        *_ACTIONS,
+        b"u",
+        b"bin",
+        b"pict",
+        b"objdata",
+        b"fonttbl",
+        b"upr",
+        b"sn",
+        b"fldinst",
+    )
 )
-
-
-def group_end(data: bytes, at: int) -> int:
-    """Where the group around `at` closes: the place of its brace, or the end of the data."""
-    depth = 1
-    while (brace := data.find(b"}", at)) >= 0:
-        part = data[at:brace]
-        if b"\\{" in part or b"\\bin" in part or part.endswith(b"\\"):
-            return _group_end(data, at, depth)
-        depth += part.count(b"{") - 1
-        if not depth:
-            return brace
-        at = brace + 1
-    return len(data)
-
-
-def _group_end(data: bytes, at: int, depth: int) -> int:
-    """The same from inside so many groups, among braces that are text and \\bin bytes."""
-    while True:
-        for match in _BRACE.finditer(data, at):
-            if match[1] is not None:
-                at = match.end() + int(match[1])
-                break
-            character = data[match.start()]
-            if character == 0x7B:
-                depth += 1
-            elif character == 0x7D:
-                depth -= 1
-                if not depth:
-                    return match.start()
-        else:
-            return len(data)
-
-
-def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
-    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
-    digits, raw, kinds = list[bytes](), list[bytes](), [b""]
-    at = carried.start
-    while 0 <= at < carried.stop:
-        at = _payload_tokens(data, at, carried.stop, digits, raw, kinds)
-    kind = kinds[-1]
-    if raw:
-        return kind, b"".join(raw)
-    text = b"".join(digits).translate(None, _NOT_HEX)
-    return kind, bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
-
-
-def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes], kinds: list[bytes]) -> int:
-    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; where to go on, or -1."""
-    for token in _TOKEN.finditer(data, at, stop):
-        if token.lastindex == 6:
-            digits.append(token[6])
-        elif token[1] == b"bin":
-            length = max(0, int(token[2] or b"0"))
-            if length:  # some write the word without a number, and digits behind it
-                raw.append(data[token.end() : min(stop, token.end() + length)])
-            return token.end() + length
-        elif token[1] in words.PICTURES:
-            kinds.append(words.PICTURES[token[1]])
-        elif token[5] == b"{":
-            return group_end(data, token.end()) + 1
-    return -1

@@ -22,19 +22,20 @@ def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -
     one = _TOLD.match(data, start) if stop is None else None
     for match in filter(None, [one]) if stop is None else _TOLD.finditer(data, start, stop):
         end = data.find(b"}", match.end(), match.end() + _LONGEST)
-        if end >= 0 and (text := _text(data[match.end() : end], codec, fallback).strip()):
+        if end >= 0 and (text := plain(data[match.end() : end], codec, fallback).strip()):
             yield text
 
 
-def _text(raw: bytes, codec: str, fallback: int) -> str:
+def plain(raw: bytes, codec: str, fallback: int) -> str:
+    """A value as text: what is escaped in it decoded, control words left out."""
     out: list[str] = []
     owed = 0
-    for code, coded, symbol, plain in _ESCAPED.findall(raw):
+    for code, coded, symbol, letters in _ESCAPED.findall(raw):
         if code:
             out.append((int(code) & 0xFFFF).to_bytes(2, "little").decode("utf-16-le", "surrogatepass"))
             owed = fallback
             continue
-        piece = bytes((int(coded, 16),)) if coded else symbol + plain
+        piece = bytes((int(coded, 16),)) if coded else symbol + letters
         dropped = min(owed, len(piece))
         owed -= dropped
         out.append(read_in(piece[dropped:], codec))

@@ -31,11 +31,11 @@ SYMBOLS = {b"~": "\u00a0", b"_": "-", b"-": "\u00ad", b"\n": "\n", b"\r": "\n", 
 SKIPPED = frozenset(
     b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl themedata "
     b"colorschememapping latentstyles datastore xmlnstbl filetbl template private1 xe rxe txe tc tcn bkmkstart "
-    b"bkmkend fldinst objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
+    b"bkmkend objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
     b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
 )
-# Destinations marked as ignorable (\*) that hold text, pictures or objects all the same.
-ENTERED = frozenset(b"shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
+# Destinations marked as ignorable (\*) that hold text, pictures or objects all the same; LibreOffice marks all notes so.
+ENTERED = frozenset(b"footnote shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
 # Groups with text of their own among what is no text.
 MUTE = frozenset(b"object shp do shpgrp sp nonshppict shprslt".split())
 SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict", b"shprslt"))  # pictures in these stand for what there is already

@@ -14,7 +14,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Detected, decode
 from formats.charset_labels import XML_CHARSET, by_mark
 from formats.declared import Declared
-from formats.text.html import data_uri
+from formats.text.html import data_uri, shadow
 from formats.text.html.flat import MANY, either_case, flat
 
 # Elements that end a line. A line break is put before each of their tags before parsing, so that "<td>a<td>b" gives
@@ -32,6 +32,7 @@ _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where nothing but this can tell
+_HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
 _XHTML = "xmlns"  # or what templates make pages of
 # Elements that a reader of HTML would take for open: all that follows would be their text, which nobody sees.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
@@ -85,6 +86,8 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
         markup = _LONG_TAG.sub(_shortened, markup)
     if _XHTML in markup:
         markup = _CLOSED.sub(r"<\1\2></\1>", markup)
+    if any(name in markup for name in shadow.NAMES):
+        markup = shadow.shown(markup)
     broken = _BLOCK.sub("\n<", markup)
     if broken.count("<") - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
@@ -95,7 +98,7 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
         if "srcdoc" in markup
         else []
     )
-    metadata = _metadata(head) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
+    metadata = _metadata(head) if _HEADED.search(markup) else {}
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
@@ -157,7 +160,7 @@ class HtmlHandler(LeafHandler):
             children="pictures and other files given as data within the page (`data:` URIs), in order, named by type",
             leaves_out=(
                 "scripts, styles, comments and attributes",
-                "text that only scripts would write",
+                "text that only scripts would write, or would show from a template",
             ),
         ),
     )

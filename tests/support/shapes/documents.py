@@ -277,6 +277,10 @@ SHAPES = [
         ("what is written about shapes", 1_000, lambda n: _rtf(rb"{\sp{\sn wzDescription}{\sv a}}" * n)),
         ("what does not end", 500, lambda n: _rtf(rb"{\pict{\sn wzDescription}{\sv " * n)),
         ("titles", 1_000, lambda n: _rtf(rb"{\info{\title a}}" * n)),
+        ("links", 1_000, lambda n: _rtf(b"".join(rb"{\fldinst HYPERLINK a%d}" % i for i in range(n)))),
+        ("a long instruction", 5_000, lambda n: _rtf(rb"{\fldinst EQ \\* \"(" + rb"\\o\"(" * n + b"}")),
+        ("instructions in one another", 1_000, lambda n: _rtf(rb"{\fldinst EQ " * n)),
+        ("forms in one another", 300, lambda n: _rtf(rb"{\fldinst FORMDROPDOWN{\*\ffl a}}{\fldrslt" * n)),
     ),
     *shapes(
         "application/pdf",

@@ -122,6 +122,10 @@ SHAPES = [
         ("a long line", 50_000, lambda n: b"a" * n),
         ("bytes of no charset", 20_000, lambda n: b"\xe4\xc3" * n),
         ("nested JSON", 20_000, lambda n: b"[" * n),
+        ("escapes in JSON", 3_000, lambda n: b'["' + b"\\u00fc" * n + b'"'),
+        ("quotation marks that are escaped", 10_000, lambda n: b'{"\n' + b'\\"' * n),
+        ("lines of JSON with escapes", 2_000, lambda n: b'{"a": "\\n%d"}\n' * n % tuple(range(n))),
+        ("strings of JSON before one with an escape", 5_000, lambda n: b"[" + b'"a",' * n + b'"\\n'),
     ),
     *shapes(
         "application/xml",
@@ -132,6 +136,8 @@ SHAPES = [
         ("namespaces", 2_000, _namespaces),
         ("entities", 2_000, _entities),
         ("comments", 5_000, lambda n: b"<a>" + b"<!--b-->" * n + b"</a>"),
+        ("numbers of letters", 3_000, lambda n: b"<a>" + b"&#55357;" * n),
+        ("numbers that do not end", 10_000, lambda n: b"<a>" + b"&#55" * n),
     ),
     *[
         Shape(name=name, media_type=kind, make=make(piece, head, tail), n=n)  # type: ignore[arg-type]

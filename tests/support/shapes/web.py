@@ -31,6 +31,8 @@ SHAPES = [
         ("pictures within the page", 3_000, lambda n: b'"data:a/b,' * n),
         ("pictures without an end", 2_000, lambda n: b"'data:a/b;base64,QQ" * n),
         ("schemes that begin nothing", 1_000, lambda n: b"data:" * n),
+        ("templates that are shown", 1_000, lambda n: b"<template shadowrootmode=open>a" * n),
+        ("templates that do not end", 2_000, lambda n: b"<template shadowroot='" * n),
         ("blank lines", 40_000, lambda n: b"<pre>" + b" \n" * n),
         (
             "a page like most",

@@ -14,8 +14,8 @@ from core.errors import ExceptionCode
 from core.records import Kind, Limits
 from dataset_gen.formats.office import ole_package
 from formats.base import Child, MemorySource
+from formats.documents.rtf.groups import group_end
 from formats.documents.rtf.handler import RtfHandler, read_rtf
-from formats.documents.rtf.reader import group_end
 
 RTF = RtfHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
@@ -44,13 +44,14 @@ def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
         (r"non\~breaking \_ op\-tional", "non\u00a0breaking - op\u00adtional"),
         (r"\ldblquote x\rdblquote\emdash y", "“x”—y"),
         (r"{\fonttbl{\f0 Arial;}}{\colortbl;\red1;}{\stylesheet{\s0 Normal;}}{\*\generator Word;}x", "x"),
-        (r"{\field{\*\fldinst HYPERLINK http://x}{\fldrslt link}} end", "link end"),
+        (r"{\field{\*\fldinst PAGE \\* MERGEFORMAT}{\fldrslt 7}} end", "7 end"),
         (r"{\*\unknown {deep {er}} text}x", "x"),
         (r"{\upr{ansi ?}{\*\ud{unicode \u937?}}}", "unicode Ω"),
         (r"word{\footnote note} on", "word\nnote\n on"),
         (r"x{\*\annotation remark}y", "x\nremark\ny"),
         (r"x{\*\atnid AC}{\*\atnauthor Ann Clerk}\chatn{\*\annotation remark}", "x\nAC\n\nAnn Clerk\n\nremark\n"),
         (r"{\i0\*\cs7 said}{\*\unknown not}", "said"),
+        (r"a{\super {\*\footnote\ftnalt \chftn\pard\plain {\tab note}}} on", "a\n\tnote\n on"),
         (r"{\header top}body", "\ntop\nbody"),
         (r"{\deleted gone} kept", "gone kept"),
         (r"\trowd a\cell b\cell\row c", "a\tb\t\nc"),
@@ -64,6 +65,94 @@ def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
 def test_text(body: str, text: str) -> None:
     """What a reader of the document sees, once."""
     assert read(body) == text
+
+
+def field(instruction: str, result: str = "") -> str:
+    """A field as Word writes it."""
+    return rf"{{\field\fldedit{{\*\fldinst {{\rtlch\af0 \ltrch\insrsid1 {instruction}}}}}{{\fldrslt {{{result}}}}}}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            field(r'HYPERLINK "http://x.example/a" \\o "tip" \\t "_blank"', "link") + " end",
+            "link end\nhttp://x.example/a",
+        ),
+        (field(r"HYPERLINK http://x", "one") + field(r"HYPERLINK http://x", "two"), "onetwo\nhttp://x"),
+        (field(r'HYPERLINK "http://x/p" \\l "here"', "a"), "a\nhttp://x/p#here"),
+        (field(r'HYPERLINK \\l "_Toc7"', "Chapter"), "Chapter"),
+        (field(r'hyperlink "mailto:a@b.de"', "a@b.de"), "a@b.de"),
+        (field(r'HYPERLINK "file:///C:\\\\dir\\\\Gr\'f6\'dfe.doc"', "a"), "a\nfile:///C:\\dir\\Größe.doc"),
+        (field(r'HYPERLINK "' + field("PAGE", "http://of.result") + '"', "a"), "a\nhttp://of.result"),
+        (r'x{\*\fldinst { EQ \\* jc3 \\* "Font:A B" \\* hps12 \\o\\al(\\s\\up 11(ruby),base)}}y', "x ruby basey"),
+        (field(r"EQ \\f(one\\,two,{\f1 \'cf\'f0})"), " one,two Ïð"),
+        (field("MACROBUTTON  NoMacro Click {here} to type"), "Click here to type"),
+        (field("GOTOBUTTON mark see there") + field("MACROBUTTON only"), "see there"),
+        (field(r"SYMBOL 61 \\f Wingdings") + field("EQUALS x") + field(""), ""),
+        (r"{\info{\title a" + field("HYPERLINK http://t", "b") + r"}}x", "x"),
+        (r"\fromhtml1 " + field("HYPERLINK http://x", "link"), "link"),
+    ],
+)
+def test_what_fields_show_or_address(body: str, text: str) -> None:
+    """Of buttons and equations (furigana are such) the instruction is what people see; a link's address is told once, at the
+    end, where the text does not show it. Of a web page it is an attribute, which is no text."""
+    assert read(body) == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "result", "text"),
+    [
+        (r"\ffres1", "", "b\u00f6se"),
+        (r"\ffdefres2\ffres25", "", "third"),
+        (r"\ffhaslistbox", "", "first"),
+        (r"\ffres9", "", ""),
+        (r"\ffres1", "shown", "shown"),
+    ],
+)
+def test_the_chosen_entry_of_a_form(answer: str, result: str, text: str) -> None:
+    """Programs show it, and write it nowhere but among all entries."""
+    entries = r"{\*\ffname Name}{\*\ffl first}{\*\ffl b\'f6se}{\*\ffl third}"
+    assert read(field(rf"FORMDROPDOWN }}{{\*\formfield{{\fftype2{answer}{entries}}}", result)) == text
+
+
+def _coded(text: str, codec: str) -> str:
+    return "".join(f"\\'{byte:02x}" for byte in text.encode(codec))
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "said"),
+    [
+        (238, "cp1250", "Vážený pane Dvořák, prosíme o potvrzení částky. Jiří Kučera, ředitel, Žďár."),
+        (162, "cp1254", "Sayın İşçi Şahin"),
+        (161, "cp1253", "Αγαπητέ κύριε"),
+        (204, "cp1251", "Договор"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "behind"), [(r"\deff4", r"\pard\plain "), (r"\deff4", ""), ("", r"\f4 x\deff4\plain ")]
+)
+def test_text_in_the_default_font(charset: int, codec: str, said: str, before: str, behind: str) -> None:
+    """Programs name no font where it is the default one: its bytes are in that font's code page, and no guess."""
+    fonts = rf"{{\fonttbl{{\f0\fcharset0 A;}}{{\f4\froman\fcharset{charset} B;}}}}"
+    info = rf"{{\info{{\title {_coded(said, codec)}}}}}"
+    source = MemorySource(
+        b"x.rtf", rf"{{\rtf1\ansi{before}{fonts}{info if before else ''}{behind}{_coded(said, codec)}}}".encode()
+    )
+    out = RTF.text(source, Limits())
+    assert (out.text.removeprefix("x"), out.state) == (said, None)
+    assert out.metadata == ({"title": said} if before else {})
+
+
+def test_what_the_default_font_does_not_change() -> None:
+    """Titles are in the code page that the document tells; a font of signs says nothing of letters; without `\\deff` it is
+    the first one."""
+    greek = r"{\fonttbl{\f0\fcharset161 A;}{\f1\fcharset2 Symbol;}}"
+    data = rf"{{\rtf1\ansi\ansicpg1252\deff0{greek}{{\info{{\title \'e9t\'e9}}}}\pard\plain \'e1}}".encode()
+    out = RTF.text(MemorySource(b"x.rtf", data), Limits())
+    assert (out.text, out.metadata["title"]) == ("α", "été")
+    assert read(greek + r"\plain \'e1", r"\ansi\deff1") == "á"
+    assert read(greek + r"{\f1 \'e1\plain \'e1}", r"\ansi") == "áα"
 
 
 def test_fonts_have_code_pages() -> None:
@@ -86,6 +175,7 @@ def test_code_pages_that_are_not_known() -> None:
 
     russian = "".join(f"\\'{byte:02x}" for byte in "Протокол вчерашнего совещания и договор поставки".encode("cp1251"))
     assert error(r"{\fonttbl{\f0\fcharset83 A;}}\f0 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\deff7{\fonttbl{\f7\fcharset83 A;}}\plain a\'e0\'e1") is ExceptionCode.UNSUPPORTED
     assert error(r"\ansicpg10005 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
     assert error(r"\ansicpg10005 plain words") is None
     assert error(r"\ansicpg10005 " + russian) is None

@@ -135,6 +135,21 @@ def test_a_body_in_rtf_only() -> None:
         assert found.text.split() == wanted
 
 
+def test_what_a_body_in_rtf_shows_beside_its_text() -> None:
+    """Notes, the font that is not named, where links lead; of a wrapped page not, since it is an attribute there. Beside a
+    plain body that says it all, nothing."""
+    link = rb"{\field{\*\fldinst{HYPERLINK \"http://x.example\"}}{\fldrslt{link}}}"
+    rich = rb"{\rtf1\ansi\deff1{\fonttbl{\f0 A;}{\f1\fcharset204 B;}}\plain \'cf\'f0 " + link + rb"{\*\footnote note}}"
+    page = rb"{\rtf1\ansi\fromhtml1 {\*\htmltag84 <a>}\htmlrtf " + link + rb"\htmlrtf0 {\*\htmltag92 </a>}}"
+    for rtf, plain, wanted in (
+        (rich, None, ["Пр", "link", "note", "http://x.example"]),
+        (page, None, ["link"]),
+        (rich, "Пр link <http://x.example> [note]", ["Пр", "link", "<http://x.example>", "[note]"]),
+    ):
+        details = Details(properties={RTF_COMPRESSED: compress(rtf)})
+        assert HANDLER.text(source(MailForm(plain=plain), details), Limits()).text.split() == wanted
+
+
 def test_an_attachment_over_the_limit_leaves_the_rest() -> None:
     """An attachment too large to be taken out is an exception; the text and the other attachments stay."""
     big = MailAttachment(name="big.bin", data=bytes(80_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from effort import takes_at_most
@@ -13,6 +14,7 @@ from core.records import Limits, TextState
 from formats.base import Handler, MemorySource, Text
 from formats.charset import Decoder
 from formats.tables.csv import CsvHandler
+from formats.text.escapes import decoded_strings, with_letters
 from formats.text.html import handler as html
 from formats.text.html.handler import HtmlHandler, fold, html_text
 from formats.text.plain import TextHandler, XmlHandler
@@ -76,6 +78,45 @@ def test_pieces_join_to_the_whole(text: str) -> None:
     assert "".join(Decoder(data).chunks(_Trickle(data))) == text
 
 
+@pytest.mark.parametrize(
+    ("data", "more"),
+    [
+        (json.dumps({"text": "Müller\nSecondly Привет", "key": "plain"}), ["Müller\nSecondly Привет"]),
+        (json.dumps(["\U0001f600 ü", "a\tb", "a\tb"], indent=1), ["\U0001f600 ü", "a\tb"]),
+        (json.dumps({"schlüssel": 1}) + "\n" + json.dumps({"x": "é"}), ["schlüssel", "é"]),
+        ('window.YTD.tweets.part0 = [ {"full_text" : "one\\ntwo"} ]', ["one\ntwo"]),
+        (json.dumps({"text": "Müller".encode().decode("latin-1")}), ["Müller"]),  # as Facebook writes it
+        (r'{"path": "C:\\new", "say": "\"hello\"", "url": "http:\/\/x.de\/a"}', []),
+        (r'{"blank": "\n\t", "nul": "a\u0000\nb", "half": "\ud83d x"}', ["a\nb", "\ufffd x"]),
+        (r'{"odd": "\x41\nb", "open": "c\nd', ["x41\nb", "c\nd"]),
+        ('{"a": "b",\n"a " b": "x\\ny"}\n{"c": "\\u00fc"}', ["ü"]),
+        (json.dumps([1, -2.5e9, None, True, "é"]), ["é"]),
+        (r'{"plain": ["words", "of no escape"]}', []),
+        (r'[2024-01-01] INFO opened "C:\new"', []),
+        (r'print("one\ntwo")', []),
+    ],
+)
+def test_what_is_escaped_in_json_stands_behind_it(data: str, more: list[str]) -> None:
+    """Strings in which an escape stands for a letter or white space, each once, whatever else is wrong with the file; the
+    file as it stands before them, and nothing else where there are none, nor behind what is no JSON."""
+    assert read(TextHandler(), data.encode()).text == "\n".join((data, *more))
+
+
+def test_strings_of_json_end_at_the_limit() -> None:
+    """The limit of characters holds for both; a file that fills it alone has no strings behind it."""
+    data = json.dumps(["ü" * 9, "é" * 9]).encode()
+    out = read(TextHandler(), data, Limits(text_characters=len(data) + 12))
+    assert (out.text[len(data) :], out.state) == ("\n" + "ü" * 9 + "\né", TextState.TRUNCATED_BY_LIMIT)
+    assert read(TextHandler(), data, Limits(text_characters=len(data) - 1)).text == data.decode()[:-1]
+
+
+@given(st.lists(st.text(st.sampled_from('a"\\\n\tüж😀'), max_size=9), max_size=9), st.sampled_from([None, 1]))
+def test_strings_of_json_are_those_that_were_written(values: list[str], indent: int | None) -> None:
+    """Whatever stands around them, each that has such an escape is found."""
+    wanted = {one for one in values if any(c in "\n\tüж😀" for c in one) and not one.isspace()}
+    assert set(decoded_strings(json.dumps(values, indent=indent))) == wanted
+
+
 def test_xml_loses_its_tags_only() -> None:
     """Character data in order; a comment is not text."""
     out = read(XmlHandler(), b"<?xml version='1.0' encoding='iso-8859-1'?><a><!-- no --><b>gr\xfcn</b>end</a>")
@@ -92,6 +133,27 @@ def test_odd_xml_is_kept_as_it_stands(markup: str) -> None:
     assert out.metadata["well_formed"] is False
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_numbers_of_letters_in_xml_that_is_kept_as_it_stands(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters stand there instead, also where they are written in halves, as phones do; names of signs stay."""
+    markup = "<a b='&#55357;&#56832; M&#252;ller &#x416;'>Meyer & Co&#10;&amp; &#55357; &#0; &#x7fffffff;</a>"
+    wanted = "<a b='😀 Müller Ж'>Meyer & Co\n&amp; \ufffd &#0; &#x7fffffff;</a>"
+    if large:
+        monkeypatch.setattr("formats.text.plain._XML_TREE_BYTES", 10)
+    assert read(XmlHandler(), markup.encode()).text == wanted
+
+
+@given(
+    st.lists(st.sampled_from(["&#252;", "&#55357;", "&#56832;", "&#x41;", "&", "#", ";", "x", "&amp;"])),
+    st.integers(1, 9),
+)
+def test_numbers_of_letters_over_the_boundaries_of_pieces(parts: list[str], size: int) -> None:
+    """Whatever the pieces are, the same comes out."""
+    text = "".join(parts)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert "".join(with_letters(pieces)) == "".join(with_letters([text]))
+
+
 @pytest.mark.parametrize(
     ("data", "delimiter", "rows", "columns"),
     [
@@ -101,6 +163,7 @@ def test_odd_xml_is_kept_as_it_stands(markup: str) -> None:
         (b'a,b\n"two\nlines",2\n', ",", 2, 2),
         (b"one\ntwo\n", ",", 2, 1),
         (b'"never closed,' + b"x" * 200_000, ",", 1, 1),
+        (b'{"a": "b\\nc"},d\n', ",", 1, 2),
     ],
 )
 def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None:
@@ -135,6 +198,46 @@ def test_html_words_and_blocks() -> None:
 def test_html_declared_charset(data: bytes, text: str) -> None:
     """A declared charset counts, unless it is unknown or plainly wrong."""
     assert read(HtmlHandler(), data).text == text
+
+
+@pytest.mark.parametrize("title", ["title", "TITLE", "Title"])
+@pytest.mark.parametrize("meta", ["meta", "META", "Meta"])
+def test_html_heads_in_any_case(title: str, meta: str) -> None:
+    """The title and what is told about the page, each alone too."""
+    named, told = f"<{title}>Plan</{title}>", f"<{meta} NAME=Author CONTENT=Ann>"
+    for head, wanted in ((named + told, ["title", "author"]), (named, ["title"]), (told, ["author"])):
+        page = f"<HTML><HEAD>{head}</HEAD><BODY>hello</BODY></HTML>"
+        assert [key for key in read(HtmlHandler(), page.encode()).metadata if not key.startswith("charset")] == wanted
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "template shadowrootmode=open",
+        "TEMPLATE id=a ShadowRootMode='closed'",
+        'template shadowroot="open" shadowrootdelegatesfocus',
+        "template shadowrootmode = open",
+    ],
+)
+def test_html_templates_that_browsers_show(template: str) -> None:
+    """The content of an element may stand in one; templates that scripts use are no text, in one of those neither."""
+    template = template.replace("ShadowRoot", "shadowRoot")
+    inner = f"<{template}><style>no</style><p>shown</p><template>no</template><slot></slot></template>"
+    page = f"<p>before<x-card>{inner}slotted</x-card><template><p>no</p></template><p>behind"
+    assert html_text(page).split() == ["before", "shown", "slotted", "behind"]
+    assert html_text(f"<x-a><{template}>outer<x-b><{template}>inner</template></x-b>end</template></x-a>").split() == [
+        "outer",
+        "inner",
+        "end",
+    ]
+
+
+@pytest.mark.parametrize(
+    "markup", ["<template shadowrootmode=none>no</template>x", "<template title='a shadowroot'>no</template>x"]
+)
+def test_html_templates_that_browsers_do_not_show(markup: str) -> None:
+    """A word alone does not make one of them."""
+    assert html_text(markup) == "x"
 
 
 def test_elements_that_xhtml_closes_at_once_hide_nothing() -> None:
