@@ -50,6 +50,7 @@ KEYS: dict[str, Key] = {
     "doc_subject": Key(TEXT, "subject as the document's properties tell it; a message's is `subject`"),
     "description": Key(TEXT, "comments or abstract in the document's properties; caption of a picture"),
     "keywords": Key(TEXT, "keywords"),
+    "custom_properties": Key(LIST, "properties that the author or a program added to the document's own, as `name: value`; the first 1,000"),
     "created": Key(DATE, "when the document was first saved; when a web page was saved"),
     "created_original": Key(TEXT, "the same as it is noted, where that is not in UTC"),
     "modified": Key(DATE, "when it was saved last"),

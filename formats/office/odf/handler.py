@@ -11,6 +11,7 @@ from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office import custom as office_custom
 from formats.office.carried import carried
 from formats.office.odf import crypto as odf_crypto
 from formats.office.odf.lists import Lists
@@ -39,7 +40,8 @@ _KEYS = {
     "date": "modified",
     "generator": "application",
 }
-_DECLARED_KEYS = tuple(_KEYS.values())
+_NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
+_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
     " archive's order"
@@ -178,18 +180,21 @@ def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:
 
 def _metadata(package: _OdfPackage) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
+    added: list[tuple[str, str]] = []
 
     def collect() -> None:
         for element in elements(package.pieces("meta.xml"), "*"):
             if key := _KEYS.get(local(element)):
                 pairs.append((key, element.text))
+            elif local(element) == "user-defined":
+                added.append((element.get(_NAME) or "", element.text or ""))
 
     if "meta.xml" in package.names:
         _guard(package, collect)
     metadata = clean.values(pairs)
     if "author" not in metadata and "last_author" in metadata:
         metadata["author"] = metadata["last_author"]
-    return dict(metadata)
+    return dict(metadata) | office_custom.noted(added)
 
 
 HANDLERS: tuple[Handler, ...] = (OdfHandler(),)
