@@ -49,6 +49,8 @@ _DECLARED_CHILDREN = (
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
     "renderings of objects, macros",
+    "who deleted or changed a passage",
+    "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
 )
 
 
@@ -79,8 +81,8 @@ class OdfHandler(LeafHandler):
             title="OpenDocument texts",
             media_types=_TEXTS,
             extensions=("odt", "ott", "odm", "oth", "odf"),
-            text="with notes, comments, deleted passages, headers and footers, the numbers that lists and headings make, and the "
-            "text of objects in it",
+            text="with notes, comments, deleted passages, headers and footers, alternative text, the numbers that lists and headings make, "
+            "and the text of objects in it; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
@@ -92,7 +94,7 @@ class OdfHandler(LeafHandler):
             title="OpenDocument spreadsheets",
             media_types=_SHEETS,
             extensions=("ods", "ots", "odc"),
-            text="cells by rows as shown, hidden sheets and comments too",
+            text="cells by rows as shown, hidden sheets and comments too; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
@@ -101,7 +103,8 @@ class OdfHandler(LeafHandler):
             title="OpenDocument presentations and drawings",
             media_types=_SLIDES,
             extensions=("odp", "otp", "odg", "otg"),
-            text="slides in order with their notes, comments, headers and footers",
+            text="slides in order with their notes, comments, headers, footers and alternative text; then where links lead, labels and values "
+            "of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=_DECLARED_LEFT,

@@ -8,8 +8,11 @@ import zipfile
 
 import pytest
 
+from core.errors import ExceptionCode
 from core.records import Limits
 from formats.base import MemorySource, Text
+from formats.office.odf import beside as odf_beside
+from formats.office.odf.handler import OdfHandler
 from formats.office.ooxml.handler import OoxmlHandler
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:p="urn:p" xmlns:a="urn:a"'
@@ -99,3 +102,47 @@ def test_slides_tell_what_shapes_show(padding: str) -> None:
 def test_a_code_without_end_takes_no_time() -> None:
     """What a field says is looked for once."""
     assert lines("<w:p>" + code(" EQ" + " " * 500_000, "&quot;" * 10) + words("behind") + "</w:p>")[0] == "behind"
+
+
+ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+NAMES = f'xmlns:office="{ODF}office:1.0" xmlns:text="{ODF}text:1.0" xmlns:table="{ODF}table:1.0" xmlns:form="{ODF}form:1.0" '
+NAMES += f'xmlns:draw="{ODF}drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xlink="http://www.w3.org/1999/xlink"'
+
+
+def opendocument(body: str, padding: str = "") -> Text:
+    content = f"<office:document-content {NAMES}>{padding}<office:body>{body}</office:body></office:document-content>"
+    parts = {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content}
+    return OdfHandler().text(MemorySource(b"x", package(**parts)), Limits())
+
+
+def link(address: str, tag: str = "text:a") -> str:
+    return f'<{tag} xlink:href="{address}">x</{tag}>'
+
+
+@PADDINGS
+def test_opendocument_tells_links_forms_and_who_commented(padding: str) -> None:
+    """Behind the lines, each once; places within, what a button sends, and who deleted are not told."""
+    form = '<form:textarea form:current-value="Filled  answer" form:value="old"/><form:checkbox form:label="Agreed" form:value="on"/>'
+    form += '<form:text form:value="Preset"/>'
+    comment = "<office:annotation><dc:creator>Miller</dc:creator><dc:date>2020</dc:date><text:p>why</text:p></office:annotation>"
+    changed = "<text:tracked-changes><office:change-info><dc:creator>Deleter</dc:creator></office:change-info></text:tracked-changes>"
+    links = (
+        link("http://linked.example/") + link("#there") + link("http://linked.example/") + link("other.odt", "draw:a")
+    )
+    cell = f"<table:table><table:table-row><table:table-cell>{comment}<text:p>cell</text:p></table:table-cell></table:table-row></table:table>"
+    body = (
+        f"{changed}<office:forms><form:form>{form}</form:form></office:forms><text:p>a{comment}b {links}</text:p>{cell}"
+    )
+    found = opendocument(body, padding)
+    said = ["Filled answer", "Agreed", "Preset", "Miller", "http://linked.example/", "other.odt"]
+    assert found.text.splitlines() == ["why", "ab xxx", "why", "cell", *said]
+    assert found.error is None
+
+
+@PADDINGS
+def test_opendocument_says_that_there_are_more_links(padding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(odf_beside, "MOST", 2)
+    found = opendocument("<text:p>" + "".join(link(f"http://{n}.example/") for n in range(4)) + "</text:p>", padding)
+    assert found.text.splitlines()[1:] == ["http://0.example/", "http://1.example/"]
+    assert found.error is not None
+    assert found.error.code is ExceptionCode.TOO_LARGE
