@@ -8,8 +8,8 @@ Attributes = dict[str, str] | etree._Attrib
 MOST = 100_000  # different lines
 _MOST_CHARACTERS = 20_000_000  # of all
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_FORM = "{urn:oasis:names:tc:opendocument:xmlns:form:1.0}"
-_LINKS = frozenset(
+FORM = "{urn:oasis:names:tc:opendocument:xmlns:form:1.0}"
+LINKS = frozenset(
     (
         "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}a",
         "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}a",
@@ -18,9 +18,9 @@ _LINKS = frozenset(
 )
 # What a control says (part 3, 19.263): its label, and what was entered, or stood there before. Of a control of another kind `value` is
 # what it sends to a server.
-_SAYS = (_FORM + "label", _FORM + "current-value")
+_SAYS = (FORM + "label", FORM + "current-value")
 _ENTERED = frozenset(
-    _FORM + kind for kind in ("text", "textarea", "formatted-text", "combobox", "number", "date", "time")
+    FORM + kind for kind in ("text", "textarea", "formatted-text", "combobox", "number", "date", "time")
 )
 
 
@@ -32,16 +32,17 @@ class Beside:
         self.more = False  # there was more than is kept
         self._left = _MOST_CHARACTERS
 
-    def start(self, tag: str, attributes: Attributes) -> None:
-        """An element that may be a link or a control."""
-        if tag in _LINKS:
-            if not (address := attributes.get(_HREF, "")).startswith("#"):  # to a place in it
-                self.add(address)
-        elif tag.startswith(_FORM):
-            for name in _SAYS:
-                self.add(attributes.get(name, ""))
-            if tag in _ENTERED and _SAYS[1] not in attributes:
-                self.add(attributes.get(_FORM + "value", ""))
+    def link(self, attributes: Attributes) -> None:
+        """Where a link leads, if not to a place in the document."""
+        if not (address := attributes.get(_HREF, "")).startswith("#"):
+            self.add(address)
+
+    def control(self, tag: str, attributes: Attributes) -> None:
+        """What an element of a form says."""
+        for name in _SAYS:
+            self.add(attributes.get(name, ""))
+        if tag in _ENTERED and _SAYS[1] not in attributes:
+            self.add(attributes.get(FORM + "value", ""))
 
     def add(self, text: str) -> None:
         """A line, if it says anything."""

@@ -14,7 +14,7 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.odf import lists as odf_lists
-from formats.office.odf.beside import MOST, Attributes, Beside
+from formats.office.odf.beside import FORM, LINKS, MOST, Attributes, Beside
 from formats.office.ooxml.xml import Element, gathered
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -76,8 +76,8 @@ class _Lines:
             self._lists = odf_lists.Lists()
         elif tag == _ANNOTATION:
             self._comments += 1
-        elif self._inside:
-            self._beside.start(tag, attributes)
+        elif tag in LINKS and self._inside:
+            self._beside.link(attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
@@ -99,6 +99,8 @@ class _Lines:
             self.pages += 1
         elif tag == _SHEET and self._sheets and (name := attributes.get(_TABLE + "name")):
             self._line(name)
+        elif tag.startswith(FORM) and self._inside:
+            self._beside.control(tag, attributes)
 
     def _mark(self, buffer: list[str], tag: str, attributes: Attributes) -> None:
         if tag == _TEXT + "s":
