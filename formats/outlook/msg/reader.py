@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterator
+from weakref import WeakKeyDictionary
 
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
@@ -16,6 +17,7 @@ from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Propert
 
 _FIXED = "__properties_version1.0"
 _NAMES, _NAME_STREAMS = "__nameid_version1.0", ("__substg1.0_00020102", "__substg1.0_00030102")
+_KNOWN = WeakKeyDictionary[CompoundFile, dict[int, int]]()
 _STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
 _NUMBERED = re.compile(r"__(recip|attach)_version1\.0_#([0-9A-F]{1,8})", re.IGNORECASE)
 _ENTRY = struct.Struct("<HHI8s")  # type, id, flags, value (2.4.2)
@@ -43,13 +45,21 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
 
 
 def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties, skip: int) -> Properties:
-    """The same with the properties that have names; where these stand, at the top of the file (2.2.3)."""
-    ids: dict[int, int] = {}
-    if (names := compound.root.find(_NAMES)) is not None:
-        ids = our_ids(*(compound.read(names.stream(stream)) for stream in _NAME_STREAMS))
+    """The same with the properties that have names."""
+    ids = _names(compound)
     own = _properties(compound, storage, skip, EVERYTHING if is_contact(own) else mapi.WANTED | ids.keys())
     rename(own, ids)
     return own
+
+
+def _names(compound: CompoundFile) -> dict[int, int]:
+    """Our ids of properties that have names: they stand at the top of the file (2.2.3), and are read once for all messages in it."""
+    known = _KNOWN.get(compound)
+    if known is None:
+        top = compound.root.find(_NAMES)
+        streams = () if top is None else [compound.read(top.stream(name)) for name in _NAME_STREAMS]
+        known = _KNOWN[compound] = our_ids(*streams) if streams else {}
+    return known
 
 
 def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:

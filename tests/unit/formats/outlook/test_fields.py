@@ -16,6 +16,7 @@ from dataset_gen.formats.outlook.mapi import (
     PSETID_MEETING,
     STRING,
     TIME,
+    Attachment,
     Named,
     Properties,
     Value,
@@ -28,6 +29,8 @@ from dataset_gen.formats.pst.writer import PstWriter
 from formats.base import MemorySource
 from formats.keys import misfits
 from formats.mail.eml import EmlHandler
+from formats.outlook.mapi import named
+from formats.outlook.msg import reader as msg_reader
 from formats.outlook.msg.handler import MsgHandler
 from formats.outlook.pst import handler as pst
 from formats.outlook.tnef.handler import TnefHandler
@@ -62,8 +65,8 @@ def read(kind: str, form: MailForm, details: Details) -> tuple[str, dict[str, An
     if kind == "pst":
         file = io.BytesIO()
         writer = PstWriter(file)
-        named = {writer.names.tag(name.set, name.name, name.type): value for name, value in details.named.items()}
-        properties: Any = {**details.properties, **named}
+        tagged = {writer.names.tag(name.set, name.name, name.type): value for name, value in details.named.items()}
+        properties: Any = {**details.properties, **tagged}
         writer.add(("Inbox",), form, Extras(message_class=details.message_class, properties=properties))
         writer.finish()
         (child,) = pst.PstHandler().children(MemorySource(b"m.pst", file.getvalue()), Limits())
@@ -105,13 +108,13 @@ def test_appointments_and_meetings_tell_place_and_time(kind: str) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_tasks_tell_when_they_are_due_and_whose_they_are(kind: str) -> None:
     """A day in the year 4501 stands for none."""
-    named: dict[Named, Value] = {
+    fields: dict[Named, Value] = {
         Named(PSETID_TASK, 0x8104, TIME): 0x0CB34557A3DD4000,
         Named(PSETID_TASK, 0x8105, TIME): filetime(1_600_000_000),
         Named(PSETID_TASK, 0x811F, STRING): "Clara Clerk",
         Named(PSETID_TASK, 0x8101, LONG): 2,
     }
-    _, metadata = read(kind, MailForm(subject="Shred", plain="x\n"), Details(message_class="IPM.Task", named=named))
+    _, metadata = read(kind, MailForm(subject="Shred", plain="x\n"), Details(message_class="IPM.Task", named=fields))
     assert "start" not in metadata
     told = [metadata[key] for key in ("end", "task_owner", "task_state")]
     assert told == ["2020-09-13T12:26:40Z", "Clara Clerk", "complete"]
@@ -121,16 +124,37 @@ def test_tasks_tell_when_they_are_due_and_whose_they_are(kind: str) -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_mail_message_tells_none_of_it(kind: str) -> None:
     """Mail has such properties too, of other programs."""
-    named: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "nowhere"}
-    _, metadata = read(kind, MailForm(subject="s", plain="x\n"), Details(named=named))
+    fields: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "nowhere"}
+    _, metadata = read(kind, MailForm(subject="s", plain="x\n"), Details(named=fields))
     assert "location" not in metadata
 
 
 def test_the_hash_of_an_appointment_is_that_of_its_message() -> None:
     form = MailForm(subject="Budget", plain="Agenda follows.\n")
-    named: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "Room"}
-    data = msg.write(message_of(form, Details(message_class="IPM.Appointment", named=named)))
+    fields: dict[Named, Value] = {Named(PSETID_APPOINTMENT, 0x8208, STRING): "Room"}
+    data = msg.write(message_of(form, Details(message_class="IPM.Appointment", named=fields)))
     canonical = MemorySource(b"m", write_message(form))
     assert MsgHandler().message_hashes(MemorySource(b"m", data), Limits()) == EmlHandler().message_hashes(
         canonical, Limits()
     )
+
+
+def test_names_are_read_once_for_all_messages_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of them may lie in one, and a file may be read a few times over at most."""
+    place = Named(PSETID_APPOINTMENT, 0x8208, STRING)
+    around = message_of(MailForm(subject="Fwd", plain="see\n"))
+    for number in range(3):
+        inner = message_of(
+            MailForm(subject=str(number), plain="x\n"), Details(message_class="IPM.Appointment", named={place: "Room"})
+        )
+        around.attachments.append(Attachment(properties={0x37050003: 5}, message=inner))
+    asked: list[bytes] = []
+
+    def our_ids(guids: bytes, names: bytes) -> dict[int, int]:
+        asked.append(names)
+        return named.our_ids(guids, names)
+
+    monkeypatch.setattr(msg_reader, "our_ids", our_ids)
+    found = list(MsgHandler().children(MemorySource(b"m", msg.write(around)), Limits()))
+    assert [child.notes.get("location") for child in found] == ["Room"] * 3
+    assert len(asked) == 1
