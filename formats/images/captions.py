@@ -170,7 +170,6 @@ def _iptc(data: bytes) -> Said:
 
 def _xmp(packet: bytes) -> Said:
     """Values of the properties that say something."""
-    for name, values in xmp.properties(packet):
-        if name in _XMP_KEYS or name in _XMP_TOO:
-            for value in values:
-                yield _XMP_KEYS.get(name, ""), value
+    for name, values in xmp.properties(packet, _XMP_TOO | _XMP_KEYS.keys()):
+        for value in values:
+            yield _XMP_KEYS.get(name, ""), value

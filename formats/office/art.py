@@ -29,11 +29,13 @@ _IDENTIFIER, _TAG = 16, 1
 _METAFILE = struct.Struct("<I24xIBB")
 _DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
 # The header of a shape's properties: version 3, their number, the type. Of a property: its kind, its value or its length.
-_PROPERTIES = re.compile(rb"[\x03\x13\x23\x33\x43\x53\x63\x73\x83\x93\xa3\xb3\xc3\xd3\xe3\xf3].\x0b\xf0", re.DOTALL)
+_PROPERTIES = re.compile(
+    rb"\x0b\xf0(?<=[\x03\x13\x23\x33\x43\x53\x63\x73\x83\x93\xa3\xb3\xc3\xd3\xe3\xf3].\x0b\xf0)", re.DOTALL
+)
 _PROPERTY = struct.Struct("<HI")
 _LONG = 0x8000  # of a kind: its value stands behind all of them
-_LETTERS_KIND = _LONG | 0xC0
-_LETTERS = _LETTERS_KIND.to_bytes(2, "little")
+_LETTERS = _LONG | 0xC0  # gtextUNICODE (2.3.22.1)
+_DESCRIPTION = _LONG | 0x0381  # wzDescription (2.3.4.2)
 _LARGEST = 64_000_000  # bytes of a metafile
 _FIRST_STEP = 1 << 12  # bytes that are inflated first
 
@@ -65,29 +67,47 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
 
 def lettering(drawing: bytes) -> Iterator[str]:
     """What shapes made of letters say, WordArt and watermarks, anywhere in a drawing."""
-    if _LETTERS not in drawing:  # as in nearly every one
+    return _said_by_shapes(drawing, _LETTERS)
+
+
+def descriptions(drawing: bytes) -> Iterator[str]:
+    """Alternative text of shapes and pictures, anywhere in a drawing."""
+    return _said_by_shapes(drawing, _DESCRIPTION)
+
+
+def _said_by_shapes(drawing: bytes, kind: int) -> Iterator[str]:
+    if kind.to_bytes(2, "little") not in drawing:  # as in nearly every one
         return
     at = 0
-    while (match := _PROPERTIES.search(drawing, at)) is not None:
+    while (match := _PROPERTIES.search(drawing, at + _HEADER_BYTES // 2)) is not None:
         at, begin = match.end(), match.end() + 4
         end = begin + int.from_bytes(drawing[at:begin], "little")
-        count = int.from_bytes(match[0][:2], "little") >> 4
+        count = int.from_bytes(drawing[match.start() - 2 : match.start()], "little") >> 4
         if begin + _PROPERTY.size * count <= end <= len(drawing):  # else it is none, by chance
-            yield from letters(drawing[begin:end], count)
+            yield from _said(drawing[begin:end], count, kind)
             at = end
 
 
 def letters(properties: bytes, count: int) -> Iterator[str]:
-    """What of so many properties of a shape (2.2.9) are its letters: gtextUNICODE (2.3.22.1). What has no room in a property
-    stands behind all of them, in their order."""
-    if _LETTERS not in properties:
+    """What of so many properties of a shape (2.2.9) are its letters."""
+    return _said(properties, count, _LETTERS)
+
+
+def description(properties: bytes, count: int) -> Iterator[str]:
+    """What of them is its alternative text."""
+    return _said(properties, count, _DESCRIPTION)
+
+
+def _said(properties: bytes, count: int, wanted: int) -> Iterator[str]:
+    """The text in a property. What has no room in one stands behind all of them, in their order."""
+    if wanted.to_bytes(2, "little") not in properties:
         return
     behind = _PROPERTY.size * count
     for at in range(0, min(behind, len(properties) - _PROPERTY.size + 1), _PROPERTY.size):
         kind, size = _PROPERTY.unpack_from(properties, at)
         if kind & _LONG == 0:
             continue
-        if kind == _LETTERS_KIND:
+        if kind == wanted:
             said = properties[behind : behind + size].decode("utf-16-le", "replace").partition("\0")[0]
             if said.strip():
                 yield said.strip()

@@ -7,9 +7,11 @@ and reading ends with the bytes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import chain
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
@@ -164,7 +166,8 @@ class _Torrent:
     def detected(self) -> Detected:
         """The charset of all that does not say its own."""
         told = self.one.pop(_ENCODING, b"")
-        said = (*self.one.values(), *(part for parts in self.files for part in parts), *self.addresses)
+        # Each name once: thousands of files may lie in a folder with a long one.
+        said = dict.fromkeys((*self.one.values(), *chain.from_iterable(self.files), *self.addresses))
         raw = b"\n".join(one for one in said if isinstance(one, bytes))
         return decode(raw, told.decode("ascii", "replace") if isinstance(told, bytes) else told)[1]
 
@@ -212,13 +215,23 @@ class TorrentHandler(LeafHandler):
         return out
 
 
-def _lines(torrent: _Torrent, charset: str) -> Iterable[str]:
-    """Each once: torrents of both versions tell of their files twice."""
-    one = torrent.one
-    said = (one[place] for place in (_NAME, *_SAYS) if place in one)
-    files = ("/".join(_text(part, charset) for part in parts) for parts in torrent.files)
-    addresses = (_text(address, charset) for address in torrent.addresses)
-    return filter(None, dict.fromkeys((*(_text(each, charset) for each in said), *files, *addresses)))
+def _lines(torrent: _Torrent, charset: str) -> Iterator[str]:
+    """Each once: torrents of both versions tell of their files twice. One at a time: the names are few bytes, what they make
+    together may be a thousand times that."""
+    seen: set[bytes] = set()
+    for parts in _said(torrent):
+        line = "/".join(_text(part, charset) for part in parts)
+        mark = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if line and mark not in seen:
+            seen.add(mark)
+            yield line
+
+
+def _said(torrent: _Torrent) -> Iterator[Sequence[Said]]:
+    """What each line is made of."""
+    yield from ((torrent.one[place],) for place in (_NAME, *_SAYS) if place in torrent.one)
+    yield from dict.fromkeys(map(tuple, torrent.files))
+    yield from ((address,) for address in torrent.addresses)
 
 
 def _about(torrent: _Torrent, charset: str) -> Iterator[tuple[str, str | None]]:

@@ -119,13 +119,13 @@ class PdfHandler(LeafHandler):
             out = collector.result()
             out.pages = len(document)
             info = pdf_document.information(document, _KEYS)
-        said = pdf_metadata.described(data)
+        said, lost = pdf_metadata.read(data)
         pairs = ((key, info[name].strip() or said.get(key, "")) for name, key in _KEYS.items())
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
         _judge_layer(out, seen)
-        out.error = _damage(out, seen, data) or values.error or outline.error or _lacking(out, seen)
+        out.error = _damage(out, seen, data) or values.error or outline.error or _lacking(out, seen) or lost
         return out
 
 

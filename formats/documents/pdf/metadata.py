@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from isal import isal_zlib
 
+from core.errors import DocumentError, ExceptionCode
 from formats import clean, xmp
 from formats.inflate import ISAL_ERROR
 
@@ -23,6 +25,14 @@ _BEGIN, _END = b"stream", b"endstream"
 _MOST = 1 << 20  # bytes of a packet
 
 
+def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
+    """As `described`; with an error, which costs nobody the text, where that takes more memory than there is."""
+    try:
+        return described(data), None
+    except MemoryError:
+        return {}, DocumentError(ExceptionCode.MEMORY, "what its XMP packet says needs more memory than there is")
+
+
 def described(data: bytes) -> dict[str, str]:
     """Title, author, subject and keywords by the keys of metadata, as far as they are there. An encrypted packet says
     nothing, nor do those of several things of which the catalogue does not tell which is the document's."""
@@ -32,25 +42,34 @@ def described(data: bytes) -> dict[str, str]:
     chosen = _named(data) & packets.keys() or packets.keys()
     if len(chosen) != 1:
         return {}
-    packet = packets[next(iter(chosen))]
     said: dict[str, str] = {}
-    for name, values in xmp.properties(packet):
-        if name in KEYS and KEYS[name] not in said and (texts := list(filter(None, map(clean.value, values)))):
+    for name, values in xmp.properties(packets[next(iter(chosen))].packet(data), KEYS):
+        if KEYS[name] not in said and (texts := list(filter(None, map(clean.value, values)))):
             said[KEYS[name]] = ", ".join(texts) if name in _LISTS else texts[0]
     return said
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of each stream that says it is one."""
+class _Place(NamedTuple):
+    """Where a packet begins, and whether it is packed: of many that say they are one only the document's is unpacked."""
+
+    start: int
+    packed: bool
+
+    def packet(self, data: bytes) -> bytes:
+        """Its bytes, unpacked."""
+        end = data.find(_END, self.start, self.start + _MOST)
+        packet = data[self.start : end if end >= 0 else self.start + _MOST].lstrip(b"\r\n")
+        return _inflated(packet) if self.packed else packet
+
+
+def _packets(data: bytes) -> Iterator[tuple[int, _Place]]:
+    """Number and place of each stream that says it is one."""
     for found in islice(_TYPE.finditer(data), _MANY):
         at = data.rfind(b"<<", max(0, found.start() - _AROUND), found.start())
         begin = data.find(_BEGIN, found.end(), found.end() + _AROUND)
         head = _OBJECT.search(data, max(0, at - _AROUND), max(0, at))
         if begin >= 0 and head is not None:
-            start = begin + len(_BEGIN)
-            end = data.find(_END, start, start + _MOST)
-            packet = data[start : end if end >= 0 else start + _MOST].lstrip(b"\r\n")
-            yield int(head[1]), _inflated(packet) if b"/Filter" in data[at:begin] else packet
+            yield int(head[1]), _Place(begin + len(_BEGIN), b"/Filter" in data[at:begin])
 
 
 def _named(data: bytes) -> set[int]:

@@ -12,7 +12,7 @@ WORD_6 = (0xA5DC, 0xA5DB, 0xA59B, 0xA59C, 0xA697, 0xA698, 0xA699)
 _CCP = 0x4C  # FibRgLw97: characters of main text, footnotes, headers, macros, comments, endnotes, two kinds of box
 _MACROS = 3  # which of them means nothing any more
 _CLX_97, _CLX_6 = 0x1A2, 0x160
-_DRAWINGS = 0x22A  # FibRgFcLcb97.fcDggInfo
+_DRAWINGS, _OWNERS = 0x22A, 0x1BA  # FibRgFcLcb97.fcDggInfo, fcGrpXstAtnOwners
 # Windows code pages by primary language, for Word 6 and 95, whose text is in bytes of the writer's code page.
 _CODE_PAGES = {
     **dict.fromkeys((0x05, 0x0E, 0x15, 0x18, 0x1A, 0x1B, 0x1C, 0x24), 1250),
@@ -52,6 +52,7 @@ class Fib:
         self.clx = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
         drawn = not self.old and len(stream) >= _DRAWINGS + 8
         self.drawings = struct.unpack_from("<II", stream, _DRAWINGS) if drawn else (0, 0)
+        self.owners = struct.unpack_from("<II", stream, _OWNERS) if drawn else (0, 0)  # of comments
         counts = struct.unpack_from("<8I", stream, 0x34 if self.old else _CCP) if len(stream) >= 0x6C else ()
         self.counts = [n for n in counts if n < 0x7FFFFFFF]
         self.announced = sum(n for i, n in enumerate(counts) if i != _MACROS and n < 0x7FFFFFFF)

@@ -12,6 +12,7 @@ from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
 from formats.office import art as office_art
 from formats.office import vba as office_vba
+from formats.office.doc import beside as doc_beside
 from formats.office.doc import text as doc_text
 from formats.office.doc.fib import Fib
 from formats.office.doc.numbering import Numbering
@@ -19,6 +20,7 @@ from formats.office.doc.pieces import fonts_of, piece_table, pieces
 from formats.office.encryption.legacy import opened_doc
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
+from formats.office.ole.compound import CompoundFile
 
 _PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
 
@@ -33,14 +35,16 @@ class DocHandler(LeafHandler):
             title="Word documents, Word 6 to 2003",
             extensions=("doc", "dot"),
             text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
-            "front of paragraphs, then WordArt and watermarks of Word 97 and newer; without a piece table what the first block tells of",
+            "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
+            "and newer, and where links lead; without a piece table what the first block tells of",
             metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
-                "links",
+                "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
+                "commented in these",
                 "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
                 "languages than English, and in other scripts: digits stand for them",
             ),
@@ -78,8 +82,7 @@ class DocHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         labels = {} if fib.old else _labels(stream, streams, fib, whole)
         all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts, labels))
-        at, size = fib.drawings
-        all(collector.add(said + "\n") for said in office_art.lettering(streams[0][at : at + size]))
+        all(collector.add(said + "\n") for said in _beside(compound, streams[0], fib, whole))
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
         clean.note_charset(out, fonts.detected if fonts else None)
@@ -87,6 +90,18 @@ class DocHandler(LeafHandler):
         if out.error is not None and not out.text:
             raise out.error
         return out
+
+
+def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
+    """What is not among its characters, or only as what a field is made of."""
+    drawing, owners = (table[at : at + size] for at, size in (fib.drawings, fib.owners))
+    yield from office_art.lettering(drawing)
+    if not fib.old:
+        data = compound.read(compound.root.stream("Data"))
+        yield from doc_beside.chosen(data)
+        yield from dict.fromkeys((*office_art.descriptions(drawing), *office_art.descriptions(data)))
+        yield from doc_beside.authors(owners)
+    yield from doc_beside.addresses(whole)
 
 
 def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[int, str]:

@@ -11,6 +11,7 @@ from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office import custom as office_custom
 from formats.office.carried import carried
 from formats.office.odf import crypto as odf_crypto
 from formats.office.odf.lists import Lists
@@ -39,7 +40,8 @@ _KEYS = {
     "date": "modified",
     "generator": "application",
 }
-_DECLARED_KEYS = tuple(_KEYS.values())
+_NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
+_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
     " archive's order"
@@ -47,6 +49,8 @@ _DECLARED_CHILDREN = (
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
     "renderings of objects, macros",
+    "who deleted or changed a passage",
+    "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
 )
 
 
@@ -77,8 +81,8 @@ class OdfHandler(LeafHandler):
             title="OpenDocument texts",
             media_types=_TEXTS,
             extensions=("odt", "ott", "odm", "oth", "odf"),
-            text="with notes, comments, deleted passages, headers and footers, the numbers that lists and headings make, and the "
-            "text of objects in it",
+            text="with notes, comments, deleted passages, headers and footers, alternative text, the numbers that lists and headings make, "
+            "and the text of objects in it; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
@@ -90,7 +94,7 @@ class OdfHandler(LeafHandler):
             title="OpenDocument spreadsheets",
             media_types=_SHEETS,
             extensions=("ods", "ots", "odc"),
-            text="cells by rows as shown, hidden sheets and comments too",
+            text="cells by rows as shown, hidden sheets and comments too; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
@@ -99,7 +103,8 @@ class OdfHandler(LeafHandler):
             title="OpenDocument presentations and drawings",
             media_types=_SLIDES,
             extensions=("odp", "otp", "odg", "otg"),
-            text="slides in order with their notes, comments, headers and footers",
+            text="slides in order with their notes, comments, headers, footers and alternative text; then where links lead, labels and values "
+            "of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=_DECLARED_LEFT,
@@ -178,18 +183,21 @@ def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:
 
 def _metadata(package: _OdfPackage) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
+    added: list[tuple[str, str]] = []
 
     def collect() -> None:
         for element in elements(package.pieces("meta.xml"), "*"):
             if key := _KEYS.get(local(element)):
                 pairs.append((key, element.text))
+            elif local(element) == "user-defined":
+                added.append((element.get(_NAME) or "", element.text or ""))
 
     if "meta.xml" in package.names:
         _guard(package, collect)
     metadata = clean.values(pairs)
     if "author" not in metadata and "last_author" in metadata:
         metadata["author"] = metadata["last_author"]
-    return dict(metadata)
+    return dict(metadata) | office_custom.noted(added)
 
 
 HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

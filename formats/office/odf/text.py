@@ -14,15 +14,16 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.odf import lists as odf_lists
+from formats.office.odf.beside import FORM, LINKS, MOST, Attributes, Beside
 from formats.office.ooxml.xml import Element, gathered
 
-Attributes = dict[str, str] | etree._Attrib
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
 _FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 # A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
 _PARAGRAPH = _TEXT + "p"
@@ -33,6 +34,7 @@ _BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
 _CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
 _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
+_ANNOTATION, _CREATOR = _OFFICE + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _SAFE: dict[str, Any] = {
     "resolve_entities": False,
     "no_network": True,
@@ -60,6 +62,8 @@ class _Lines:
         self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
         self._sinks: list[list[str]] = []  # rows and cells around here
         self._held = 0  # characters in buffers and sinks
+        self._comments = 0  # around here
+        self._beside = Beside()
         self.pages = 0
 
     def start(self, tag: str, attributes: Attributes) -> None:
@@ -70,11 +74,17 @@ class _Lines:
         elif tag == _TRACKED:  # in front of the text: what was deleted does not count
             self._apart.append(self._lists)
             self._lists = odf_lists.Lists()
+        elif tag == _ANNOTATION:
+            self._comments += 1
+        elif tag in LINKS and self._inside:
+            self._beside.link(attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
             if tag.startswith(_TEXT) and (label := self._lists.label(tag, attributes)):
                 self._hold(top, label + " ")
+        elif tag == _CREATOR and self._comments and self._inside:
+            top = []
         elif tag in _BREAKS or not tag.startswith((_TEXT, _FIELDS)):
             top = None
             self._structure(tag, attributes)
@@ -89,6 +99,8 @@ class _Lines:
             self.pages += 1
         elif tag == _SHEET and self._sheets and (name := attributes.get(_TABLE + "name")):
             self._line(name)
+        elif tag.startswith(FORM) and self._inside:
+            self._beside.control(tag, attributes)
 
     def _mark(self, buffer: list[str], tag: str, attributes: Attributes) -> None:
         if tag == _TEXT + "s":
@@ -121,6 +133,11 @@ class _Lines:
             self._line("\n".join(self._sinks.pop()))
         elif tag == _ROW:
             self._line("\t".join(self._sinks.pop()))
+        elif tag == _CREATOR and own is not None:
+            self._beside.add(author := "".join(own))
+            self._held -= len(author)
+        elif tag == _ANNOTATION:
+            self._comments -= 1
         elif tag in _HEADERS:
             self._inside -= 1
         elif tag == odf_lists.LIST:
@@ -189,6 +206,16 @@ class _Lines:
             if buffer is not around:  # which an element in a paragraph shares with it
                 self._collector.add("".join(buffer or ()))
 
+    def tell_beside(self) -> None:
+        """What stands beside the lines, behind them."""
+        all(self._collector.add(line + "\n") for line in self._beside.lines)
+
+    def check_beside(self) -> None:
+        """DocumentError where that was not all of it."""
+        if self._beside.more:
+            detail = f"it has more addresses, values of forms and names of commenters than the first {MOST:,}, which are read"
+            raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+
     def close(self) -> None:
         """The end of the document."""
 
@@ -213,7 +240,11 @@ def read_text(
     data, failed, more = gathered(pieces)
     root = None if failed or more or b"<!DOCTYPE" in data else _root(data)
     if root is None:
-        _parse(target, chain([data], pieces), failed, collector)
+        try:
+            _parse(target, chain([data], pieces), failed, collector)
+        finally:
+            target.tell_beside()
+        target.check_beside()
         return target.pages
     if headers_only:
         headers = root.iter(*_HEADERS)
@@ -224,6 +255,8 @@ def read_text(
         target.walk(root)
     if collector.cut:
         target.flush()
+    target.tell_beside()
+    target.check_beside()
     return target.pages
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from formats import clean
 from formats.charset import code_page
+from formats.office import custom
 from formats.office.ole.compound import CompoundFile
 
 SUMMARY = "\x05SummaryInformation"
@@ -28,8 +29,11 @@ _NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properti
     },
     DOCUMENT_SUMMARY: {15: "company"},
 }
-KEYS = tuple(key for keys in _NUMBERS.values() for key in keys.values())  # that `metadata` may give
-_CODE_PAGE = 1
+# That `metadata` may give.
+KEYS = (*(key for keys in _NUMBERS.values() for key in keys.values()), custom.KEY)
+_ADDED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")  # the set of properties that have names of their own (3.1.6)
+_FIRST, _SECOND = 44, 64  # where it stands where each section begins (2.21)
+_DICTIONARY, _CODE_PAGE = 0, 1
 _MAX_PROPERTIES = 2000
 _STREAM_BYTES = 1_000_000
 _UTF16, _UTF8 = 1200, 65001
@@ -65,17 +69,47 @@ def codec_of(code_page: int) -> str:
 
 def properties(data: bytes) -> dict[int, str]:
     """The values of the first section, by their numbers, as text; those that cannot be read are left out."""
-    if len(data) < 48 or data[:2] != b"\xfe\xff":
-        return {}
-    start = struct.unpack_from("<I", data, 44)[0]
+    return _section(data, _FIRST)[0]
+
+
+def added(data: bytes) -> Iterator[tuple[str, str]]:
+    """Names and values of the properties that the author or a program added: the second section, which names its own."""
+    if data[_SECOND - len(_ADDED) : _SECOND] == _ADDED and int.from_bytes(data[24:28], "little") > 1:
+        values, names = _section(data, _SECOND)
+        for number, value in values.items():
+            if name := names.get(number):
+                yield name, value
+
+
+def _section(data: bytes, where: int) -> tuple[dict[int, str], dict[int, str]]:
+    """Values and names by numbers; only the second section has names."""
+    if len(data) < where + 4 or data[:2] != b"\xfe\xff":
+        return {}, {}
+    start = struct.unpack_from("<I", data, where)[0]
     if start + 8 > len(data):
-        return {}
+        return {}, {}
     places = dict(_places(data, start))
+    dictionary = places.pop(_DICTIONARY, None) if where == _SECOND else None
     page = _value(data, places.get(_CODE_PAGE, len(data)), "cp1252")
     codec = codec_of(int(page) & 0xFFFF if page.isdecimal() else 1252)
-    codec = codec if codec.startswith("utf") else code_page(b"\n".join(_strings(data, places.values())), codec)
+    names = {} if dictionary is None else dict(_named(data, dictionary, wide=codec == _NAMES[_UTF16]))
+    strings = (*_strings(data, places.values()), *names.values())
+    codec = codec if codec.startswith("utf") else code_page(b"\n".join(strings), codec)
     texts = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
-    return {number: text for number, text in texts if text}
+    called = {number: name.decode(codec, "replace").rstrip("\0") for number, name in names.items()}
+    return {number: text for number, text in texts if text}, called
+
+
+def _named(data: bytes, at: int, *, wide: bool) -> Iterator[tuple[int, bytes]]:
+    """Numbers and names of properties as they stand (2.17): `wide` ones count characters and end at four bytes."""
+    count, at = int.from_bytes(data[at : at + 4], "little"), at + 4
+    for _ in range(min(count, _MAX_PROPERTIES)):
+        if at + 8 > len(data):
+            return
+        number, size = struct.unpack_from("<II", data, at)
+        size, at = size * (2 if wide else 1), at + 8
+        yield number, data[at : at + min(size, 4 * clean.VALUE_CHARACTERS)]
+        at += size + (-size % 4 if wide else 0)
 
 
 def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
@@ -104,6 +138,10 @@ def _value(data: bytes, at: int, codec: str) -> str:
         return str(int.from_bytes(head[4:6], "little"))
     if kind in (0x03, 0x13):  # VT_I4, VT_UI4
         return str(int.from_bytes(head[4:8], "little"))
+    if kind == 0x0B:  # VT_BOOL
+        return "true" if any(head[4:6]) else "false"
+    if kind == 0x05 and len(head) == 12:  # VT_R8
+        return f"{struct.unpack_from('<d', head, 4)[0]:.15g}"
     if kind == 0x40:  # VT_FILETIME
         return _moment(int.from_bytes(head[4:12], "little"))
     size = min(int.from_bytes(head[4:8], "little"), 4 * clean.VALUE_CHARACTERS)
@@ -126,14 +164,17 @@ def _moment(ticks: int) -> str:
 def metadata(compound: CompoundFile) -> dict[str, object]:
     """Title, author, dates … of a compound file, under the same keys as the newer formats' core properties."""
     pairs: list[tuple[str, str | None]] = []
+    more: list[tuple[str, str]] = []
     for name, keys in _NUMBERS.items():
         entry = compound.root.stream(name)
         if entry is None or entry.size > _STREAM_BYTES:
             continue
-        by_number = properties(compound.read(entry))
+        data = compound.read(entry)
+        by_number = properties(data)
         pairs += [(key, by_number.get(number)) for number, key in keys.items()]
+        more += added(data) if name == DOCUMENT_SUMMARY else ()
     out: dict[str, object] = dict(clean.values(pairs))
     pages = str(out.pop("page_count", ""))
     if pages.isdecimal() and int(pages):
         out["page_count"] = int(pages)
-    return out
+    return out | custom.noted(more)

@@ -12,6 +12,7 @@ from formats import clean
 from formats.archives.zip.directory import ZipEntry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office import custom as office_custom
 from formats.office import vba as office_vba
 from formats.office.carried import carried
 from formats.office.encryption import unlock as office_unlock
@@ -72,7 +73,7 @@ _VISIO = tuple(
     for kind in ("drawing", "template", "stencil")
     for macros in ("", ".macroenabled")
 )
-_DECLARED_KEYS = tuple(_KEYS.values())
+_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
     "the archive's order"
@@ -108,13 +109,15 @@ class OoxmlHandler(LeafHandler):
             media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
-            "watermarks and other letters that make shapes; "
-            "the numbers that lists make, in front of their paragraphs; addresses behind links",
+            "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
+            "the numbers that lists make, in front of their paragraphs; addresses behind links and in fields",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
             leaves_out=(
                 "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
                 "digits stand for them",
+                "entries of an index (XE), codes of other fields, addresses of fields that have their code in an attribute "
+                "(`w:fldSimple`), alternative text of older drawings (VML)",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -132,11 +135,14 @@ class OoxmlHandler(LeafHandler):
             title="PowerPoint presentations",
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
-            text="slides in order, hidden ones too, with notes, comments, charts and diagrams; then what masters and layouts "
-            "add to slides; addresses behind links",
+            text="slides in order, hidden ones too, with notes, comments, charts and diagrams, and alternative text of "
+            "pictures and shapes; then what masters and layouts add to slides; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("what placeholders of masters and layouts say (they ask to be filled in)", *_DECLARED_LEFT),
+            leaves_out=(
+                "what placeholders of masters and layouts say (they ask to be filled in), and alternative text in these",
+                *_DECLARED_LEFT,
+            ),
         ),
         Declared(
             title="Visio drawings of Visio 2013 and newer",
@@ -237,7 +243,17 @@ def _metadata(package: Package) -> dict[str, object]:
                     pairs.append((key, root.text))
         except DocumentError as error:
             package.error = package.error or error
-    return dict(clean.values(pairs))
+    return dict(clean.values(pairs)) | office_custom.noted(_added(package))
+
+
+def _added(package: Package) -> Iterator[tuple[str, str]]:
+    """Properties that are not those of every document (ECMA-376 part 1, 22.3)."""
+    for name in package.having("custom-properties"):
+        try:
+            for one in elements(package.pieces(name), "property"):
+                yield one.get("name") or "", " ".join(text for text in one.itertext() if isinstance(text, str))
+        except DocumentError as error:
+            package.error = package.error or error
 
 
 HANDLERS: tuple[Handler, ...] = (OoxmlHandler(),)

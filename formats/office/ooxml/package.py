@@ -28,6 +28,7 @@ _ROLE_OF_NAME = {
     "sheet": "worksheet",
     "core": "core-properties",
     "app": "extended-properties",
+    "custom": "custom-properties",
 }
 _NUMBER = re.compile(r"(\d+)")
 # Relationships of a main part to parts with text; by expressions, for every document has some, and these are the ones asked for.

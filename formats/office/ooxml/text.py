@@ -8,11 +8,12 @@ from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.ooxml import sheet as ooxml_sheet
 from formats.office.ooxml import vml, xlsb
+from formats.office.ooxml.beside import TAGS, Beside, chosen
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath"))
+_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
@@ -38,6 +39,8 @@ def _run(element: Element, name: str) -> str:
         return element.text or ""
     if name == "textpath":  # letters that make a shape, as a watermark's do (ECMA-376 part 4, 19.1.2.23)
         return f" {said} " if (said := element.get("string")) else ""
+    if name == "ddList":
+        return chosen(element)
     if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
         return ""
     return _MARKS[name]
@@ -54,18 +57,24 @@ def _own(element: Element) -> Iterator[Element]:
 
 
 def paragraphs(package: Package, name: str) -> Iterator[str]:
-    """Paragraphs of a part, empty ones left out."""
-    for element in elements(package.pieces(name), "p"):
-        if text := paragraph(element):
-            yield text
+    """Paragraphs of a part, empty ones left out, and what it says beside them."""
+    return _lines(package, name, paragraph)
 
 
 def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
     """The same with the numbers that lists make in front of them; a number without a text too."""
     counting = Counting(lists)
-    for element in elements(package.pieces(name), "p"):
-        if line := "\t".join(filter(None, (counting.label(element), paragraph(element)))):
+    return _lines(package, name, lambda p: "\t".join(filter(None, (counting.label(p), paragraph(p)))))
+
+
+def _lines(package: Package, name: str, line_of: Callable[[Element], str]) -> Iterator[str]:
+    beside = Beside()
+    for element in elements(package.pieces(name), "p", *TAGS):
+        if local(element) != "p":
+            yield from beside.told(element)
+        elif line := line_of(element):
             yield line
+    yield from beside.rest()
 
 
 def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:

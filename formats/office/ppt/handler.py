@@ -29,8 +29,8 @@ class PptHandler(LeafHandler):
         Declared(
             title="PowerPoint presentations, 97 to 2003",
             extensions=("ppt", "pot", "pps"),
-            text="slides in order with their WordArt, comments, headers and footers, what masters add to all of them, then notes; of "
-            "a damaged one every text in it",
+            text="slides in order with their WordArt, alternative text, comments, headers and footers, what masters add to all of "
+            "them, then notes; of a damaged one every text in it",
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(

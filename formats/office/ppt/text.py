@@ -36,6 +36,7 @@ def text_of(records: Records, within: Iterable[Record]) -> Iterator[str]:
             prompt = records.word(record, 4) & 0xFF in _PROMPTS
         elif kind == _PROPERTIES:
             yield from art.letters(records.data(record), record.instance)
+            yield from art.description(records.data(record), record.instance)
         elif (kind in (_BYTES, _CHARS) and not prompt) or (kind == _STRING and record.start < strings_until):
             # In one kind characters come without their high bytes, which are zero.
             text = records.data(record).decode("latin-1" if kind == _BYTES else "utf-16-le", "replace")

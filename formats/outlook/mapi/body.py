@@ -46,8 +46,8 @@ class Body:
 
 
 def body_of(own: Properties, limit: int) -> Body:
-    """Plain text and HTML; the text of an RTF body, or what a contact says, where there is neither. An RTF body that says
-    much more than the plain one comes behind it; of a short one the lines with words that the plain one lacks."""
+    """Plain text and HTML; the text of an RTF body where there is neither. An RTF body that says much more than the plain one comes
+    behind it; of a short one the lines with words that the plain one lacks. What a contact says stands before its note."""
     html, found = _html(own)
     body = Body(own.text(mapi.BODY), html, read=[own.detected, found])
     if body.html is not None:
@@ -56,8 +56,8 @@ def body_of(own: Properties, limit: int) -> Body:
         body.plain = clean_text(body.plain)
     if _blank(body.html) and (packed := own.raw(mapi.RTF_COMPRESSED)):
         _add_rtf(body, packed, limit)
-    if _blank(body.plain) and _blank(body.html) and is_contact(own):
-        body.plain = contact_text(own)
+    if is_contact(own):
+        body.plain = "\n".join(filter(None, (contact_text(own), "" if _blank(body.plain) else body.plain)))
     return body
 
 

@@ -26,6 +26,7 @@ from formats.mail.headers import (
 )
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.body import body_of
+from formats.outlook.mapi.fields import noted
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
@@ -82,7 +83,7 @@ class FormReader:
             html=body.html,
             attachments=tuple(self._attachments(message, depth)) if attachments else (),
             damage=body.damage,
-            notes=body.notes(),
+            notes=body.notes() | noted(own),
         )
 
     def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:

@@ -13,6 +13,7 @@ from formats.declared import Declared
 from formats.last import Last
 from formats.mail.eml import MAIL_KEYS, EmlHandler
 from formats.office.ole.compound import CompoundFile
+from formats.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
 from formats.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
 from formats.outlook.msg.reader import read_message
 
@@ -30,13 +31,15 @@ class MsgHandler(LeafHandler):
             title="Outlook messages",
             extensions=("msg", "oft"),
             text="the plain body, and behind it the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
-            "or where it says much more; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact",
-            metadata=MAIL_KEYS,
+            "or where it says much more; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, in front of "
+            "its note",
+            metadata=(*MAIL_KEYS, *FIELD_KEYS),
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
             announces="",
             leaves_out=(
                 "attachments that are only linked to",
                 "properties that no field of a mail message stands for (flags, categories, voting)",
+                LEFT_OF_FIELDS,
                 "more than 20,000 recipients or attachments",
             ),
         ),

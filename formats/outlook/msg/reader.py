@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Collection, Iterator
+from weakref import WeakKeyDictionary
 
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile, DirectoryEntry
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import EVERYTHING, is_contact
+from formats.outlook.mapi.named import has_fields, our_ids, rename
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 
 _FIXED = "__properties_version1.0"
+_NAMES, _NAME_STREAMS = "__nameid_version1.0", ("__substg1.0_00020102", "__substg1.0_00030102")
+_KNOWN = WeakKeyDictionary[CompoundFile, dict[int, int]]()
 _STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
 _NUMBERED = re.compile(r"__(recip|attach)_version1\.0_#([0-9A-F]{1,8})", re.IGNORECASE)
 _ENTRY = struct.Struct("<HHI8s")  # type, id, flags, value (2.4.2)
@@ -26,8 +30,8 @@ _DATA = {f"__substg1.0_{mapi.ATTACH_DATA:04x}{kind:04x}" for kind in (mapi.BINAR
 def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) -> MapiMessage:
     """The message in this storage. DocumentError when it has no properties at all."""
     own = _properties(compound, storage, _TOP if top else _EMBEDDED)
-    if is_contact(own):
-        own = _properties(compound, storage, _TOP if top else _EMBEDDED, EVERYTHING)
+    if has_fields(own.text(mapi.MESSAGE_CLASS)):
+        own = _with_names(compound, storage, own, _TOP if top else _EMBEDDED)
     if not own.values:
         raise DocumentError(ExceptionCode.CORRUPT, "the message has no properties")
     recipients, attachments = _objects(storage)
@@ -38,6 +42,24 @@ def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) 
         person.codec = own.codec
     announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
     return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
+
+
+def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties, skip: int) -> Properties:
+    """The same with the properties that have names."""
+    ids = _names(compound)
+    own = _properties(compound, storage, skip, EVERYTHING if is_contact(own) else mapi.WANTED | ids.keys())
+    rename(own, ids)
+    return own
+
+
+def _names(compound: CompoundFile) -> dict[int, int]:
+    """Our ids of properties that have names: they stand at the top of the file (2.2.3), and are read once for all messages in it."""
+    known = _KNOWN.get(compound)
+    if known is None:
+        top = compound.root.find(_NAMES)
+        streams = () if top is None else [compound.read(top.stream(name)) for name in _NAME_STREAMS]
+        known = _KNOWN[compound] = our_ids(*streams) if streams else {}
+    return known
 
 
 def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:

@@ -20,6 +20,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from formats.declared import Declared
 from formats.last import LARGEST
+from formats.outlook.mapi.fields import LEFT_OF_FIELDS
 from formats.outlook.mapi.form import FormReader, conversation_of, note_in_child
 from formats.outlook.mapi.properties import MapiMessage
 from formats.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
@@ -61,10 +62,13 @@ class PstHandler(LeafHandler):
             title="Outlook mail stores",
             extensions=("pst", "ost"),
             metadata=("password", "empty_folders"),
-            children="messages folder by folder, named by folders and subject, `folder` and `conversation` in their "
-            "metadata; then those in no folder, in a folder `recovered`",
+            children="messages folder by folder, named by folders and subject, `folder`, `conversation` and what "
+            "appointments, meetings and tasks say in properties (`location`, `start`, `end`, `task_owner`, `task_state`) in their "
+            "metadata, the fields of a contact in front of its note; then those in no folder, in a folder `recovered`",
             announces="the folders' tables and the index of the store",
             leaves_out=(
+                LEFT_OF_FIELDS,
+                "place and times of appointments and tasks in stores in the ANSI format and OST files with pages of 4,096 bytes",
                 "search folders and what Outlook hides in folders (views, forms, rules)",
                 "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
                 "library that reads these finds none",

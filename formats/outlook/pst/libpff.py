@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import pypff
@@ -17,10 +17,12 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.base import Source
 from formats.outlook.mapi import properties as mapi
+from formats.outlook.mapi.contact import EVERYTHING, is_contact
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from formats.outlook.pst.store import RECOVERED, Folder
 
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
+_WANTED = mapi.WANTED | {_IPM_SUBTREE, _PASSWORD}
 _SEARCH_FOLDER, _MESSAGE = 0x03, 0x04  # node types
 _MAX_FOLDERS, _MAX_DEPTH = 100_000, 200
 _FAILURES = (OSError, MemoryError)  # pypff raises the latter for what it cannot make of damaged data, too
@@ -112,6 +114,8 @@ class LibpffStore:
 
 def _message(item: Any) -> MapiMessage:
     own = _properties(item)
+    if is_contact(own):
+        own = _properties(item, EVERYTHING)
     own.detected = string_charset([own])
     own.codec = own.detected.charset
     table = getattr(item, "recipients", None)
@@ -162,16 +166,16 @@ def _data(attachment: Any, size: int) -> tuple[bytes, bytes]:
     return b"", out.getvalue()
 
 
-def _properties(item: Any) -> Properties:
+def _properties(item: Any, wanted: Container[int] = _WANTED) -> Properties:
     records = list(item.record_sets)
-    return _row(records[0].entries, "") if records else Properties()
+    return _row(records[0].entries, "", wanted) if records else Properties()
 
 
-def _row(entries: Iterable[Any], codec: str) -> Properties:
+def _row(entries: Iterable[Any], codec: str, wanted: Container[int] = _WANTED) -> Properties:
     out = Properties(codec=codec)
     for entry in entries:
         ident = entry.entry_type
-        if ident in mapi.WANTED or ident in (_IPM_SUBTREE, _PASSWORD):
+        if ident in wanted and not entry.value_type & mapi.MULTIPLE:
             out.values[ident] = (entry.value_type, entry.data or b"")
     return out
 

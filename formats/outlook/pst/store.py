@@ -6,12 +6,14 @@ import struct
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from core.errors import DocumentError
 from core.records import Limits
 from formats.office.ole import objects as ole_objects
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import EVERYTHING, is_contact
+from formats.outlook.mapi.named import has_fields, our_ids, rename
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 from formats.outlook.pst.file import Node, PstFile
 from formats.outlook.pst.heap import Heap, TableContext, properties
@@ -25,6 +27,7 @@ _FOLDER, _SEARCH, _MESSAGE = (
 _HIERARCHY, _CONTENTS = 0x0D, 0x0E
 _ATTACHMENTS, _RECIPIENTS = 0x671, 0x692
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
+_NAMES, _NAME_LISTS = 0x61, (0x0002, 0x0003)  # the node with the names of properties: their sets, and they themselves
 _ENTRY = 32  # bytes of a node in the store's index
 _MAX_FOLDERS = 100_000
 _MAX_FOLDER_DEPTH = 200
@@ -165,14 +168,27 @@ class PstStore:
     def _message(self, node: Node) -> MapiMessage:
         heap = Heap(self._file, node, self._limits.parse_bytes)
         own, _ = properties(heap, mapi.WANTED)
-        if is_contact(own):
-            own, _ = properties(heap, EVERYTHING)
+        if has_fields(own.text(mapi.MESSAGE_CLASS)):
+            own, _ = properties(heap, EVERYTHING if is_contact(own) else mapi.WANTED | self._names.keys())
+            rename(own, self._names)
         own.detected = string_charset([own])
         own.codec = own.detected.charset
         people = self._recipients(heap)
         for person in people:
             person.codec = own.codec
         return MapiMessage(own, people, lambda: self._attachments(heap, own.codec))
+
+    @cached_property
+    def _names(self) -> dict[int, int]:
+        """Our ids of properties that have names, by those of this store (2.4.7); none where these cannot be read."""
+        if (node := self._file.node(_NAMES)) is None:
+            return {}
+        try:
+            own, _ = properties(Heap(self._file, node, _SMALL), _NAME_LISTS)
+        except DocumentError as e:
+            self._file.damage = e
+            return {}
+        return our_ids(*map(own.raw, _NAME_LISTS))
 
     def _recipients(self, heap: Heap) -> list[Properties]:
         node = heap.subnodes.get(_RECIPIENTS)

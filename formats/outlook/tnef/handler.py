@@ -12,6 +12,7 @@ from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.eml import MAIL_KEYS, EmlHandler
+from formats.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
 from formats.outlook.mapi.form import FormReader, note_in_child, note_in_text
 from formats.outlook.tnef.reader import read
 
@@ -28,10 +29,14 @@ class TnefHandler(LeafHandler):
         Declared(
             title="Outlook attachments in one (winmail.dat)",
             extensions=("dat", "tnef"),
-            text="the body of the message that it stands for",
-            metadata=MAIL_KEYS,
+            text="the body of the message that it stands for; the fields of a contact, in front of its note",
+            metadata=(*MAIL_KEYS, *FIELD_KEYS),
             children="attachments in order: messages as mail messages, embedded OLE objects as files",
-            leaves_out=("properties that no field of a mail message stands for", "more than 20,000 recipients"),
+            leaves_out=(
+                "properties that no field of a mail message stands for",
+                LEFT_OF_FIELDS,
+                "more than 20,000 recipients",
+            ),
         ),
     )
 

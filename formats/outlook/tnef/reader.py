@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
 from formats.outlook.mapi import properties as mapi
+from formats.outlook.mapi.named import NAMED, has_fields, our_id
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 _ATTRIBUTE = struct.Struct("<BHHI")  # level, id, type, length (2.1.3.1)
-_SUBJECT, _BODY, _DATA, _TITLE = 0x8004, 0x800C, 0x800F, 0x8010
+_SUBJECT, _CLASS, _BODY, _DATA, _TITLE = 0x8004, 0x8008, 0x800C, 0x800F, 0x8010
 _NEW_ATTACHMENT, _PROPERTIES, _RECIPIENTS, _ATTACHMENT, _CODEPAGE = 0x9002, 0x9003, 0x9004, 0x9005, 0x9007
-_NAMED = 0x8000
 _STRUCTURES = frozenset((mapi.STRING_8, mapi.STRING, mapi.BINARY, mapi.OBJECT))
 _SIZES = {0x0005: 8, 0x0006: 8, 0x0007: 8, mapi.INTEGER_64: 8, mapi.TIME: 8, 0x0048: 16}  # all others have four bytes
 _MAX_COUNT = 100_000
@@ -61,9 +61,11 @@ def read(data: bytes) -> Tnef:
             old.setdefault(ident, value)
         elif level == 2:
             _of_attachment(out, ident, value)
-    for ident, where in ((_SUBJECT, mapi.SUBJECT), (_BODY, mapi.BODY)):
+    for ident, where in ((_SUBJECT, mapi.SUBJECT), (_CLASS, mapi.MESSAGE_CLASS), (_BODY, mapi.BODY)):
         if ident in old and where not in out.message.values:
             out.message.values[where] = (mapi.STRING_8, old[ident])
+    if not has_fields(out.message.text(mapi.MESSAGE_CLASS)):  # nor do they count as text whose charset is asked for
+        _without_named(out.message)
     out.message.detected = string_charset((out.message, *out.recipients), codec)
     for own in (out.message, *out.recipients, *out.attachments):
         own.codec = out.message.detected.charset
@@ -124,15 +126,29 @@ def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
         for _ in range(min(count, _MAX_COUNT)):
             kind, ident = struct.unpack_from("<HH", data, at)
             at += 4
-            if ident >= _NAMED:
+            name = at
+            if ident >= NAMED:
                 at = _behind_name(data, at)
             value, at = _value(data, at, kind)
-            if ident < _NAMED and not kind & mapi.MULTIPLE:
+            if not kind & mapi.MULTIPLE:
                 properties.values.setdefault(ident, (kind, value))
+                if ident >= NAMED and (ours := _our_id(data, name)):
+                    properties.values.setdefault(ours, (kind, value))
     except struct.error:
         at = len(data)
         out.error = out.error or DocumentError(ExceptionCode.CORRUPT, "a list of properties breaks off")
     return properties, at
+
+
+def _our_id(data: bytes, at: int) -> int:
+    """Ours of a property that has a number for a name; 0 where it is not wanted."""
+    kind, number = struct.unpack_from("<II", data, at + 16)
+    return 0 if kind else our_id(data[at : at + 16], number)
+
+
+def _without_named(own: Properties) -> None:
+    for ident in [ident for ident in own.values if ident >= NAMED]:
+        del own.values[ident]
 
 
 def _behind_name(data: bytes, at: int) -> int:

@@ -35,7 +35,7 @@ class Object(NamedTuple):
     kind: int
     flags: int
     page: int  # of a table's definition
-    linked: tuple[str, ...]  # of a linked table: what it is called elsewhere, and where
+    linked: tuple[str, ...]  # of a linked table: what it is called elsewhere, where, and how that is reached
     kept: bytes  # a long value with its properties, read where they are asked for: thousands may share one
 
     @property
@@ -98,7 +98,7 @@ def objects(database: Database, strings: Strings) -> tuple[list[Object], Documen
         raw, texts = dict(zip(names, row, strict=True)), dict(zip(names, catalog.texts(row), strict=True))
         page, linked = (
             _integer(texts, "Id") & 0xFFFFFF,
-            tuple(texts.get(key, "") for key in ("ForeignName", "Database")),
+            tuple(texts.get(key, "") for key in ("ForeignName", "Database", "Connect")),
         )
         out.append(
             Object(

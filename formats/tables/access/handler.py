@@ -44,7 +44,7 @@ class AccessHandler(LeafHandler):
             extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
             text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
             "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
-            "and modules; where linked tables are",
+            "and modules; where linked tables are, and how they are reached",
             metadata=(*_KEYS.values(), *CHARSET_KEYS),
             children="attachments, and what columns for objects hold, in the order of tables and rows",
             leaves_out=(

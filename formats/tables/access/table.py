@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -23,6 +24,8 @@ _NUMBERS = {
 }
 _QUAD, _REAL, _WORDS, _DECIMAL = (struct.Struct(form) for form in ("<q", "<d", "<B4I", "<HBBIQ"))
 _OLE_DECIMAL = 14
+# A moment in letters: days since the first of the year 1, seconds of the day, their parts of ten millions.
+_MOMENT, _EXTENDED = 0x14, re.compile(rb"0{12}(\d{7}):0{7}(\d{5})(\d{7}):7")
 _FIRST_DAY = datetime(1899, 12, 30)
 _DAYS = (-657_434, 2_958_465.9999)  # dates are in the years from 100 to 9999
 _COMPRESSED = b"\xff\xfe"
@@ -248,6 +251,8 @@ def _number(kind: int, raw: bytes, scale: int) -> str:
         return _scaled(_QUAD.unpack_from(raw)[0], 4)
     if kind == _DATE:
         return _date(_REAL.unpack_from(raw)[0])
+    if kind == _MOMENT:
+        return _moment(raw)
     if kind == _NUMERIC:
         sign, *words = _WORDS.unpack_from(raw)
         value = 0
@@ -270,6 +275,22 @@ def _scaled(value: int, digits: int) -> str:
     whole, part = divmod(abs(value), 10**digits)
     behind = f"{part:0{digits}d}".rstrip("0") if digits else ""
     return f"{'-' if value < 0 else ''}{whole}{'.' if behind else ''}{behind}"
+
+
+def _moment(raw: bytes) -> str:
+    """A date of Access 2019 and newer, its time in full where it has one; "" for one after the year 9999."""
+    if (match := _EXTENDED.match(raw)) is None:
+        return ""
+    days, seconds, parts = map(int, match.groups())
+    if days >= datetime.max.toordinal() or seconds >= 86_400:
+        return ""
+    moment = datetime(1, 1, 1) + timedelta(days=days, seconds=seconds)
+    behind = f".{parts:07}".rstrip("0") if parts else ""
+    return (
+        f"{moment.date().isoformat()} {moment.time().isoformat()}{behind}"
+        if seconds or parts
+        else moment.date().isoformat()
+    )
 
 
 def _date(value: float) -> str:

@@ -16,9 +16,10 @@ def word(
     storages: Iterable[Storage] = (),
     streams: Mapping[str, bytes] | None = None,
     drawings: bytes = b"",
+    owners: bytes = b"",
 ) -> bytes:
     """A Word document of these pieces, by turns in 8-bit characters and UTF-16; `counts` are the stories' lengths, `drawings` what
-    is drawn above them."""
+    is drawn above them, `owners` who commented."""
     raw, bounds, places = bytearray(), [0], []
     for number, piece in enumerate(pieces):
         start = 0x400 + len(raw)
@@ -34,7 +35,8 @@ def word(
     struct.pack_into("<8I", fib, 0x4C, *[*(counts or [bounds[-1]]), *[0] * 8][:8])
     struct.pack_into("<II", fib, 0x1A2, 7, len(clx))
     struct.pack_into("<II", fib, 0x22A, 7 + len(clx), len(drawings))
-    own = {"WordDocument": bytes(fib + raw), "1Table": b"padding" + clx + drawings, **(streams or {})}
+    struct.pack_into("<II", fib, 0x1BA, 7 + len(clx) + len(drawings), len(owners))
+    own = {"WordDocument": bytes(fib + raw), "1Table": b"padding" + clx + drawings + owners, **(streams or {})}
     return write(Storage(streams=own, storages=list(storages)))
 
 

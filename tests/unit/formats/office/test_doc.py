@@ -53,7 +53,7 @@ def test_special_characters() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ('see \x13 HYPERLINK "http://x" \x14here\x15 now', "see here now"),
+        ('see \x13 HYPERLINK "http://x" \x14here\x15 now', "see here now\nhttp://x"),
         ("\x13 IF \x13 PAGE \x141\x15 = 1 \x14yes\x15!", "yes!"),
         ("a\x13 XE hidden \x15b", "ab"),
         ("\x13 EQ \\o\\ad(base,reading)\x15!", " EQ \\o\\ad(base,reading)!"),

@@ -83,7 +83,7 @@ def read(data: bytes) -> Text:
         ("<text:h>Head</text:h><text:p>one<text:s text:c='2'/>two<text:tab/>x<text:line-break/>y</text:p>", "Head\none  two\tx\ny\n"),
         ("<text:p>  pretty\n   printed </text:p>", "pretty printed\n"),
         ("<text:p>wo<text:span>rd<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>s</text:span></text:p>", "note\nwords\n"),
-        ("<text:p>a<office:annotation><dc:creator>Ann</dc:creator><dc:date>2020</dc:date><text:p>remark</text:p></office:annotation>b</text:p>", "remark\nab\n"),
+        ("<text:p>a<office:annotation><dc:creator>Ann</dc:creator><dc:date>2020</dc:date><text:p>remark</text:p></office:annotation>b</text:p>", "remark\nab\nAnn\n"),
         ("<text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>x</dc:creator></office:change-info><text:p>gone</text:p></text:deletion></text:changed-region></text:tracked-changes><text:p>here</text:p>", "gone\nhere\n"),
         ("<table:table table:name='T'><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>c</text:p></table:table-cell></table:table-row></table:table>", "a\nb\tc\n"),
         ("<text:p><draw:frame><draw:text-box><text:p>boxed</text:p></draw:text-box><svg:desc>a cat</svg:desc></draw:frame>line</text:p>", "boxed\na cat\nline\n"),

@@ -159,6 +159,41 @@ def test_what_else_it_holds() -> None:
     ]
 
 
+def test_links_by_odbc_tell_server_and_database() -> None:
+    """They are in no other column."""
+    make, catalog = Maker(), (*CATALOG, Column("Connect", MEMO))
+    for _ in range(SPARE):
+        make.reserve()
+    reached = "ODBC;DRIVER=SQL Server;SERVER=sqlzebra01;DATABASE=PayrollVault"
+    entries = [
+        (*entry(make, 0, 4, "dbo_Payroll", link=("dbo.Payroll", "")), inline(wide(reached))),
+        (*entry(make, 0, 6, "Clients", link=("tblClients", "clients.mdb")), None),
+    ]
+    make.put(catalog, [make.row(catalog, one) for one in entries], at=2)
+    lines = read(make.whole()).text.splitlines()
+    assert lines == [f"dbo_Payroll\tdbo.Payroll\t\t{reached}", "Clients\ttblClients\tclients.mdb"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        (b"0000000000000738521:0000000432000000000:7\0", "2023-01-02 12:00:00"),
+        (b"0000000000000738521:0000000000000000000:7\0", "2023-01-02"),
+        (b"0000000000000000000:0000000863991234500:7\0", "0001-01-01 23:59:59.12345"),
+        (b"0000000000003652058:0000000000010000000:7\0", "9999-12-31 00:00:01"),
+        (b"0000000000003652059:0000000000010000000:7\0", ""),
+        (b"0000000000000738521:0000000864000000000:7\0", ""),
+        (b"9999999999999999999:0000000432000000000:7\0", ""),
+        (b"0000000000", ""),
+    ],
+)
+def test_dates_of_access_2019(stored: bytes, shown: str) -> None:
+    """Days since the first of the year 1, the time of day behind."""
+    columns = (Column("When", 0x14), Column("Note", MEMO))
+    found = read(maker(Given("T", columns, [(stored, inline(wide("x")))])).whole())
+    assert found.text.splitlines()[2] == f"{shown}\tx"
+
+
 def test_what_it_says_of_itself_and_its_tables() -> None:
     """Title and author as metadata; a description stands below its table's name. Damaged properties cost nothing else."""
     make = Maker()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -166,3 +167,17 @@ def test_other_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> Non
         data[at % (len(data) - 12) + 12] = byte
     with contextlib.suppress(DocumentError):
         assert handler_for("application/x-bittorrent").text(MemorySource(b"x", bytes(data)), Limits()).text
+
+
+def test_few_bytes_make_no_large_text_that_nobody_wants() -> None:
+    """Thousands of files in a folder with a long name: paths are made one at a time, up to the limit of the text."""
+    files = {f"{number:04}": {"": {"length": 1}} for number in range(2_000)}
+    data = coded({"info": {"file tree": {"x" * 20_000: files}, "name": "a"}})
+    tracemalloc.start()
+    try:
+        found = read(data, Limits(text_characters=30_000))
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
+    assert found.state is TextState.TRUNCATED_BY_LIMIT
+    assert "/0000\n" in found.text
