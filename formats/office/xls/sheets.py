@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage, Detected
 from formats.office import art
+from formats.office.cell_formats import Styles, number_shown, text_format
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import DATE, SAID, date_text, lost_strings, printed, style_of, with_words
+from formats.office.ooxml.sheet import lost_strings, printed
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -44,7 +45,7 @@ class Sheets:
         self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
         self._shared: list[str] = []
         self._formats: dict[int, str] = {}
-        self._styles: list[str] = []  # of each cell format: what `style_of` says
+        self._styles = Styles()
         self._row: list[str] = []
         self._row_number = -1
         self._row_size = 0  # characters
@@ -77,7 +78,7 @@ class Sheets:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
-        plain, known, told, shared = _PLAIN.get, self._known, self._told, self._shared
+        plain, known, told, shared, texts = _PLAIN.get, self._known, self._told, self._shared, self._styles.texts
         while at + 4 <= size:
             if at <= last_cell:
                 kind, length, row, style, value = read_head(stream, at)
@@ -97,7 +98,7 @@ class Sheets:
                             cell = read(self, [stream[at + 4 : end]], style)
                         elif kind == _LABELSST:
                             if value < len(shared):
-                                cell = shared[value]
+                                cell = self._around(shared[value], style) if texts else shared[value]
                             else:
                                 cell, self._lost = "", self._lost + 1
                         else:  # what follows such a record in another piece is none of it
@@ -234,17 +235,17 @@ class Sheets:
 
     def _on_xf(self, pieces: list[bytes]) -> None:
         number = int.from_bytes(pieces[0][2:4], "little")
-        self._styles.append(style_of(str(number), self._formats.get(number, "")))
+        self._styles.take(str(number), self._formats.get(number, ""))
 
     # Cells -------------------------------------------------------------------------------------------------------
 
     def _label(self, pieces: list[bytes], style: int) -> str:
-        return self._text(pieces, 6)
+        return self._around(self._text(pieces, 6), style)
 
     def _shared_label(self, pieces: list[bytes], style: int) -> str:
         index = int.from_bytes(pieces[0][6:10], "little")
         if index < len(self._shared):
-            return self._shared[index]
+            return self._around(self._shared[index], style)
         self._lost += 1
         return ""
 
@@ -273,10 +274,11 @@ class Sheets:
         """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""
         value = pieces[0][6:14]
         if value[6:8] != b"\xff\xff":
-            return self._double(pieces, style)
-        if value[0] == 0:
-            self._waiting = True
-        return _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
+            shown = self._double(pieces, style)
+        else:
+            self._waiting = value[0] == 0
+            shown = _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
+        return shown
 
     def _truth(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:8]
@@ -284,16 +286,13 @@ class Sheets:
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
-        if not shown:
-            return f"{number:.15g}"
-        if SAID in shown:
-            return with_words(shown, number, self._number_text(number, shown.partition(SAID)[0]))
-        return self._number_text(number, shown)
+        text = f"{number:.15g}"
+        return number_shown(text, number, shown, self._start) if shown else text
 
-    def _number_text(self, number: float, shown: str) -> str:
-        if shown.startswith(DATE) and 0 <= number < 2_958_466:  # the year 9999
-            return date_text(number, self._start, shown)
-        return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
+    def _around(self, text: str, style: int) -> str:
+        """A text with what its cell's format shows around it."""
+        form = text_format(self._styles[style]) if text and style in self._styles.texts else None
+        return text if form is None else form.text(text)
 
     # By number, as derived classes may change them
     globals: ClassVar[dict[int, ReadGlobal]] = {
