@@ -36,7 +36,7 @@ class XlsHandler(LeafHandler):
             title="Excel workbooks, Excel 5 to 2003",
             extensions=("xls", "xlt"),
             text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
-            "boxes, WordArt, headers, footers, charts",
+            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; addresses behind links",
             # The last of Excel 5 and 95, where the code page is contradicted
             metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
@@ -45,6 +45,7 @@ class XlsHandler(LeafHandler):
                 "controls of Excel 5 and 95 that are neither boxes nor buttons",
                 "formulas (their results are there); macros of Excel 5 and 95",
                 FORMATS_LEFT,
+                "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
             ),
         ),
     )

@@ -13,6 +13,7 @@ from formats.office import art
 from formats.office.cell_formats import Styles, number_shown, text_format
 from formats.office.ole.property_set import codec_of
 from formats.office.ooxml.sheet import lost_strings, printed
+from formats.office.xls import links
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -21,7 +22,9 @@ _LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x
 _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
 _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
 _OBJECT, _BOX, _BUTTON, _DRAWING = 0x5D, 6, 7, 0xEC
-_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
+_LINK, _VALIDATION = 0x1B8, 0x1BE
+_ADDRESSES = 10_000  # different ones behind links
+_ASIDE = frozenset((_LINK, _VALIDATION, _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
@@ -50,6 +53,8 @@ class Sheets:
         self._row_number = -1
         self._row_size = 0  # characters
         self._lost = 0  # cells that show a shared string which is not there
+        self._asked: set[str] = set()  # what cells of the sheet say when they are filled in
+        self._addresses: dict[str, None] = {}  # behind links
         self._waiting = False  # a formula's string comes next
         self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
         self.error: DocumentError | None = None
@@ -69,6 +74,7 @@ class Sheets:
                 raise
             self.error = failed
         yield from self._flush()
+        yield from self._addresses
         if self._depth and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
         if self._lost and self.error is None:
@@ -132,6 +138,7 @@ class Sheets:
 
     def _begin(self, offset: int, data: bytes) -> Iterator[str]:
         self._depth += 1
+        self._asked.clear()
         if not self._begun:  # Excel 2011 for the Macintosh says version 8 of the sheets of its Excel 5 workbooks
             self._begun, self._version8 = True, data[:2] != b"\x00\x05"
         if name := self._names.get(offset):
@@ -180,6 +187,12 @@ class Sheets:
         """Text beside the cells: of notes, boxes, charts, headers and footers."""
         if kind == _DRAWING:  # 2.4.170
             return "\n".join(art.lettering(b"".join(pieces)))
+        if kind == _LINK:
+            return self._link(links.address(b"".join(pieces)))
+        if kind == _VALIDATION:
+            said = [text for text in dict.fromkeys(links.validation(pieces)) if text not in self._asked]
+            self._asked.update(said)
+            return "\n".join(said)
         if kind == _CHART_TEXT:  # 2.4.254
             return self._text(pieces, 2, 1)
         if kind == _TXO:  # 2.4.329: the characters are in the first Continue record
@@ -196,6 +209,16 @@ class Sheets:
             strings = Strings(pieces, 38)
             return "\n".join(filter(None, [printed(strings.string()) for count in counts if count]))
         return printed(self._text(pieces, 0, 2 if self._version8 else 1)) if pieces[0] else ""
+
+    def _link(self, address: str) -> str:
+        """An address is told behind all sheets, once."""
+        if address and address not in self._addresses:
+            if len(self._addresses) < _ADDRESSES:
+                self._addresses[address] = None
+            elif self.error is None:
+                detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+        return ""
 
     def _box(self, data: bytes) -> str:
         """What a box or button of Excel 5 and 95 says, which is in the object itself (as OpenOffice reads it): behind
@@ -271,14 +294,15 @@ class Sheets:
         return "\t".join([known.get(one) or told(one) for one in each])
 
     def _formula(self, pieces: list[bytes], style: int) -> str:
-        """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""
+        """What a formula showed when the file was saved (2.5.133), and the address of a link; a string comes in a record of its own."""
         value = pieces[0][6:14]
         if value[6:8] != b"\xff\xff":
             shown = self._double(pieces, style)
         else:
             self._waiting = value[0] == 0
             shown = _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
-        return shown
+        strings = links.linked(pieces[0]) if self._version8 else []
+        return " ".join(filter(None, (shown, *strings))) if strings else shown
 
     def _truth(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:8]

@@ -11,6 +11,7 @@ import pytest
 from old_office import END, begin, biff
 from old_office import workbook as compound
 
+from core.errors import ExceptionCode
 from core.records import Limits
 from formats.base import MemorySource, Text
 from formats.office.ooxml.handler import OoxmlHandler
@@ -18,6 +19,8 @@ from formats.office.xls.handler import XlsHandler
 
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+URL = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
+FILE = bytes.fromhex("0303000000000000c000000000000046")
 CODES = ("General", '"INV"0000', "#,##0.00", '"Ref-"@')
 VALIDATION = (
     '<dataValidations><dataValidation type="list" promptTitle="Choose" prompt="Pick the Bribery_x000a_option" error="Stop!" '
@@ -129,3 +132,61 @@ def test_what_cells_say_when_they_are_filled_in() -> None:
     """Titles and texts of data validations and the choices that they list, each once; formulas are none."""
     told = ["7", "Choose", "Pick the Bribery\noption", "Wrong", "Stop!", "Walrus,Narwhal"]
     assert xlsx("<row><c><v>7</v></c></row>", VALIDATION).text == "\n".join(told) + "\n"
+
+
+def test_xls_what_cells_say_when_they_are_filled_in() -> None:
+    """Dv of [MS-XLS] 2.4.90, in which an empty text is a zero."""
+    listed = b"\x17" + struct.pack("<BB", 14, 0) + b"Walrus\0Narwhal"
+    said = b"".join(map(wide, ("Choose", "Wrong", "Pick the Bribery option", "\0")))
+    first = struct.pack("<I", 0x83) + said + struct.pack("<HH", len(listed), 0) + listed + struct.pack("<HHH", 0, 0, 0)
+    other = struct.pack("<I", 1) + wide("Choose") + 3 * wide("\0") + struct.pack("<HH", 3, 0) + b"\x1e\x0c\0"
+    out = xls((0x203, at(0, 0, 0) + struct.pack("<d", 7)), (0x1BE, first), (0x1BE, other))
+    assert out.text.splitlines() == ["7", "Choose", "Pick the Bribery option", "Wrong", "Walrus,Narwhal"]
+    assert xls((0x1BE, first[:9])).text == "C\n"  # cut short: what is there
+
+
+def hlink(flags: int, rest: bytes) -> tuple[int, bytes]:
+    return 0x1B8, bytes(24) + struct.pack("<II", 2, flags) + rest
+
+
+def counted(text: str) -> bytes:
+    return struct.pack("<I", len(text) + 1) + (text + "\0").encode("utf-16-le")
+
+
+def test_xls_addresses_behind_links() -> None:
+    """Of the network, of files, and as a string ([MS-OSHARED] 2.3.7.1), behind all sheets, each once; places in the workbook are none."""
+    url = ("http://wlink.example/ü" + "\0").encode("utf-16-le") + bytes(24)
+    web = URL + struct.pack("<I", len(url)) + url
+    short = FILE + struct.pack("<HI", 0, 9) + b"PLAN~1.X\0" + bytes(24)
+    long = "Plän of the year.xls".encode("utf-16-le")
+    records = [
+        hlink(0x17, counted("shown") + web),
+        hlink(0x03, web),
+        hlink(0x83, counted("frame") + short + struct.pack("<I", 0)),
+        hlink(0x03, short + struct.pack("<IIH", len(long) + 6, len(long), 3) + long),
+        hlink(0x103, counted("\\\\server\\share")),
+        hlink(0x08, counted("Sheet2!A1")),
+        hlink(0x03, bytes(16)),
+        (0x203, at(0, 0, 0) + struct.pack("<d", 7)),
+    ]
+    told = ["7", "http://wlink.example/ü", "PLAN~1.X", "Plän of the year.xls", "\\\\server\\share"]
+    assert xls(*records).text.splitlines() == told
+
+
+def test_xls_addresses_beyond_the_limit_are_said() -> None:
+    """As in newer workbooks."""
+    out = xls(*(hlink(0x103, counted(f"http://{n}.example")) for n in range(10_001)))
+    assert out.text.count("example") == 10_000
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TOO_LARGE
+
+
+@pytest.mark.parametrize(("function", "told"), [(359, "Shown\t5 http://evil.example Shown\n"), (4, "Shown\t5\n")])
+def test_xls_addresses_in_formulas(function: int, told: str) -> None:
+    """Of HYPERLINK, the strings; other formulas are told by their results alone."""
+    address, shown = b"http://evil.example", b"Shown"
+    tokens = b"".join(b"\x17" + bytes((len(one), 0)) + one for one in (address, shown))
+    tokens = b"\x44" + bytes(4) + b"\x19\x02" + bytes(2) + tokens + b"\x42\x02" + struct.pack("<H", function)
+    head = at(0, 1, 0) + struct.pack("<d", 5) + bytes(6) + struct.pack("<H", len(tokens))
+    out = xls((0x204, at(0, 0, 0) + wide("Shown")), (0x06, head + tokens))
+    assert out.text == told
