@@ -15,6 +15,7 @@ from formats.declared import Declared
 from formats.office import custom as office_custom
 from formats.office import vba as office_vba
 from formats.office.carried import carried
+from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile
@@ -125,11 +126,16 @@ class OoxmlHandler(LeafHandler):
             title="Excel workbooks",
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
-            text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts; "
-            "what buttons, boxes and labels say; addresses behind links",
+            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; comments, "
+            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; addresses "
+            "behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+            leaves_out=(
+                "formulas (their results are there; in xlsx the strings of those without one)",
+                FORMATS_LEFT,
+                *_DECLARED_LEFT,
+            ),
         ),
         Declared(
             title="PowerPoint presentations",

@@ -15,7 +15,7 @@ from typing import TypeVar
 from core.errors import DocumentError
 
 _T = TypeVar("_T")
-Cell = tuple[str, str, str, str]  # as it stands, its attributes but the first, its value, its string
+Cell = tuple[str, str, str, str, str]  # as it stands, its attributes but the first, its formula, its value, its string
 _HEAD_BYTES = 1_000_000  # what may stand in front of the first row or string
 _UNIT_BYTES = 4_000_000  # what is longer is no plain row
 _ENCODING = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([^\"']*)")
@@ -37,7 +37,7 @@ _ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s)*+(/?)>{_BLANK}"
 _ROWS = (re.compile(_ROW % ""), re.compile(_ROW % '| x14ac:dyDescent="[^"<]*+"'))
 _CELL = re.compile(
     '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}"|)((?: [a-z]{1,2}="[^"<]*+")*+)'
-    f"(?:/>|>(?:<f{_ATTRIBUTE}*+(?:/>|>[^<]*+</f>)|)"
+    f"(?:/>|>(?:<f{_ATTRIBUTE}*+(?:/>|>([^<]*+)</f>)|)"
     f"(?:<v{_PRESERVE}>([^<]*+)</v>|<v/>|<is>{_TEXT}</is>|)</c>){_BLANK})"
 )
 _RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]++{_ATTRIBUTE}*+/>)*+</rPr>|){_SOME_TEXT}</r>)++"

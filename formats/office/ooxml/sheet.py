@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
 
 from core.errors import DocumentError, ExceptionCode
+from formats.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
 from formats.office.ooxml import plain
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-# Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
-_DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
-_NAMED_DATES = frozenset((15, 16, 17))  # with the month's name, cut short
-_PERCENT = frozenset((9, 10))
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-DATE = "date"  # how begins what `style_of` says of cells that show dates: `date`, `date Jan`, `date January Mon` …
-SAID = "\t"  # before the words that a cell shows beside a positive number, those beside a negative one, and beside 0
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
+_TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
+_TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
+_FORMULA_CHARACTERS = 8_192  # as many as Excel takes
+_STRINGS = re.compile(r'"((?:[^"]++|"")*+)"')
+_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell says when it is filled in (18.3.1.32)
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 _ROW_CHARACTERS = 1_000_000
-_EXACT = 16  # digits from which on a number may be another one in fifteen
 _LOOKS = 4096  # kept in mind
-_CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
-_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
 _SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
-_NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
-_NAMED_DAY = re.compile(r"d{3,4}", re.IGNORECASE)
-# Of a format code: what stands in quotes, the sign of a currency, letters behind a backslash; and what ends a section.
-_WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*].|(;)')
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 
 
 class Workbook:
@@ -43,12 +32,13 @@ class Workbook:
     def __init__(self, package: Package) -> None:
         self._package = package
         self.strings: list[str] = []
-        self.styles: list[str] = []  # for each cell format: what `style_of` says
+        self.styles = Styles()
         self._shown: dict[str, str] = {}
         self._looks: dict[str, tuple[str, str, str]] = {}
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
         self.gone: list[str] = []  # names of sheets that are not in the package
+        self.unkept = False  # whether its program keeps no results of formulas and leaves them to the one that opens it
         self.lost = 0  # cells that show a shared string which is not there
 
     def load(self) -> None:
@@ -77,23 +67,38 @@ class Workbook:
         return self._shown.setdefault(style, self.styles[int(style)])
 
     def look(self, attributes: str) -> tuple[str, str, str]:
-        """Of a plain cell's attributes its type, the number of its format, and how cells of this show numbers."""
+        """Of a plain cell's attributes its type (`w` for a number that is shown as it stands if it is whole), the number of its format, and
+        how cells of this show numbers."""
         known = self._looks.get(attributes)
         if known is None:
             kind, style = plain.look(attributes)
             if len(self._looks) >= _LOOKS:
                 self._looks.clear()
-            known = self._looks[attributes] = kind, style, self.shown(style)
+            kind, shown = self.kind(kind, style), self.shown(style)
+            known = self._looks[attributes] = "w" if kind == "n" and whole_as_it_is(shown) else kind, style, shown
         return known
+
+    def kind(self, kind: str, style: str) -> str:
+        """The type of a cell; with a sign in front where its format shows more of a text than the text."""
+        if (
+            self.styles.texts
+            and kind in _TEXTS
+            and style.isdecimal()
+            and len(style) < 7
+            and int(style) in self.styles.texts
+        ):
+            return f"@{kind}"
+        return kind
 
     def _sheets(self) -> None:
         named: dict[str, str] = {}
         for main in self._package.having("main"):
             related = self._package.related(main)
-            for element in elements(self._package.pieces(main), "sheet", "workbookPr"):
-                if local(element) == "workbookPr":
-                    if element.get("date1904") in ("1", "true"):
+            for element in elements(self._package.pieces(main), "sheet", "workbookPr", "calcPr"):
+                if local(element) != "sheet":
+                    if element.get("date1904") in _TRUE:
                         self.start = datetime(1904, 1, 1)
+                    self.unkept = self.unkept or element.get("fullCalcOnLoad") in _TRUE
                     continue
                 for key, identifier in element.attrib.items():
                     if str(key).endswith("}id") and str(identifier) in related:
@@ -113,54 +118,13 @@ class Workbook:
                 else:
                     used += [cell.get("numFmtId", "") for cell in element]
         finally:
-            self.styles += [style_of(number, custom.get(number, "")) for number in used]
+            for number in used:
+                self.styles.take(number, custom.get(number, ""))
 
 
 def lost_strings(cells: int) -> DocumentError:
     """What is wrong with a workbook in which so many cells show strings by numbers that it does not have."""
     return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
-
-
-def style_of(number: str, code: str) -> str:
-    """How a cell format shows numbers: DATE and by which names, "percent" or ""; then SAID and its words, if it has any."""
-    if code:
-        code = code[:_CODE_CHARACTERS]
-        said = _said(code) if '"' in code or "\\" in code or "[$" in code else ""
-        return _kind(_LITERAL.sub("", code.split(";", 1)[0])) + said
-    if not number.isdecimal() or len(number) > 4:
-        return ""
-    if int(number) in _DATES:
-        return f"{DATE} Jan" if int(number) in _NAMED_DATES else DATE
-    return "percent" if int(number) in _PERCENT else ""
-
-
-def _kind(plain: str) -> str:
-    """Of a section of a format code without its words."""
-    if plain.lower() == "general" or not _DATE_LETTERS.search(plain):
-        return "percent" if "%" in plain else ""
-    month, day = _NAMED_MONTH.search(plain), _NAMED_DAY.search(plain)
-    names = "" if month is None else " Jan" if len(month[0]) == 3 else " January"
-    return DATE + names + ("" if day is None else " Mon" if len(day[0]) == 3 else " Monday")
-
-
-def _said(code: str) -> str:
-    """The words of a format code (ECMA-376 part 1, 18.8.31), by sections: for positive numbers, negative ones and 0, which
-    show as the first does where they have no section of their own."""
-    sections: list[list[str]] = [[]]
-    for quoted, currency, escaped, end in _WORDS.findall(code):
-        if end:
-            sections.append([])
-        else:
-            sections[-1] += _WORD.findall(quoted or currency or escaped.replace("\\", ""))
-    words = [" ".join(section) for section in (sections + sections[:1] * 2)[:3]]
-    return SAID + SAID.join(words) if any(words) else ""
-
-
-def with_words(shown: str, number: float, text: str) -> str:
-    """The text of a number, and behind it the words that its cell shows with it: `12.5 dollars and cents`."""
-    words = shown.split(SAID)
-    word = words[1 if number > 0 else 2 if number < 0 else 3]
-    return f"{text} {word}" if word else text
 
 
 def _string(element: Element) -> str:
@@ -171,19 +135,48 @@ def _string(element: Element) -> str:
     return " ".join(filter(None, map("".join, texts)))
 
 
+def comments(package: Package, name: str) -> Iterator[str]:
+    """Who wrote the comments of a sheet, each once, in front, then the comments (18.7). What LibreOffice writes behind the text of one says
+    where its box is."""
+    for element in elements(package.pieces(name), "author", "comment"):
+        if local(element) == "author":
+            said = "".join(piece for piece in element.itertext() if isinstance(piece, str))
+        else:
+            said = "".join(map(_string, element.iterchildren("{*}text")))
+        if said := said.strip():
+            yield said
+
+
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
-    """The sheet's name, then its rows, cells apart by tabs, then what it prints above and below; empty cells and rows
-    are left out."""
+    """The sheet's name, then its rows, cells apart by tabs, then what cells say when they are filled in, and what it prints above and
+    below; empty cells and rows are left out."""
     if title:
         yield title
+    told: set[str] = set()
     around = plain.Around(package.pieces(name))
     for row in plain.rows(around):
         yield from _row(_plain_cells(row, book))
-    for element in elements(around.pieces(), "row", "headerFooter"):
-        if element.tag[-1:] == "r":
+    for element in elements(around.pieces(), "row", "headerFooter", "dataValidation"):
+        name = local(element)
+        if name == "row":
+            yield from _row(_cell(cell, book) for cell in element)
+        elif name == "headerFooter":
             yield from filter(None, (printed(child.text or "") for child in element))
-            continue
-        yield from _row(_cell(cell, book) for cell in element)
+        else:
+            yield from _validation(element, told)
+
+
+def _validation(element: Element, told: set[str]) -> Iterator[str]:
+    """What cells ask for and object to when they are filled in, and the choices that are listed there; each once."""
+    said = [element.get(key, "") for key in _VALIDATION]
+    for formula in element.iter("{*}formula1"):
+        choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
+        said += [choices.strip('"')] if choices.startswith('"') else []
+    for text in said:
+        text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text).strip()
+        if text and text not in told:
+            told.add(text)
+            yield text
 
 
 def _row(texts: Iterable[str]) -> Iterator[str]:
@@ -220,14 +213,34 @@ def _cell(cell: Element, book: Workbook) -> str:
         if tag[-2:] == "is":
             value = _string(child)
             break
-    return _shown(cell.get("t") or "n", cell.get("s") or "0", value, book) if value else ""
+    style, kind = cell.get("s") or "0", cell.get("t") or "n"
+    shown = _shown(book.kind(kind, style), style, value, book) if value else ""
+    if len(cell) and local(cell[0]) == "f" and (formula := cell[0].text):
+        return _with_formula(formula, kind, value, shown, book)
+    return shown
+
+
+def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workbook) -> str:
+    """What the cell of a formula shows, and behind it the formula's strings where no result was kept, which some programs say by 0; of a
+    link always, for it shows no address."""
+    unkept = (not value and kind != "str") or (book.unkept and value in _NO_RESULT)
+    if not unkept and "HYPERLINK(" not in formula:
+        return shown
+    found = dict.fromkeys(_STRINGS.findall(formula[:_FORMULA_CHARACTERS]))
+    return " ".join(filter(None, (shown, *(text.replace('""', '"') for text in found if text != shown))))
 
 
 def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
     """The same of cells that were told without a tree; the two kinds that most are at once, as this is most of a workbook's time."""
-    strings, look = book.strings, book.look
+    strings, look, start = book.strings, book.look, book.start
     several = len(strings)
-    for _, attributes, value, string in cells:
+    for _, attributes, formula, value, string in cells:
+        if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
+            kind, style, _ = look(attributes)
+            value = plain.plain(value or string)
+            text = _shown("n" if kind == "w" else kind, style, value, book) if value else ""
+            yield _with_formula(plain.plain(formula), kind, value, text, book)
+            continue
         if not (value or string):
             continue
         kind, style, shown = look(attributes)
@@ -236,8 +249,10 @@ def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
                 yield strings[at]
             else:
                 book.lost += 1
-        elif kind == "n" and not shown and _is_whole(value):
+        elif kind == "w" and is_whole(value):
             yield value
+        elif kind in ("w", "n"):
+            yield number_text(plain.plain(value or string), shown, start)
         else:
             yield _shown(kind, style, plain.plain(value or string), book)
 
@@ -245,7 +260,10 @@ def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
     """What a cell of this type and format shows."""
     if kind == "n":
-        return number_text(value, style, book)
+        return number_text(value, book.shown(style), book.start)
+    if kind[0] == "@":
+        text, form = _shown(kind[1:], style, value, book), text_format(book.shown(style))
+        return form.text(text) if form is not None and text else text
     if kind == "s":
         if value.isdecimal() and len(value) < 10 and int(value) < len(book.strings):
             return book.strings[int(value)]
@@ -254,55 +272,3 @@ def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
     if kind == "b":
         return "TRUE" if value == "1" else "FALSE"
     return value
-
-
-def _is_whole(value: str) -> bool:
-    """Whether a number is shown as it stands, where its format says nothing else."""
-    return len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0"
-
-
-def number_text(value: str, style: str, book: Workbook) -> str:
-    shown = book.shown(style)
-    if not shown and _is_whole(value):
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        return value
-    if SAID in shown:
-        return with_words(shown, number, _number_text(value, number, shown.partition(SAID)[0], book.start))
-    return _number_text(value, number, shown, book.start)
-
-
-def _number_text(value: str, number: float, shown: str, start: datetime) -> str:
-    if shown.startswith(DATE) and 0 <= number < 2_958_466:  # the year 9999
-        return date_text(number, start, shown)
-    if shown == "percent":
-        return f"{number * 100:.10g}%"
-    return f"{number:.15g}" if abs(number) < 1e15 else value
-
-
-def date_text(number: float, start: datetime, shown: str) -> str:
-    """A serial date: days since the start, the time of day as a fraction. As ISO 8601 has it; where the cell shows the
-    name of the month or day, that behind it, in English: by which one a search is made nobody knows."""
-    text = _date_text(number, start)
-    if shown == DATE or number < 1:
-        return text
-    names = {"J": _MONTHS[int(text[5:7]) - 1], "M": _DAYS[datetime.fromisoformat(text).weekday()]}
-    return " ".join([text, *(names[kind[0]][: 3 if len(kind) == 3 else None] for kind in shown.split()[1:])])
-
-
-def _date_text(number: float, start: datetime) -> str:
-    days = int(number)
-    if days == number and days > 0:
-        return _day(days, start)
-    seconds = round((number % 1) * 86400)
-    text = (start + timedelta(days=days, seconds=seconds)).isoformat(" ")
-    if number < 1:
-        return text[11:]
-    return text if seconds else text[:10]
-
-
-@lru_cache(maxsize=4096)
-def _day(days: int, start: datetime) -> str:
-    return (start + timedelta(days=days)).isoformat()[:10]

@@ -143,7 +143,7 @@ class Reader:
             self._take(name, ooxml_sheet.lines(package, name, title, book))
         self._finish(book)
         for name in package.having("comments"):
-            self._take(name, _plain(package, name, "author", "comment"))  # who wrote them stands once, in front
+            self._take(name, ooxml_sheet.comments(package, name))
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")

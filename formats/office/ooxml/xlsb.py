@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from core.errors import DocumentError, ExceptionCode
+from formats.office.cell_formats import number_text, text_format
 from formats.office.ooxml.package import Package
-from formats.office.ooxml.sheet import Workbook, number_text, printed, style_of
+from formats.office.ooxml.sheet import Workbook, printed
 from formats.office.xls.biff import rk
 
 _MOST_RECORD = 1 << 24  # bytes of one record; the largest is a rich text of 32,767 characters
 _ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
 _TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
 _RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
-_BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 153, 156, 479, 617, 618, 637
+_VALIDATION, _BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 64, 153, 156, 479, 617, 618, 637
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CELL = 8  # bytes before a cell's value: column and format
 
@@ -115,7 +116,7 @@ class BinaryWorkbook(Workbook):
                 custom[int.from_bytes(data[:2], "little")] = wide(data, 2)[0]
             elif kind == _CELL_FORMAT and inside:
                 number = int.from_bytes(data[2:4], "little")
-                self.styles.append(style_of(str(number), custom.get(number, "")))
+                self.styles.take(str(number), custom.get(number, ""))
 
 
 def _is_sheet(name: str) -> bool:
@@ -132,6 +133,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     if title:
         yield title
     row: list[str] = []
+    asked: dict[str, None] = {}
     characters = 0
     for kind, data in records(package.pieces(name)):
         if (kind == _ROW or characters > 1_000_000) and row:
@@ -141,6 +143,8 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             if text := _cell(kind, data, book):
                 row.append(text)
                 characters += len(text)
+        elif kind == _VALIDATION:  # what cells say when they are filled in (2.4.359), behind its flags and cells
+            asked |= dict.fromkeys(filter(None, _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)))
         elif kind == _PRINTED:
             if row:
                 yield "\t".join(row)
@@ -148,6 +152,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
             yield from filter(None, map(printed, _texts(data, 2, 6)))
     if row:
         yield "\t".join(row)
+    yield from asked
 
 
 def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
@@ -159,28 +164,33 @@ def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
 def _cell(kind: int, data: bytes, book: Workbook) -> str:
     """What a cell shows."""
     value = data[_CELL:]
-    if kind in (_TEXT, _FORMULA_TEXT):
-        return wide(data, _CELL)[0]
-    if kind == _RICH:
-        return wide(data, _CELL + 1)[0]
-    if kind == _SHARED:
-        index = int.from_bytes(value[:4], "little")
-        if len(value) >= 4 and index < len(book.strings):
-            return book.strings[index]
-        book.lost += 1
-        return ""
-    style = str(int.from_bytes(data[4:7], "little"))
+    style = int.from_bytes(data[4:7], "little")
+    if kind in (_TEXT, _FORMULA_TEXT, _RICH, _SHARED):
+        text = _text(kind, data, book)
+        form = text_format(book.styles[style]) if text and style in book.styles.texts else None
+        return text if form is None else form.text(text)
     if kind == _RK and len(value) >= 4:
-        return _shown(rk(int.from_bytes(value[:4], "little")), style, book)
+        return _shown(rk(int.from_bytes(value[:4], "little")), str(style), book)
     if kind in (_REAL, _FORMULA_REAL) and len(value) >= 8:
-        return _shown(struct.unpack_from("<d", value)[0], style, book)
+        return _shown(struct.unpack_from("<d", value)[0], str(style), book)
     if kind in (_BOOL, _FORMULA_BOOL) and value:
         return "TRUE" if value[0] else "FALSE"
     return _ERRORS.get(value[0], "") if kind in (_ERROR, _FORMULA_ERROR) and value else ""
 
 
+def _text(kind: int, data: bytes, book: Workbook) -> str:
+    """The text of a cell that has one, of its own or shared."""
+    if kind != _SHARED:
+        return wide(data, _CELL + (kind == _RICH))[0]
+    index = int.from_bytes(data[_CELL : _CELL + 4], "little")
+    if len(data) >= _CELL + 4 and index < len(book.strings):
+        return book.strings[index]
+    book.lost += 1
+    return ""
+
+
 def _shown(number: float, style: str, book: Workbook) -> str:
-    return number_text(repr(number).removesuffix(".0"), style, book)
+    return number_text(repr(number).removesuffix(".0"), book.shown(style), book.start)
 
 
 def comment_parts(package: Package) -> list[str]:

@@ -13,6 +13,7 @@ from formats.charset import CHARSET_KEYS, least_certain
 from formats.declared import Declared
 from formats.office import art as office_art
 from formats.office import vba as office_vba
+from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.encryption.legacy import opened_xls
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
@@ -34,7 +35,8 @@ class XlsHandler(LeafHandler):
         Declared(
             title="Excel workbooks, Excel 5 to 2003",
             extensions=("xls", "xlt"),
-            text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, WordArt, headers, footers, charts",
+            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
+            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; addresses behind links",
             # The last of Excel 5 and 95, where the code page is contradicted
             metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
@@ -42,6 +44,8 @@ class XlsHandler(LeafHandler):
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "controls of Excel 5 and 95 that are neither boxes nor buttons",
                 "formulas (their results are there); macros of Excel 5 and 95",
+                FORMATS_LEFT,
+                "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
             ),
         ),
     )

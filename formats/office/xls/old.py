@@ -12,7 +12,7 @@ from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
 from formats.charset import CHARSET_KEYS, least_certain
 from formats.declared import Declared
-from formats.office.ooxml.sheet import style_of
+from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.xls.biff import BOF
 from formats.office.xls.sheets import ReadCell, ReadGlobal, Sheets
 
@@ -53,7 +53,7 @@ class OldSheets(Sheets):
         self._formats[len(self._formats)] = self._text(pieces, 2, 1)
 
     def _look(self, number: int) -> None:
-        self._styles.append(style_of("", self._formats.get(number, "")))
+        self._styles.take("", self._formats.get(number, ""))
 
     def _on_xf_2(self, pieces: list[bytes]) -> None:
         self._look(int.from_bytes(pieces[0][2:3], "little") & 0x3F)
@@ -118,11 +118,12 @@ class OldXlsHandler(LeafHandler):
         Declared(
             title="Excel workbooks, Excel 2 to 4, and later ones outside compound files",
             extensions=("xls", "xlw", "xlc", "xlm"),
-            text="cells by rows as shown, sheet by sheet; notes, headers, footers",
+            text="cells by rows, sheet by sheet: numbers plain, and as shown where that has other words; notes, headers, footers",
             metadata=CHARSET_KEYS,  # where the code page is contradicted
             leaves_out=(
                 "workbooks that need a password: the exception is `encrypted`",
                 "text boxes of Excel 3 and 4; formulas (their results are there)",
+                FORMATS_LEFT,
             ),
         ),
     )

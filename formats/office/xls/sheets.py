@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage, Detected
 from formats.office import art
+from formats.office.cell_formats import Styles, number_shown, text_format
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import DATE, SAID, date_text, lost_strings, printed, style_of, with_words
+from formats.office.ooxml.sheet import lost_strings, printed
+from formats.office.xls import links
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -20,7 +22,9 @@ _LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x
 _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
 _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
 _OBJECT, _BOX, _BUTTON, _DRAWING = 0x5D, 6, 7, 0xEC
-_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
+_LINK, _VALIDATION = 0x1B8, 0x1BE
+_ADDRESSES = 10_000  # different ones behind links
+_ASIDE = frozenset((_LINK, _VALIDATION, _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
@@ -44,11 +48,13 @@ class Sheets:
         self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
         self._shared: list[str] = []
         self._formats: dict[int, str] = {}
-        self._styles: list[str] = []  # of each cell format: what `style_of` says
+        self._styles = Styles()
         self._row: list[str] = []
         self._row_number = -1
         self._row_size = 0  # characters
         self._lost = 0  # cells that show a shared string which is not there
+        self._asked: set[str] = set()  # what cells of the sheet say when they are filled in
+        self._addresses: dict[str, None] = {}  # behind links
         self._waiting = False  # a formula's string comes next
         self._known: dict[bytes, str] = {}  # format and value of a cell → what it shows: the same come again and again
         self.error: DocumentError | None = None
@@ -68,6 +74,7 @@ class Sheets:
                 raise
             self.error = failed
         yield from self._flush()
+        yield from self._addresses
         if self._depth and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
         if self._lost and self.error is None:
@@ -77,7 +84,7 @@ class Sheets:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
-        plain, known, told, shared = _PLAIN.get, self._known, self._told, self._shared
+        plain, known, told, shared, texts = _PLAIN.get, self._known, self._told, self._shared, self._styles.texts
         while at + 4 <= size:
             if at <= last_cell:
                 kind, length, row, style, value = read_head(stream, at)
@@ -97,7 +104,7 @@ class Sheets:
                             cell = read(self, [stream[at + 4 : end]], style)
                         elif kind == _LABELSST:
                             if value < len(shared):
-                                cell = shared[value]
+                                cell = self._around(shared[value], style) if texts else shared[value]
                             else:
                                 cell, self._lost = "", self._lost + 1
                         else:  # what follows such a record in another piece is none of it
@@ -131,6 +138,7 @@ class Sheets:
 
     def _begin(self, offset: int, data: bytes) -> Iterator[str]:
         self._depth += 1
+        self._asked.clear()
         if not self._begun:  # Excel 2011 for the Macintosh says version 8 of the sheets of its Excel 5 workbooks
             self._begun, self._version8 = True, data[:2] != b"\x00\x05"
         if name := self._names.get(offset):
@@ -179,6 +187,12 @@ class Sheets:
         """Text beside the cells: of notes, boxes, charts, headers and footers."""
         if kind == _DRAWING:  # 2.4.170
             return "\n".join(art.lettering(b"".join(pieces)))
+        if kind == _LINK:
+            return self._link(links.address(b"".join(pieces)))
+        if kind == _VALIDATION:
+            said = [text for text in dict.fromkeys(links.validation(pieces)) if text not in self._asked]
+            self._asked.update(said)
+            return "\n".join(said)
         if kind == _CHART_TEXT:  # 2.4.254
             return self._text(pieces, 2, 1)
         if kind == _TXO:  # 2.4.329: the characters are in the first Continue record
@@ -195,6 +209,16 @@ class Sheets:
             strings = Strings(pieces, 38)
             return "\n".join(filter(None, [printed(strings.string()) for count in counts if count]))
         return printed(self._text(pieces, 0, 2 if self._version8 else 1)) if pieces[0] else ""
+
+    def _link(self, address: str) -> str:
+        """An address is told behind all sheets, once."""
+        if address and address not in self._addresses:
+            if len(self._addresses) < _ADDRESSES:
+                self._addresses[address] = None
+            elif self.error is None:
+                detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                self.error = DocumentError(ExceptionCode.TOO_LARGE, detail)
+        return ""
 
     def _box(self, data: bytes) -> str:
         """What a box or button of Excel 5 and 95 says, which is in the object itself (as OpenOffice reads it): behind
@@ -234,17 +258,17 @@ class Sheets:
 
     def _on_xf(self, pieces: list[bytes]) -> None:
         number = int.from_bytes(pieces[0][2:4], "little")
-        self._styles.append(style_of(str(number), self._formats.get(number, "")))
+        self._styles.take(str(number), self._formats.get(number, ""))
 
     # Cells -------------------------------------------------------------------------------------------------------
 
     def _label(self, pieces: list[bytes], style: int) -> str:
-        return self._text(pieces, 6)
+        return self._around(self._text(pieces, 6), style)
 
     def _shared_label(self, pieces: list[bytes], style: int) -> str:
         index = int.from_bytes(pieces[0][6:10], "little")
         if index < len(self._shared):
-            return self._shared[index]
+            return self._around(self._shared[index], style)
         self._lost += 1
         return ""
 
@@ -270,13 +294,15 @@ class Sheets:
         return "\t".join([known.get(one) or told(one) for one in each])
 
     def _formula(self, pieces: list[bytes], style: int) -> str:
-        """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""
+        """What a formula showed when the file was saved (2.5.133), and the address of a link; a string comes in a record of its own."""
         value = pieces[0][6:14]
         if value[6:8] != b"\xff\xff":
-            return self._double(pieces, style)
-        if value[0] == 0:
-            self._waiting = True
-        return _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
+            shown = self._double(pieces, style)
+        else:
+            self._waiting = value[0] == 0
+            shown = _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
+        strings = links.linked(pieces[0]) if self._version8 else []
+        return " ".join(filter(None, (shown, *strings))) if strings else shown
 
     def _truth(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:8]
@@ -284,16 +310,13 @@ class Sheets:
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
-        if not shown:
-            return f"{number:.15g}"
-        if SAID in shown:
-            return with_words(shown, number, self._number_text(number, shown.partition(SAID)[0]))
-        return self._number_text(number, shown)
+        text = f"{number:.15g}"
+        return number_shown(text, number, shown, self._start) if shown else text
 
-    def _number_text(self, number: float, shown: str) -> str:
-        if shown.startswith(DATE) and 0 <= number < 2_958_466:  # the year 9999
-            return date_text(number, self._start, shown)
-        return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
+    def _around(self, text: str, style: int) -> str:
+        """A text with what its cell's format shows around it."""
+        form = text_format(self._styles[style]) if text and style in self._styles.texts else None
+        return text if form is None else form.text(text)
 
     # By number, as derived classes may change them
     globals: ClassVar[dict[int, ReadGlobal]] = {

@@ -17,8 +17,8 @@ import pytest
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
+from formats.office.cell_formats import SAID, date_text, style_of
 from formats.office.ooxml.handler import OoxmlHandler
-from formats.office.ooxml.sheet import SAID, date_text, style_of
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()
@@ -477,13 +477,13 @@ def test_what_a_cell_shows_of_a_date_by_name_is_found_by_it(number: str, code: s
 @pytest.mark.parametrize(
     ("code", "value", "text"),
     [
-        ('0 "dollars and" .00 "cents"', "12.5", "12.5 dollars and cents"),
+        ('0 "dollars and" .00 "cents"', "12.5", "12.5 12 dollars and .50 cents"),
         ('General" units"', "3", "3 units"),
         ("#,##0 [$USD-409]", "7", "7 USD"),
-        ("0.0\\k\\g", "1.5", "1.5 kg"),
-        ('"profit" 0;"loss" 0;"neither"', "-4", "-4 loss"),
+        ("0.0\\k\\g", "1.5", "1.5 kg 1.5kg"),
+        ('"profit" 0;"loss" 0;"neither"', "-4", "-4 loss 4"),
         ('"profit" 0;"loss" 0;"neither"', "0", "0 neither"),
-        ('"profit" 0;"loss" 0', "0", "0 profit"),
+        ('"profit" 0;"loss" 0', "0", "0 profit 0"),
         ('0% "of all"', "0.25", "25% of all"),
         ('"paid on" yyyy', "38819", "2006-04-12 paid on"),
         ('[$€-407]0_x*y"-"', "2", "2"),

@@ -66,6 +66,8 @@ def told_in(sheet: str) -> int:
         EXCEL + OFFICE_ROW + OTHERS,
         EXCEL + RICH + OFFICE_ROW,
         RICH + EXCEL,
+        EXCEL
+        + '<row r="5"><c r="A5"><f>"a &amp;"&amp;"b"</f></c><c r="B5" t="str"><f>HYPERLINK("x")</f><v>y</v></c></row>',
         3_000 * (EXCEL + OFFICE_ROW) + RICH + OTHERS,
         f"<!-- {EXCEL} -->{OFFICE_ROW}",
         f"{OFFICE_ROW}<![CDATA[{EXCEL}]]>",
