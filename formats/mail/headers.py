@@ -14,15 +14,9 @@ from formats import charset
 from formats.charset_guess import reads
 from formats.charset_labels import by_label
 from formats.last import remembered
+from formats.mail.header_lines import take_fields
 
-_FIELD = re.compile(
-    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+)\n?"
-)  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
-_AT_ONCE = 100  # fields
-_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
-_CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FOLDED = re.compile(rb"\r*\n")
-_FROM_LINE = re.compile(rb">?From ")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
@@ -49,10 +43,11 @@ _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_texts", "detected")
+    __slots__ = ("_by_name", "_texts", "detected", "odd_end")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self.odd_end = False  # the header ends at a line that is neither blank nor a field
         self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
@@ -65,6 +60,10 @@ class Fields:
                 by_name[key].append(value)
             else:
                 by_name[key] = [value]
+
+    def wrap(self, name: bytes, line: bytes) -> None:
+        """Append a line to the last field of this name (in lower case)."""
+        self._by_name[name][-1] += b"\n " + line
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -108,35 +107,9 @@ def unfolded(value: bytes) -> bytes:
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
     """The header that starts at `start`, and where the body begins: after the first blank line, or at the first
-    line that is no field. A From_ line in front is skipped."""
+    line that is no field, unless the header goes on behind it. A From_ line in front is skipped."""
     fields = Fields()
-    at = _skip_continued(data, start, end)
-    block = _FIELDS.match(data, at, end)
-    if block is None and at == start and _FROM_LINE.match(data, at, end):
-        at = _skip_continued(data, _next_line(data, at, end), end)
-        block = _FIELDS.match(data, at, end)
-    while block is not None:
-        pairs = _FIELD.findall(data, at, block.end())
-        fields.add(pairs)
-        at = block.end()
-        block = _FIELDS.match(data, at, end) if len(pairs) == _AT_ONCE else None
-    if data.startswith(b"\n", at) and at < end:
-        return fields, at + 1
-    after = _next_line(data, at, end)
-    return fields, after if not data[at:after].strip(b"\r\n") else at
-
-
-def _skip_continued(data: bytes, at: int, end: int) -> int:
-    """Past lines that continue a field that is not there."""
-    if not data.startswith((b" ", b"\t"), at):
-        return at
-    while (line := _CONTINUED.match(data, at, end)) is not None:
-        at = line.end()
-    return at
-
-
-def _next_line(data: bytes, at: int, end: int) -> int:
-    return data.find(b"\n", at, end) + 1 or end
+    return fields, take_fields(fields, data, start, end)
 
 
 def raw_text(value: bytes) -> str:

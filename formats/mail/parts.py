@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from formats.charset import Detected, decode
 from formats.last import LARGEST, remembered
+from formats.mail.header_lines import UNREAD, has_unread_fields
 from formats.mail.headers import (
     BASE64_ALPHABET,
     Fields,
@@ -35,6 +36,8 @@ _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
 _PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
 _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
+_HEADER = 1 << 12  # bytes in which every message has an end of a line
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _BODY_TYPES = ("text/plain", "text/html")
 
 
@@ -118,6 +121,11 @@ class MailPart:
             self._decoded = decoded  # hashes and children want the same
         return decoded
 
+    def note_unread_fields(self) -> None:
+        """Tell as damage of a text that there are fields in it which say how the rest should have been read."""
+        if self.is_body and not self.boundary and has_unread_fields(self.data, self.start, self.end):
+            self.damage = UNREAD
+
     def replace(self, data: bytes) -> None:
         """Give it other content, without an encoding."""
         self.data, self.start, self.end = data, 0, len(data)
@@ -146,10 +154,14 @@ class Message:
         self._left = MAX_PARTS
         self.limited = False  # there are more parts, which are left out
         self.truncated = False  # a multipart that runs to the end has no closing boundary
+        if data.find(b"\n", 0, _HEADER) < 0 and data.find(b"\r", 0, _HEADER) >= 0:
+            data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):
             start += 1 if data[start] == 10 else 2
         self.root = self._part(data, start, len(data), "text/plain", 0, last=True)
+        if not self.root.fields.stored(b"content-type") and data[self.root.start : self.root.start + 1] in b"CcMm":
+            self.root.note_unread_fields()  # a blank line within the header
 
     def leaves(self) -> Iterator[MailPart]:
         """Every part that holds no others, in order."""
@@ -179,6 +191,8 @@ class Message:
         fields, body = parse_fields(data, start, end)
         part = MailPart(data, fields, body, end, default)
         boundary = part.boundary
+        if fields.odd_end:
+            part.note_unread_fields()
         if not boundary or depth >= MAX_DEPTH:
             self._left -= _take_out_files(part) if self._left > 0 else 0
             return part
