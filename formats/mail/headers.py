@@ -43,10 +43,11 @@ _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_texts", "detected", "odd_end")
+    __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self.around = ""  # a charset that the texts below it are in
         self.odd_end = False  # the header ends at a line that is neither blank nor a field
         self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
@@ -84,17 +85,19 @@ class Fields:
         if known is None:
             values = self._by_name.get(name, ())
             known = self._texts[name] = ", ".join(
-                [decode_text(value, "" if value.isascii() else self._likely()) for value in map(unfolded, values)]
+                [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
             )
         return known
 
-    def _likely(self) -> str:
+    def likely(self) -> str:
         """The charset that all fields with eight-bit characters are likeliest in, which no single one of them may tell;
-        what is declared for the body counts where it can be."""
+        what is declared for the body, or the texts are in, counts where it can be. "" where there are none."""
         if self.detected is None:
             odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
+            if not odd:
+                return ""
             declared = parameters(self.raw(b"content-type").decode("latin-1")).get("charset", "")
-            self.detected = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared)[1]
+            self.detected = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared or self.around)[1]
         return self.detected.charset
 
 
@@ -112,9 +115,9 @@ def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
     return fields, take_fields(fields, data, start, end)
 
 
-def raw_text(value: bytes) -> str:
+def raw_text(value: bytes, hint: str = "") -> str:
     """A field's value as text, encoded words left as they are (structured fields are taken apart first)."""
-    return value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+    return value.decode("ascii") if value.isascii() else charset.decode(value, hint=hint)[0]
 
 
 def decode_text(value: bytes, hint: str = "") -> str:
