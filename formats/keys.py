@@ -102,6 +102,8 @@ KEYS: dict[str, Key] = {
     # What was under a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
     "password_line": Key(NUMBER, "line of the password bank that opened it"),
+    # Members of a zip archive
+    "name_charset": Key(TEXT, "charset that its name was read in, where that is a guess: the archive does not say it"),
     # Mail stores
     "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
     "empty_folders": Key(LIST, "folders that no message lies in, as A/B, search folders and the top one too; the first 1,000"),

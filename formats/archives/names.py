@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from formats.base import Child
 from formats.charset_guess import guess, reads
@@ -29,6 +30,26 @@ def charset_of(names: Iterable[bytes]) -> str:
     """What such names together are surely in; "" where they do not tell."""
     guessed = guess(b"\n".join(names))
     return guessed.codec if guessed.sure else ""
+
+
+class Likely(NamedTuple):
+    """What names are likeliest in, "" where nothing tells; and whether that is sure."""
+
+    charset: str
+    sure: bool
+
+    def read(self, name: bytes) -> str | None:
+        """One of them as text; None where it cannot be that."""
+        if not self.charset or not reads(name, self.charset):
+            return None
+        text = name.decode(self.charset, "replace")
+        return text if self.sure or text.isprintable() else None
+
+
+def likely_charset(names: Iterable[bytes]) -> Likely:
+    """What such names together look like, all of them at once."""
+    guessed = guess(b"\n".join(names))
+    return Likely(guessed.codec, guessed.sure)
 
 
 def is_utf8(name: bytes) -> bool:
