@@ -9,6 +9,7 @@ from formats.base import Child
 from formats.charset_guess import guess, reads
 
 MOST = 500  # names that are looked at together
+_NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and hardly any word has it
 
 
 def shown(children: Iterable[Child]) -> Iterator[Child]:
@@ -43,7 +44,7 @@ class Likely(NamedTuple):
         if not self.charset or not reads(name, self.charset):
             return None
         text = name.decode(self.charset, "replace")
-        return text if self.sure or text.isprintable() else None
+        return text if self.sure or (text.isprintable() and _NO_LETTER not in text) else None
 
 
 def likely_charset(names: Iterable[bytes]) -> Likely:

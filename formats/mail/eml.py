@@ -13,6 +13,7 @@ from formats.clean import Collector, note_charset, value, values
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.headers import (
+    RARER_KEYS,
     addresses,
     decode_text,
     field_date,
@@ -56,12 +57,13 @@ class EmlHandler(LeafHandler):
             extensions=("eml",),
             text="the plain body, and behind it the lines of the HTML body with words that it lacks, or all of that where it "
             "says much more; every body part of a message that has several",
-            metadata=(*MAIL_KEYS, "signed"),
+            metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
             children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
             "the text too, inline pictures",
             leaves_out=(
                 "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
+                "header fields but those of the metadata; what stands in front of the first part of a multipart and behind its end",
                 "one part of a message sent in several: what it holds is its child as it stands",
                 "names beyond the first 1,000 attachments in the metadata",
                 "parts beyond the first 100,000: the exception is `children_limit`",

@@ -69,6 +69,10 @@ class Fields:
     def __len__(self) -> int:
         return len(self._by_name)
 
+    def has_any(self, names: frozenset[bytes]) -> bool:
+        """Whether there is a field of one of these names (in lower case)."""
+        return not names.isdisjoint(self._by_name)
+
     def stored(self, name: bytes) -> bytes:
         """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
         values = self._by_name.get(name)
@@ -325,7 +329,30 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
         ("date_original", text(b"date")),
         ("conversation", conversation_index(text(b"thread-index"))),
     )
-    return [pair for pair in pairs if pair[1]]
+    described = [pair for pair in pairs if pair[1]]
+    return described + _rarer(fields, described) if fields.has_any(_RARER_FIELDS) else described
+
+
+# By metadata key the fields that most messages lack, or that say no more than others as a rule.
+_RARER = {
+    "reply_to": (b"reply-to",),
+    "sent_by": (b"sender",),
+    "resent_from": (b"resent-from", b"resent-sender"),
+    "resent_to": (b"resent-to", b"resent-cc", b"resent-bcc"),
+    "delivered_to": (b"delivered-to", b"x-original-to", b"envelope-to"),
+    "keywords": (b"keywords",),
+    "description": (b"comments",),
+    "company": (b"organization", b"organisation"),
+}
+_RARER_FIELDS = frozenset(name for names in _RARER.values() for name in names)
+RARER_KEYS = tuple(_RARER)
+
+
+def _rarer(fields: Fields, described: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What these say; nothing where From or To say it."""
+    said = {text for key, text in described if key in ("from", "to")}
+    texts = ((key, ", ".join(filter(None, map(fields.text, names)))) for key, names in _RARER.items())
+    return [(key, text) for key, text in texts if text and text not in said]
 
 
 _REFERENCES_AT_END = 99
