@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
@@ -68,6 +68,12 @@ class Fields:
 
     def __len__(self) -> int:
         return len(self._by_name)
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """Name, in lower case, and value of every field as readable text."""
+        for name, values in self._by_name.items():
+            for value in values:
+                yield name.decode("latin-1"), decode_text(unfolded(value))
 
     def has_any(self, names: frozenset[bytes]) -> bool:
         """Whether there is a field of one of these names (in lower case)."""
