@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from formats.charset_guess import SAMPLE, doubtful, guess, reads, western, wide
 from formats.charset_labels import by_label, by_mark, says_nothing
+from formats.charset_wider import errors_of
 
 DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "euc_jp", "euc_jis_2004", "johab"))
 _ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
@@ -103,7 +104,7 @@ def by_structure(head: bytes) -> str:
 
 def read_in(data: bytes, codec: str) -> str:
     """The bytes as text; what is no character becomes U+FFFD."""
-    return _whole(data.decode(codec, "replace"), codec)
+    return _whole(data.decode(codec, errors_of(codec)), codec)
 
 
 def _whole(text: str, codec: str) -> str:
@@ -126,7 +127,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
         return known
     codec = told or by_structure(data[:4096])
     if codec:
-        return data.decode(codec, "replace"), Detected(codec, CharsetSource.STRUCTURE)
+        return data.decode(codec, errors_of(codec)), Detected(codec, CharsetSource.STRUCTURE)
     try:
         return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
     except UnicodeDecodeError:
@@ -149,7 +150,7 @@ def _by_code_page(data: bytes, codec: str, *, likely: bool = False) -> Detected:
     if data.isascii():
         return Detected(codec, CharsetSource.DECLARED)
     sample = data[: 4 * SAMPLE].translate(None, _CONTROLS)
-    text = sample.decode(codec, "replace")
+    text = sample.decode(codec, errors_of(codec))
     if not doubtful(text):
         return Detected(codec, CharsetSource.DECLARED)
     return _judged(sample, text, codec, likely=likely)
@@ -243,7 +244,7 @@ def _judged(data: bytes, text: str, codec: str, *, likely: bool) -> Detected:
     read something else."""
     guessed = guess(data)
     takes = bool(guessed.codec) and reads(data, guessed.codec)
-    other = data.decode(guessed.codec, "replace") if takes else ""
+    other = data.decode(guessed.codec, errors_of(guessed.codec)) if takes else ""
     if other == text:
         return Detected(codec, CharsetSource.DECLARED)
     enough = guessed.sure or (likely and guessed.confidence >= _LIKELY)
@@ -287,7 +288,7 @@ def _told(data: bytes, hint: str) -> Detected:
         hint
         and not hint.startswith("utf-")
         and reads(data, hint)
-        and not doubtful(data[:SAMPLE].decode(hint, "replace"))
+        and not doubtful(data[:SAMPLE].decode(hint, errors_of(hint)))
     ):
         return Detected(hint, CharsetSource.HINT)
     guessed = guess(data)
@@ -334,11 +335,12 @@ class Decoder:
             yield from self._guess(stream)
 
     def _plain(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
-        decoder = codecs.getincrementaldecoder(self.detected.charset)("replace")
-        yield _whole(decoder.decode(first), self.detected.charset)
+        codec = self.detected.charset
+        decoder = codecs.getincrementaldecoder(codec)(errors_of(codec))
+        yield _whole(decoder.decode(first), codec)
         while data := stream.read(CHUNK):
-            yield _whole(decoder.decode(data), self.detected.charset)
-        yield _whole(decoder.decode(b"", True), self.detected.charset)
+            yield _whole(decoder.decode(data), codec)
+        yield _whole(decoder.decode(b"", True), codec)
 
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
         """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""

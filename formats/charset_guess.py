@@ -12,6 +12,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from formats.charset_wider import errors_of
 from formats.last import remembered
 
 SAMPLE = 4096  # bytes that the detector sees
@@ -109,7 +110,7 @@ def _weighed(sample: bytes, codec: str, score: float) -> Guess:
     usual = _usual(codec, sample)
     if usual in _LATIN and _DIFFERENT.search(sample):
         return _signs(sample, right, score >= _LATIN_LEAST)
-    text = sample.decode(usual, "replace")
+    text = sample.decode(usual, errors_of(usual))
     known = len(_PRIVATE.findall(text)) <= _MOST_PRIVATE * len(text)  # EUC-TW, say, which Python does not have
     if (
         usual in _WITH_CEDILLAS and _CEDILLAS.search(text) and not _WINDOWS.search(sample)
@@ -220,7 +221,7 @@ def _usual(codec: str, sample: bytes) -> str:
 def reads(data: bytes, codec: str) -> bool:
     """Whether the codec takes the bytes, which may end inside a character."""
     try:
-        codecs.getincrementaldecoder(codec)().decode(data)
+        codecs.getincrementaldecoder(codec)(errors_of(codec, "strict")).decode(data)
     except UnicodeError:
         return False
     return True

@@ -51,6 +51,9 @@ _MISSPELT = {
     "logical": "iso8859-8",
     "gb_2312-80": "gb2312",
     "iso-2022-jp-ms": "iso2022_jp_ext",
+    **dict.fromkeys(("cp50220", "cp50221", "cp50222", "windows-50220", "windows-50221", "windows-50222"), "iso2022_jp"),
+    **dict.fromkeys(("cp51932", "windows-51932", "eucjp-ms", "euc-jp-ms", "eucjp-win", "eucjp-open"), "euc_jp"),
+    "x-windows-950": "cp950",
 }
 # Codecs of Python that are no charset: scripts write `undefined` where a variable of theirs is, and that codec fails at every byte.
 _NO_CHARSETS = ("idna", "punycode", "undefined", "charmap", "unicode_escape", "raw_unicode_escape")

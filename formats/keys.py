@@ -31,6 +31,11 @@ KEYS: dict[str, Key] = {
     "to": Key(TEXT, "recipients; those who are invited to an event; up to 100,000 characters", _PEOPLE),
     "cc": Key(TEXT, "recipients of copies; up to 100,000 characters", _PEOPLE),
     "bcc": Key(TEXT, "recipients of blind copies; up to 100,000 characters", _PEOPLE),
+    "reply_to": Key(TEXT, "to whom answers should go (Reply-To), where that is not `from`"),
+    "sent_by": Key(TEXT, "who sent it for the author (Sender), where that is not `from`"),
+    "resent_from": Key(TEXT, "who sent it on as it was (Resent-From, Resent-Sender)"),
+    "resent_to": Key(TEXT, "to whom (Resent-To, Resent-Cc, Resent-Bcc); up to 100,000 characters", _PEOPLE),
+    "delivered_to": Key(TEXT, "whose mailbox it was put into (Delivered-To, X-Original-To, Envelope-To), where that is not `to`"),
     "subject": Key(TEXT, "subject of a message or event"),
     "date": Key(DATE, "when the message was sent, in UTC"),
     "message_id": Key(TEXT, "Message-ID without its angle brackets"),
@@ -46,9 +51,9 @@ KEYS: dict[str, Key] = {
     "title": Key(TEXT, "title"),
     "author": Key(TEXT, "author"),
     "last_author": Key(TEXT, "who saved it last"),
-    "company": Key(TEXT, "company"),
+    "company": Key(TEXT, "company; Organization of a message"),
     "doc_subject": Key(TEXT, "subject as the document's properties tell it; a message's is `subject`"),
-    "description": Key(TEXT, "comments or abstract in the document's properties; caption of a picture"),
+    "description": Key(TEXT, "comments or abstract in the document's properties; Comments of a message; caption of a picture"),
     "keywords": Key(TEXT, "keywords"),
     "custom_properties": Key(LIST, "properties that the author or a program added to the document's own, as `name: value`; the first 1,000"),
     "created": Key(DATE, "when the document was first saved; when a web page was saved"),
@@ -105,6 +110,8 @@ KEYS: dict[str, Key] = {
     # What was under a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
     "password_line": Key(NUMBER, "line of the password bank that opened it"),
+    # Members of a zip archive
+    "name_charset": Key(TEXT, "charset that its name was read in, where that is a guess: the archive does not say it"),
     # Mail stores
     "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
     "empty_folders": Key(LIST, "folders that no message lies in, as A/B, search folders and the top one too; the first 1,000"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from formats.base import Child
 from formats.charset_guess import guess, reads
 
 MOST = 500  # names that are looked at together
+_NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and hardly any word has it
 
 
 def shown(children: Iterable[Child]) -> Iterator[Child]:
@@ -29,6 +31,26 @@ def charset_of(names: Iterable[bytes]) -> str:
     """What such names together are surely in; "" where they do not tell."""
     guessed = guess(b"\n".join(names))
     return guessed.codec if guessed.sure else ""
+
+
+class Likely(NamedTuple):
+    """What names are likeliest in, "" where nothing tells; and whether that is sure."""
+
+    charset: str
+    sure: bool
+
+    def read(self, name: bytes) -> str | None:
+        """One of them as text; None where it cannot be that."""
+        if not self.charset or not reads(name, self.charset):
+            return None
+        text = name.decode(self.charset, "replace")
+        return text if self.sure or (text.isprintable() and _NO_LETTER not in text) else None
+
+
+def likely_charset(names: Iterable[bytes]) -> Likely:
+    """What such names together look like, all of them at once."""
+    guessed = guess(b"\n".join(names))
+    return Likely(guessed.codec, guessed.sure)
 
 
 def is_utf8(name: bytes) -> bool:

@@ -93,6 +93,8 @@ def _recode(head: bytes, encoding: str) -> bytes | None:
 def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
     """Media type of a text with these first bytes; `extension` (lower case, no dot) and what a parent `declared`
     decide ties only."""
+    if b"\r" in head and b"\n" not in head:  # of a Macintosh
+        head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
     if start.startswith(b"from ") and starts_message(head.lstrip(b"\r\n"), 0, after_blank=True):
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
@@ -13,6 +14,8 @@ from formats.clean import Collector, note_charset, value, values
 from formats.declared import Declared
 from formats.last import Last
 from formats.mail.headers import (
+    RARER_KEYS,
+    Fields,
     addresses,
     decode_text,
     field_date,
@@ -43,6 +46,17 @@ MAIL_KEYS = (
     *CHARSET_KEYS,  # where it is neither declared nor UTF-8
 )
 _MAX_NAMES = 1000  # attachment names kept in the metadata
+# A message without any of these is a text that begins like one: a memorandum, a printed message.
+_OF_SYSTEMS = frozenset(
+    b"message-id received return-path mime-version content-type content-transfer-encoding x-mailer user-agent references "
+    b"in-reply-to delivered-to thread-index".split()
+)
+_OF_A_MEMO = (
+    *("from", "to", "cc", "bcc", "subject", "date", "reply-to", "sender", "keywords", "comments", "organization"),
+    *("organisation", "status", "importance", "priority", "sensitivity", "precedence", "lines", "newsgroups", "path"),
+)  # what is metadata, or a program's
+_NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
+_MOST_LINES = 100
 
 
 class EmlHandler(LeafHandler):
@@ -56,12 +70,13 @@ class EmlHandler(LeafHandler):
             extensions=("eml",),
             text="the plain body, and behind it the lines of the HTML body with words that it lacks, or all of that where it "
             "says much more; every body part of a message that has several",
-            metadata=(*MAIL_KEYS, "signed"),
+            metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
             children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
             "the text too, inline pictures",
             leaves_out=(
                 "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
+                "header fields but those of the metadata; what stands in front of the first part of a multipart and behind its end",
                 "one part of a message sent in several: what it holds is its child as it stands",
                 "names beyond the first 1,000 attachments in the metadata",
                 "parts beyond the first 100,000: the exception is `children_limit`",
@@ -94,6 +109,8 @@ class EmlHandler(LeafHandler):
         out = message.body(limits).result("\n")
         fields = message.root.fields
         described = values(header_metadata(fields))
+        if not fields.has_any(_OF_SYSTEMS):
+            out.text = _memo(fields) + out.text
         note_charset(out, read_in(message.root))
         out.metadata |= described
         references = fields.raw(b"references")
@@ -172,6 +189,12 @@ def _partial(message: Message) -> DocumentError:
     given = parameters(decode_text(message.root.fields.raw(b"content-type")))
     place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
     return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
+
+
+def _memo(fields: Fields) -> str:
+    """Lines above a text that look like a message's header, of one that no mail system has seen: those that are in no metadata."""
+    kept = ((name, text) for name, text in islice(fields.items(), _MOST_LINES) if not name.startswith(_NO_LINES))
+    return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
 
 
 def child_name(leaf: MailPart, position: int) -> bytes:

@@ -9,6 +9,7 @@ from core.records import Limits
 from formats.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
 from formats.declared import Declared
 from formats.mail.eml import MAIL_KEYS, EmlHandler
+from formats.mail.headers import RARER_KEYS
 
 _EML = EmlHandler()
 
@@ -23,7 +24,7 @@ class EmlxHandler(LeafHandler):
             title="Mail messages of Apple Mail",
             extensions=("emlx",),
             text="as of a mail message",
-            metadata=MAIL_KEYS,
+            metadata=(*MAIL_KEYS, *RARER_KEYS),
             children="attachments in order, as of a mail message",
             leaves_out=(
                 "the property list behind the message (flags, colours)",

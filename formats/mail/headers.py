@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
@@ -14,15 +14,9 @@ from formats import charset
 from formats.charset_guess import reads
 from formats.charset_labels import by_label
 from formats.last import remembered
+from formats.mail.header_lines import take_fields
 
-_FIELD = re.compile(
-    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+)\n?"
-)  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
-_AT_ONCE = 100  # fields
-_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
-_CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FOLDED = re.compile(rb"\r*\n")
-_FROM_LINE = re.compile(rb">?From ")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
@@ -49,10 +43,12 @@ _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_texts", "detected")
+    __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self.around = ""  # a charset that the texts below it are in
+        self.odd_end = False  # the header ends at a line that is neither blank nor a field
         self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
@@ -66,8 +62,22 @@ class Fields:
             else:
                 by_name[key] = [value]
 
+    def wrap(self, name: bytes, line: bytes) -> None:
+        """Append a line to the last field of this name (in lower case)."""
+        self._by_name[name][-1] += b"\n " + line
+
     def __len__(self) -> int:
         return len(self._by_name)
+
+    def items(self) -> Iterator[tuple[str, str]]:
+        """Name, in lower case, and value of every field as readable text."""
+        for name, values in self._by_name.items():
+            for value in values:
+                yield name.decode("latin-1"), decode_text(unfolded(value))
+
+    def has_any(self, names: frozenset[bytes]) -> bool:
+        """Whether there is a field of one of these names (in lower case)."""
+        return not names.isdisjoint(self._by_name)
 
     def stored(self, name: bytes) -> bytes:
         """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
@@ -85,17 +95,19 @@ class Fields:
         if known is None:
             values = self._by_name.get(name, ())
             known = self._texts[name] = ", ".join(
-                [decode_text(value, "" if value.isascii() else self._likely()) for value in map(unfolded, values)]
+                [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
             )
         return known
 
-    def _likely(self) -> str:
+    def likely(self) -> str:
         """The charset that all fields with eight-bit characters are likeliest in, which no single one of them may tell;
-        what is declared for the body counts where it can be."""
+        what is declared for the body, or the texts are in, counts where it can be. "" where there are none."""
         if self.detected is None:
             odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
+            if not odd:
+                return ""
             declared = parameters(self.raw(b"content-type").decode("latin-1")).get("charset", "")
-            self.detected = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared)[1]
+            self.detected = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared or self.around)[1]
         return self.detected.charset
 
 
@@ -108,40 +120,14 @@ def unfolded(value: bytes) -> bytes:
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
     """The header that starts at `start`, and where the body begins: after the first blank line, or at the first
-    line that is no field. A From_ line in front is skipped."""
+    line that is no field, unless the header goes on behind it. A From_ line in front is skipped."""
     fields = Fields()
-    at = _skip_continued(data, start, end)
-    block = _FIELDS.match(data, at, end)
-    if block is None and at == start and _FROM_LINE.match(data, at, end):
-        at = _skip_continued(data, _next_line(data, at, end), end)
-        block = _FIELDS.match(data, at, end)
-    while block is not None:
-        pairs = _FIELD.findall(data, at, block.end())
-        fields.add(pairs)
-        at = block.end()
-        block = _FIELDS.match(data, at, end) if len(pairs) == _AT_ONCE else None
-    if data.startswith(b"\n", at) and at < end:
-        return fields, at + 1
-    after = _next_line(data, at, end)
-    return fields, after if not data[at:after].strip(b"\r\n") else at
+    return fields, take_fields(fields, data, start, end)
 
 
-def _skip_continued(data: bytes, at: int, end: int) -> int:
-    """Past lines that continue a field that is not there."""
-    if not data.startswith((b" ", b"\t"), at):
-        return at
-    while (line := _CONTINUED.match(data, at, end)) is not None:
-        at = line.end()
-    return at
-
-
-def _next_line(data: bytes, at: int, end: int) -> int:
-    return data.find(b"\n", at, end) + 1 or end
-
-
-def raw_text(value: bytes) -> str:
+def raw_text(value: bytes, hint: str = "") -> str:
     """A field's value as text, encoded words left as they are (structured fields are taken apart first)."""
-    return value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+    return value.decode("ascii") if value.isascii() else charset.decode(value, hint=hint)[0]
 
 
 def decode_text(value: bytes, hint: str = "") -> str:
@@ -349,7 +335,30 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
         ("date_original", text(b"date")),
         ("conversation", conversation_index(text(b"thread-index"))),
     )
-    return [pair for pair in pairs if pair[1]]
+    described = [pair for pair in pairs if pair[1]]
+    return described + _rarer(fields, described) if fields.has_any(_RARER_FIELDS) else described
+
+
+# By metadata key the fields that most messages lack, or that say no more than others as a rule.
+_RARER = {
+    "reply_to": (b"reply-to",),
+    "sent_by": (b"sender",),
+    "resent_from": (b"resent-from", b"resent-sender"),
+    "resent_to": (b"resent-to", b"resent-cc", b"resent-bcc"),
+    "delivered_to": (b"delivered-to", b"x-original-to", b"envelope-to"),
+    "keywords": (b"keywords",),
+    "description": (b"comments",),
+    "company": (b"organization", b"organisation"),
+}
+_RARER_FIELDS = frozenset(name for names in _RARER.values() for name in names)
+RARER_KEYS = tuple(_RARER)
+
+
+def _rarer(fields: Fields, described: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What these say; nothing where From or To say it."""
+    said = {text for key, text in described if key in ("from", "to")}
+    texts = ((key, ", ".join(filter(None, map(fields.text, names)))) for key, names in _RARER.items())
+    return [(key, text) for key, text in texts if text and text not in said]
 
 
 _REFERENCES_AT_END = 99

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 
 from formats.charset import Detected, decode
 from formats.last import LARGEST, remembered
+from formats.mail.around import SAMPLE, charset_around, charset_of_names
+from formats.mail.header_lines import UNREAD, has_unread_fields
 from formats.mail.headers import (
     BASE64_ALPHABET,
     Fields,
@@ -35,13 +37,18 @@ _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
 _PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
 _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
+_HEADER = 1 << 12  # bytes in which every message has an end of a line
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _BODY_TYPES = ("text/plain", "text/html")
 
 
 @remembered
-def _declared(type_field: bytes, disposition_field: bytes, default: str) -> tuple[str, str, str, str, bytes]:
-    """What the two fields, as they stand, say of a part: media type, disposition, file name, charset, boundary of a multipart."""
-    content_type, disposition = raw_text(unfolded(type_field)), raw_text(unfolded(disposition_field))
+def _declared(
+    type_field: bytes, disposition_field: bytes, default: str, hint: str = ""
+) -> tuple[str, str, str, str, bytes]:
+    """What the two fields, as they stand, say of a part: media type, disposition, file name, charset, boundary of a multipart. The
+    hint is a charset that eight-bit characters in them may be in."""
+    content_type, disposition = raw_text(unfolded(type_field), hint), raw_text(unfolded(disposition_field), hint)
     declared = parameters(content_type) if ";" in content_type else _NONE
     given = parameters(disposition) if ";" in disposition else _NONE
     kind = media_type(content_type, default)
@@ -91,6 +98,15 @@ class MailPart:
         self.encoding = fields.raw(b"content-transfer-encoding").lower()
 
     @property
+    def naming_fields(self) -> tuple[bytes, bytes]:
+        """The fields that may hold a file name, as they stand."""
+        return self.fields.stored(b"content-type"), self.fields.stored(b"content-disposition")
+
+    def rename(self, hint: str) -> None:
+        """Read the file name again, which is in eight bits: they may be in this charset."""
+        self.file_name = _declared(*self.naming_fields, "", hint)[2] or self.file_name
+
+    @property
     def is_body(self) -> bool:
         """Whether it is (an alternative of) the message's text rather than a child; a multipart that could not be
         split (no boundary declared, or none found) is read as plain text."""
@@ -118,6 +134,11 @@ class MailPart:
             self._decoded = decoded  # hashes and children want the same
         return decoded
 
+    def note_unread_fields(self) -> None:
+        """Tell as damage of a text that there are fields in it which say how the rest should have been read."""
+        if self.is_body and not self.boundary and has_unread_fields(self.data, self.start, self.end):
+            self.damage = UNREAD
+
     def replace(self, data: bytes) -> None:
         """Give it other content, without an encoding."""
         self.data, self.start, self.end = data, 0, len(data)
@@ -139,17 +160,35 @@ class MailPart:
 class Message:
     """A message taken apart."""
 
-    __slots__ = ("_child_parts", "_left", "limited", "root", "truncated")
+    __slots__ = ("_child_parts", "_left", "_oddly_named", "limited", "root", "truncated")
 
     def __init__(self, data: bytes) -> None:
         self._child_parts: list[MailPart] | None = None
         self._left = MAX_PARTS
+        self._oddly_named: list[MailPart] = []  # in eight bits
         self.limited = False  # there are more parts, which are left out
         self.truncated = False  # a multipart that runs to the end has no closing boundary
+        if data.find(b"\n", 0, _HEADER) < 0 and data.find(b"\r", 0, _HEADER) >= 0:
+            data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):
             start += 1 if data[start] == 10 else 2
         self.root = self._part(data, start, len(data), "text/plain", 0, last=True)
+        if not self.root.fields.stored(b"content-type") and data[self.root.start : self.root.start + 1] in b"CcMm":
+            self.root.note_unread_fields()  # a blank line within the header
+        if self._oddly_named or not (self.root.data is data and data[: self.root.start].isascii()):
+            self._read_eight_bits()
+
+    def _read_eight_bits(self) -> None:
+        """File names and header fields in eight bits: in what the texts are in, else in what all names, or all fields, together are."""
+        texts = ((part.content()[:SAMPLE], part.charset) for part in self.leaves() if part.is_body)
+        fields = self.root.fields
+        fields.around = charset_around(texts)
+        if self._oddly_named:
+            naming = (field for part in self._oddly_named for field in part.naming_fields)
+            hint = fields.around or fields.likely() or charset_of_names(naming)
+            for part in self._oddly_named if hint else ():
+                part.rename(hint)
 
     def leaves(self) -> Iterator[MailPart]:
         """Every part that holds no others, in order."""
@@ -179,6 +218,10 @@ class Message:
         fields, body = parse_fields(data, start, end)
         part = MailPart(data, fields, body, end, default)
         boundary = part.boundary
+        if not (part.file_name.isascii() or all(map(bytes.isascii, part.naming_fields))):
+            self._oddly_named.append(part)
+        if fields.odd_end:
+            part.note_unread_fields()
         if not boundary or depth >= MAX_DEPTH:
             self._left -= _take_out_files(part) if self._left > 0 else 0
             return part

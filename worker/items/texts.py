@@ -28,6 +28,9 @@ CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 
 UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is `partial`
 
+# Who a message is from and for, in the index.
+_SENDERS = ("from", "sent_by", "reply_to", "resent_from")
+_RECIPIENTS = ("to", "cc", "bcc", "resent_to", "delivered_to")
 # What becomes of a state where a child's notes tell one.
 _AT_BEST: dict[tuple[str | None, TextState], TextState] = {
     (TextState.GUESSED, TextState.OK): TextState.GUESSED,
@@ -192,8 +195,8 @@ class Indexing:
             name=item.container_path[-1],
             path=" / ".join(item.container_path),
             subject=_words(metadata.get("subject")),
-            sender=_words(metadata.get("from")),
-            recipients=_words([metadata.get(k) for k in ("to", "cc", "bcc")]),
+            sender=_words([metadata.get(k) for k in _SENDERS]),
+            recipients=_words([metadata.get(k) for k in _RECIPIENTS]),
             title=_words(metadata.get("title")),
             author=_words(metadata.get("author")),
         )

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import msgspec
 
 from core.errors import DocumentError, ExceptionCode
-from formats.archives.names import MOST, charset_of, is_utf8
+from formats.archives.names import MOST, Likely, is_utf8, likely_charset
 
 _END = struct.Struct("<4s4H2LH")  # end of central directory
 _END64 = struct.Struct("<4sQ2H2L4Q")  # zip64 end of central directory
@@ -205,10 +205,10 @@ def says_no_charset(entry: ZipEntry) -> bool:
     return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
 
 
-def charset_of_names(file: BinaryIO, directory: Directory) -> str:
-    """What all such names together are surely in; "" where they do not tell."""
+def charset_of_names(file: BinaryIO, directory: Directory) -> Likely:
+    """What all such names together are in."""
     names = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
-    return charset_of(itertools.islice(names, MOST))
+    return likely_charset(itertools.islice(names, MOST))
 
 
 def _extra_field(extra: bytes, wanted: int) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
+from formats.archives.names import Likely
 from formats.archives.zip.crypto import unlock
 from formats.archives.zip.directory import (
     LOCAL,
@@ -24,7 +25,6 @@ from formats.archives.zip.member import MemberReader
 from formats.archives.zip.ranges import of_range, ranges, whole
 from formats.archives.zip.salvage import salvage
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from formats.charset_guess import reads
 from formats.declared import Declared
 from formats.inflate import METHODS
 from formats.passwords import TryBudget
@@ -68,6 +68,7 @@ class ZipHandler(LeafHandler):
                 "one part of a split archive: its members are read only where the whole is there",
                 "a member whose data overlaps another's (a bomb)",
                 "directory entries, which are no items",
+                "the charset of names where the archive does not say it: one that is a guess is told as `name_charset`",
             ),
         ),
         Declared(
@@ -122,7 +123,7 @@ class ZipHandler(LeafHandler):
 def _members(
     source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
 ) -> Iterator[Child]:
-    charset: str | None = None  # of names that say nothing of it, once there is one
+    names: Likely | None = None  # what those that say no charset are in, once there is one
     budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
     for entry in view.entries:
         if entry.directory:
@@ -138,10 +139,18 @@ def _members(
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
         if says_no_charset(entry):
-            charset = charset_of_names(file, directory) if charset is None else charset
-            if charset and reads(entry.name, charset):
-                child.shown = entry.name.decode(charset, "replace")
+            names = names or charset_of_names(file, directory)
+            _name(child, names)
         yield child
+
+
+def _name(child: Child, names: Likely) -> None:
+    """Show a name that says no charset in what all such names are surely in; one that nobody could read otherwise in what they are
+    likeliest in, and its notes say so."""
+    if (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
+        child.shown = shown
+        if not names.sure:
+            child.notes = child.notes | {"name_charset": names.charset}
 
 
 def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:

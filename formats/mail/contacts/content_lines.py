@@ -13,11 +13,17 @@ from formats.charset import Detected
 from formats.mail.parts import decode_base64
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
+# vCard 2.1 and vCalendar 1.0 fold where a blank stands, which stays (RFC 822, 3.4.8).
+_OLD_FOLD, _OLD = re.compile(rb"\r?\n(?=[ \t])"), (b"2.1", b"1.0")
+_VERSION = re.compile(rb"^VERSION:[ \t]*([0-9.]+)", re.IGNORECASE | re.MULTILINE)
 # Without going back: a property may have parameters without end.
 _HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\")*+)*+):")
 _MOST_PARAMETERS = 1_000  # of one property
-_PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=(\"[^\"]*\"|[^;]*))?")
+_PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=((?:\"[^\"]*+\"|[^\";]++)*+))?")
 _ESCAPED = re.compile(r"\\([nN\\;,:])")
+_IN_PARAMETER = re.compile(r"\^([n'^])")  # RFC 6868
+_TOLD = ("EMAIL", "SENT-BY", "DELEGATED-TO", "DELEGATED-FROM", "MEMBER", "LABEL", "X-TITLE", "X-ADDRESS")
+_MAILTO = re.compile("mailto:", re.IGNORECASE)
 _NAMES = ("X-FILENAME", "FILENAME", "X-APPLE-FILENAME", "X-ORACLE-FILENAME", "X-LABEL")
 _MARKED_SOFT = re.compile(rb"(?im)^[^:\r\n]*QUOTED-PRINTABLE[^\r\n]*")
 
@@ -33,7 +39,15 @@ class ContentLine:
     @property
     def plain(self) -> str:
         """The value with its escapes undone."""
-        return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], self.value)
+        return _without_escapes(self.value)
+
+    @property
+    def told(self) -> list[str]:
+        """What its parameters say of people and places that the value does not: addresses, an address as it is printed."""
+        if not self.parameters:
+            return []
+        said = (_without_escapes(self.parameters[name]) for name in _TOLD if name in self.parameters)
+        return [plain for text in said if (plain := _MAILTO.sub("", text)) and plain not in self.value]
 
     @property
     def binary(self) -> bytes | None:
@@ -53,9 +67,19 @@ class ContentLine:
 
 def unfolded(data: bytes) -> tuple[str, Detected]:
     """The text with its lines unfolded, and what was found out about its charset."""
+    if b"\0" in data:  # UTF-16
+        text, detected = charset.decode(data)
+        return unfolded(text.replace("\0", " ").encode("utf-8", "replace"))[0], detected
     if b"quoted-printable" in data.lower():
         data = _without_soft_breaks(data)
+    old = b":2.1" in data or b":1.0" in data
+    if old and all(version[1] in _OLD for version in _VERSION.finditer(data)):
+        return charset.decode(_OLD_FOLD.sub(b"", data))
     return charset.decode(_FOLD.sub(b"", data))
+
+
+def _without_escapes(text: str) -> str:
+    return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], text) if "\\" in text else text
 
 
 def content_lines(text: str) -> Iterator[ContentLine]:
@@ -67,7 +91,7 @@ def content_lines(text: str) -> Iterator[ContentLine]:
                 yield ContentLine("", {}, line)
             continue
         name = match[1].rpartition(".")[2].upper()
-        parameters = {key.upper(): value.strip('"') for key, value in _parameters(match[2])}
+        parameters = {key.upper(): _of_parameter(value) for key, value in _parameters(match[2])}
         yield ContentLine(name, parameters, _decoded(line[match.end() :], parameters))
 
 
@@ -82,6 +106,13 @@ def may_have(data: bytes, names: Iterable[str]) -> bool:
 def _parameters(head: str) -> Iterator[tuple[str, str]]:
     for match in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
         yield match[1], match[2] or ""
+
+
+def _of_parameter(value: str) -> str:
+    """The value without its quotes and escapes."""
+    if '"' in value:
+        value = value.replace('"', "")
+    return _IN_PARAMETER.sub(lambda match: {"n": "\n", "'": '"', "^": "^"}[match[1]], value) if "^" in value else value
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -98,7 +98,9 @@ def _iso(value: str, zone: str) -> str:
 
 
 def _person(line: ContentLine) -> str:
-    """`Name <address>`, or the address alone."""
+    """`Name <address>`, or the address alone. Apple's value leads to a person of a server, the address is a parameter."""
     address = clean.value(_MAILTO.sub("", line.value))
+    if "@" not in address:
+        address = clean.value(_MAILTO.sub("", line.parameters.get("EMAIL", ""))) or address
     name = clean.value(line.parameters.get("CN", ""))
     return f"{name} <{address}>" if name and name != address else address

@@ -59,10 +59,11 @@ class _ContentLinesHandler(LeafHandler):
 
 
 def _shown(line: ContentLine) -> str:
-    """A line of text: inline bytes left out, the name of a person put in."""
+    """A line of text: inline bytes left out, the name of a person put in, what other parameters tell behind it."""
     value = "" if line.name in _BINARY and line.binary is not None else line.plain
     name = line.parameters.get("CN")
-    return f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"
+    shown = f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"
+    return " ".join([shown, *told]) if (told := line.told) else shown
 
 
 class VCardHandler(_ContentLinesHandler):
@@ -79,6 +80,7 @@ class VCardHandler(_ContentLinesHandler):
             children="photographs, logos, sounds and keys that are inside",
             leaves_out=(
                 "names and addresses beyond the first 100 in the metadata",
+                "parameters of a property but names, addresses and labels (`TYPE`, `LANGUAGE`, a program's own)",
                 "files over the parse limit are plain text",
             ),
         ),
@@ -102,6 +104,7 @@ class CalendarHandler(_ContentLinesHandler):
             leaves_out=(
                 "metadata of events after the first",
                 "dates on which an event is repeated",
+                "parameters of a property but names and addresses (`ROLE`, `PARTSTAT`, a program's own)",
                 "files over the parse limit are plain text",
             ),
         ),

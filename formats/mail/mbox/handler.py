@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
@@ -36,7 +36,11 @@ class MboxHandler(LeafHandler):
             title="Mail stores in mbox format",
             extensions=("mbox", "mbx"),
             children="messages in their order, named by their offset; what lies between one From_ line and the next",
-            leaves_out=("`>From ` quoting is left as it is", "folder indexes that mail programs keep beside it"),
+            leaves_out=(
+                "`>From ` quoting is left as it is",
+                "carriage returns of a store whose lines end in them alone: its messages have line feeds",
+                "folder indexes that mail programs keep beside it",
+            ),
         ),
     )
 
@@ -53,7 +57,9 @@ class MboxHandler(LeafHandler):
         Raises `corrupt` when a whole file holds no From_ line."""
         start, stop = (part.start, part.stop) if part else (0, source.size)
         found = False
-        with source.open() as file:
+        lines_end_in_cr = b"\r" in source.head and b"\n" not in source.head
+        with source.open() as opened:
+            file = cast(BinaryIO, _WithLineFeeds(opened)) if lines_end_in_cr else opened
             for child in _Scan(file, start, stop, limits.parse_bytes).messages():
                 found = True
                 yield child
@@ -63,6 +69,19 @@ class MboxHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """None: a mail store says nothing by itself."""
         return Text(state=TextState.EMPTY)
+
+
+class _WithLineFeeds:
+    """A file of a Macintosh, whose lines end in a carriage return, with a line feed in place of each."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek = file.seek
+        self.tell = file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        return self._file.read(size).replace(b"\r", b"\n")
 
 
 class _Scan:

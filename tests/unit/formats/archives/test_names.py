@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import tarfile
+import zipfile
 
 import pytest
 
@@ -59,3 +60,43 @@ def test_what_nothing_is_sure_of_stays() -> None:
     """Two bytes tell nothing; a name that its format has in characters is not asked about."""
     children = [Child(name=b"\xe4\xc3", kind=None, ordinal=0), Child(name=b"\xe4", kind=None, ordinal=1, shown="known")]  # type: ignore[arg-type]
     assert [child.shown for child in shown(children)] == [None, "known"]
+
+
+def _zip(names: list[str], charset: str) -> bytes:
+    """Names that say no charset: put in place of others of their length."""
+    out = io.BytesIO()
+    written = {"QRST"[at] * len(raw): raw for at, raw in enumerate(name.encode(charset) for name in names)}
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in written:
+            archive.writestr(name, b"data")
+    data = out.getvalue()
+    for name, raw in written.items():
+        data = data.replace(name.encode(), raw)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("name", "charset", "guessed"),
+    [
+        ("Договор.txt", "cp866", "cp866"),
+        ("Договор.txt", "cp1251", "cp1251"),
+        ("契約書.txt", "cp932", "cp932"),
+        ("Übersicht Größe.txt", "cp1252", "cp1252"),
+        ("Übersicht.txt", "cp850", None),
+        ("Übersicht.txt", "utf-8", None),
+        ("plain.txt", "ascii", None),
+    ],
+)
+def test_the_one_name_of_a_zip_is_guessed_and_says_so(name: str, charset: str, guessed: str | None) -> None:
+    """Its bytes stay; where code page 437 gives letters nothing is guessed."""
+    (child,) = handler_for("application/zip").children(MemorySource(b"x", _zip([name], charset)), Limits())
+    assert child.name == name.encode(charset)
+    assert (child.shown or child.name.decode()) == name
+    assert child.notes == ({"name_charset": guessed} if guessed else {})
+
+
+def test_names_of_a_zip_that_are_sure_together_are_no_guess() -> None:
+    """As in a tar."""
+    found = list(handler_for("application/zip").children(MemorySource(b"x", _zip(RUSSIAN, "cp866")), Limits()))
+    assert [child.shown or child.name.decode() for child in found] == RUSSIAN
+    assert [child.notes for child in found] == [{}] * len(RUSSIAN)

@@ -150,3 +150,48 @@ def test_only_the_first_event_is_told_of() -> None:
     """The next one's organiser is not put in for one that the first does not have."""
     data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
     assert read(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}
+
+
+def test_addresses_in_parameters_are_told() -> None:
+    """Of Apple's calendars, of deputies; nothing twice."""
+    data = (
+        b'BEGIN:VCALENDAR\nBEGIN:VEVENT\nATTENDEE;CN="Jane Roe";EMAIL="jane@corp.example":/aMTIz/principal/\n'
+        b'ATTENDEE;CN=Boss;DELEGATED-TO="mailto:one@corp.example","mailto:two@corp.example";SENT-BY="mailto:desk@corp.example"'
+        b":mailto:boss@corp.example\nORGANIZER;EMAIL=boss@corp.example:mailto:boss@corp.example\n"
+        b"X-PLACE;X-TITLE=\"The ^'Wheel^', Ghent\";TYPE=x:geo:1\nEND:VEVENT\n"
+    )
+    lines = read(data).text.splitlines()
+    assert lines[2:] == [
+        "ATTENDEE:Jane Roe /aMTIz/principal/ jane@corp.example",
+        "ATTENDEE:Boss mailto:boss@corp.example desk@corp.example one@corp.example,two@corp.example",
+        "ORGANIZER:mailto:boss@corp.example",
+        'X-PLACE:geo:1 The "Wheel", Ghent',
+        "END:VEVENT",
+    ]
+    assert read(data).metadata["to"] == "Jane Roe <jane@corp.example>, Boss <boss@corp.example>"
+
+
+def test_the_printed_address_of_vcard_4() -> None:
+    """A label is a parameter there."""
+    card = b'BEGIN:VCARD\nVERSION:4.0\nADR;LABEL="Kaiserstrasse 7^n60311 Frankfurt\\, M":;;Kaiserstr;;;;\nEND:VCARD\n'
+    assert "ADR:;;Kaiserstr;;;; Kaiserstrasse 7\n60311 Frankfurt, M\n" in read(card).text
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"), [("2.1", "folded at white space"), ("3.0", "folded at whitespace"), ("4.0", "folded at whitespace")]
+)  # fmt: skip
+def test_version_2_folds_at_white_space_and_keeps_it(version: str, wanted: str) -> None:
+    """The newer ones put a blank in."""
+    card = f"BEGIN:VCARD\r\nVERSION:{version}\r\nNOTE:folded at white\r\n space\r\nEND:VCARD\r\n"
+    assert f"NOTE:{wanted}\n" in read(card.encode()).text
+    mixed = card + card.replace(version, "3.0")
+    assert read(mixed.encode()).text.count("at whitespace\n") == 2
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-be", "utf-32-le"])
+def test_lines_are_unfolded_in_every_charset(codec: str) -> None:
+    """A line end of two bytes or more is one too."""
+    card = "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Jane\r\nNOTE:fol\r\n ded in the middle of a word\r\nEND:VCARD\r\n"
+    out = read(card.encode(codec))
+    assert "NOTE:folded in the middle of a word\n" in out.text
+    assert out.metadata["charset"].startswith(codec[:6])

@@ -439,3 +439,12 @@ def test_one_part_of_a_message_sent_in_several() -> None:
     assert error.code is ExceptionCode.UNSUPPORTED
     assert "part 2 of 3" in error.detail
     assert [child.data for child in children(data)] == [b"middle of something\n"]
+
+
+def test_a_memorandum_keeps_its_lines() -> None:
+    """What begins like a message and was never one: its own lines are text. A mail system's fields are not."""
+    memo = b"From: John\nTo: Mary\nSubject: X\nX-Colour: red\nStatus: RO\nClient: Acme\n Holdings\nMatter: Zeppelin takeover\n\nBody text.\n"
+    text = HANDLER.text(MemorySource(b"memo", memo), LIMITS)
+    assert text.text == "Client: Acme Holdings\nMatter: Zeppelin takeover\nBody text.\n"
+    sent = HANDLER.text(MemorySource(b"mail", b"Message-ID: <1@x>\n" + memo), LIMITS)
+    assert sent.text == "Body text.\n"

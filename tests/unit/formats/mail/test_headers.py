@@ -13,6 +13,7 @@ from formats.mail.headers import (
     addresses,
     decode_words,
     field_date,
+    header_metadata,
     media_type,
     noted_date,
     parse_fields,
@@ -172,3 +173,22 @@ def test_a_date_is_in_utc_only_where_it_notes_a_zone(written: str, noted: str) -
     """The hash takes it as UTC all the same."""
     assert noted_date(f" {written}\r\n".encode()) == noted
     assert field_date(f" {written}\r\n".encode()).removesuffix("Z") == noted.removesuffix("Z")
+
+
+def test_fields_that_most_messages_lack_are_metadata() -> None:
+    """Who is asked to be answered, who sent it on, whose mailbox; keywords, comments, the organisation. Not what From and To say."""
+    data = (
+        b"From: John <j@x.org>\nTo: m@x.org\nReply-To: hidden@replyto.example\nSender: John <j@x.org>\nKeywords: Kickback,\n Slushfund\n"
+        b"Comments: Not for =?utf-8?Q?Pr=C3=BCfer?=\nOrganization: Rosebud GmbH\nResent-To: third@resent.example\n"
+        b"Resent-Cc: fourth@resent.example\nDelivered-To: m@x.org\nX-Original-To: boss@orig.example\n\n"
+    )
+    assert dict(header_metadata(parse_fields(data, 0, len(data))[0])) == {
+        "from": "John <j@x.org>",
+        "to": "m@x.org",
+        "reply_to": "hidden@replyto.example",
+        "resent_to": "third@resent.example, fourth@resent.example",
+        "delivered_to": "m@x.org, boss@orig.example",
+        "keywords": "Kickback, Slushfund",
+        "description": "Not for Prüfer",
+        "company": "Rosebud GmbH",
+    }

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
 from formats.base import MemorySource, Part
+from formats.identification.identify import identify
 from formats.mail.mbox.handler import MboxHandler
 
 HANDLER = MboxHandler()
@@ -40,6 +41,18 @@ def test_messages_are_what_lies_between(newline: bytes) -> None:
     data = (FROM + b"\n" + one + b"\n" + FROM + b"\n" + two + b"\n").replace(b"\n", newline)
     second = data.index(FROM, 1)
     assert read(data) == [(0, one.replace(b"\n", newline)), (second, two.replace(b"\n", newline))]
+
+
+def test_carriage_returns_alone_are_line_ends() -> None:
+    """Of a Macintosh: messages in memory, as streams and by ranges; what they hold has line feeds."""
+    one, two = b"Subject: 1\n\nfirst\n", b"Subject: 2\n\nlast line\n"
+    data = FROM + b"\n" + one + b"\n" + FROM + b"\n" + two + b"\n"
+    mac, second = data.replace(b"\n", b"\r"), data.index(FROM, 1)
+    assert read(mac) == [(0, one), (second, two)]
+    assert read(mac, Limits(parse_bytes=8)) == [(0, one), (second, two)]
+    assert read(mac, part=Part(start=5, stop=len(mac))) == [(second, two)]
+    assert identify(MemorySource(b"x", mac)) == "application/mbox"
+    assert identify(MemorySource(b"x", (b"From: a@b.c\n" + one).replace(b"\n", b"\r"))) == "message/rfc822"
 
 
 def test_the_end_of_the_file_need_not_be_blank() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +14,7 @@ from core.records import ExceptionLevel, Item, ItemText, Kind, Limits, TextState
 from formats.base import LeafHandler, MemorySource, Source, Text
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
-from worker.items.texts import take_text
+from worker.items.texts import Indexing, take_text
 
 SOURCE = MemorySource(b"a", b"x")
 
@@ -198,3 +200,22 @@ def test_the_guard_lets_interruptions_pass() -> None:
         raise ValueError("x" * 9_000)
     assert isinstance(caught.value.__cause__, ValueError)
     assert len(caught.value.detail) <= 500
+
+
+def test_the_index_has_whoever_a_message_is_from_and_for() -> None:
+    """Who sent it for another or on, and whose mailbox it came into, among them."""
+    added: list[Any] = []
+    work = SimpleNamespace(claimed=SimpleNamespace(owner="w"), custodians={})
+    shard = SimpleNamespace(add=added.append, id=uuid.UUID(int=2))
+    metadata = {
+        "from": "a",
+        "sent_by": "b",
+        "reply_to": "c",
+        "resent_from": "d",
+        "to": "e",
+        "resent_to": "f",
+        "delivered_to": "g",
+    }
+    row = ItemText(item=_item().id, state=TextState.OK, characters=1, pages=1, metadata=metadata)
+    Indexing(cast(Any, work), cast(Any, shard), Findings()).book(_item(), "x", row)
+    assert [(one.sender, one.recipients) for one in added] == [("a b c d", "e f g")]

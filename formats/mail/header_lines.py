@@ -1,0 +1,152 @@
+"""The lines of a header: fields, and lines among them that are none.
+
+Gateways write names with blanks in them, programs wrap a line without a blank, mail stores put `>From ` into a header. The
+header goes on behind such a line where fields of mail systems follow before the first blank line; else the line is text of a
+message that lacks a blank line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Protocol
+
+_FIELD = re.compile(
+    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+)\n?"
+)  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
+_AT_ONCE = 100  # fields
+_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
+_CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
+_FROM_LINE = re.compile(rb">?From ")
+# What stands at the beginning of no line of a letter, nor of a header that is quoted in one.
+_FOLLOWS = re.compile(
+    rb"^(?:content-(?:type|transfer-encoding|disposition|id)|mime-version|message-id|received|return-path|in-reply-to|references"
+    rb"|dkim-signature|x-mailer|user-agent|thread-index|x-originating-ip|delivered-to)[ \t]*:",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FROM_LINES = re.compile(rb">?From [^\n]*+\n(?=(?:>?From |[!-9;-~]++[ \t]*+:))")
+_SPACED_NAME = rb"[A-Z][!-9;-~]*+(?: {1,2}[!-9;-~]++){1,3}?[ \t]*+"
+_SPACED = re.compile(rb"(%b):([^\n]*+)" % _SPACED_NAME)
+_TO_THE_END = re.compile(rb"(?:(?:[ \t]|[!-9;-~]++[ \t]*+:|%b:)[^\n]*+\n)++\r*+\n" % _SPACED_NAME)
+_BLANK_LINE = re.compile(rb"\n\r*+\n")
+_LONGEST = 1 << 16  # bytes of a header behind its first odd line
+_MOST_ODD = 50  # lines of one header
+_WRAPPED = frozenset((b"subject", b"from", b"to", b"cc", b"bcc", b"references", b"keywords", b"comments"))
+_WITH_PARAMETERS = frozenset((b"content-type", b"content-disposition"))
+# What makes unreadable what stands below it, when it is not taken for a field.
+_UNREAD = re.compile(
+    rb"^content-(?:transfer-encoding[ \t]*:[ \t]*(?:base64|quoted-printable)|type[ \t]*:[ \t]*multipart/)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FRONT = 1 << 13  # bytes of a text in which such fields stand
+UNREAD = "fields of its header stand in it"
+
+
+class Header(Protocol):
+    """What fields are put into."""
+
+    odd_end: bool  # the header ends at a line that is neither blank nor a field
+
+    def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append fields: names and values as they stand."""
+
+    def wrap(self, name: bytes, line: bytes) -> None:
+        """Append a line to the last field of this name (in lower case)."""
+
+    def raw(self, name: bytes) -> bytes:
+        """The first field of this name (in lower case)."""
+
+
+def take_fields(header: Header, data: bytes, start: int, end: int) -> int:
+    """Puts the fields of the header that starts at `start` into it; where the body begins."""
+    at = _skip_continued(data, start, end)
+    block = _FIELDS.match(data, at, end)
+    if block is None and at == start and _FROM_LINE.match(data, at, end):
+        at = _skip_continued(data, _behind_from(data, _next_line(data, at, end), end), end)
+        block = _FIELDS.match(data, at, end)
+    at, last = _take_blocks(header, data, at, end, block)
+    if data.startswith(b"\n", at) and at < end:
+        return at + 1
+    after = _next_line(data, at, end)
+    if not data[at:after].strip(b"\r\n"):
+        return after
+    return _behind_odd_lines(header, data, at, end, last) if last else at
+
+
+def has_unread_fields(data: bytes, start: int, end: int) -> bool:
+    """Whether a text that begins here has fields in it that say how the rest should be read."""
+    return _UNREAD.search(data, start, min(end, start + _FRONT)) is not None
+
+
+def _take_blocks(header: Header, data: bytes, at: int, end: int, block: re.Match[bytes] | None) -> tuple[int, bytes]:
+    """Takes the fields from this block on; where they end, and the name of the last in lower case."""
+    last = b""
+    while block is not None:
+        pairs = _FIELD.findall(data, at, block.end())
+        header.add(pairs)
+        at, last = block.end(), pairs[-1][0]
+        block = _FIELDS.match(data, at, end) if len(pairs) == _AT_ONCE else None
+    return at, last.lower()
+
+
+def _behind_odd_lines(header: Header, data: bytes, at: int, end: int, last: bytes) -> int:
+    """Where the body begins, of a header with a line at `at` that is no field, behind the one named `last`."""
+    stop = _last_field(data, at, end)
+    for _ in range(_MOST_ODD):
+        after = _next_line(data, at, end)
+        line = data[at:after].rstrip(b"\r\n")
+        if not line:
+            return after
+        if (behind := _behind_from(data, at, end)) == at:
+            if at > stop and not _only_fields(header, data, at, end):
+                break
+            _take_odd(header, line, last)
+            behind = after
+        at, name = _take_blocks(header, data, behind, end, _FIELDS.match(data, behind, end))
+        last = name or last
+    header.odd_end = True
+    return at
+
+
+def _last_field(data: bytes, at: int, end: int) -> int:
+    """Where the last field of mail systems stands before the first blank line behind an odd line; -1 where none does."""
+    end = min(end, at + _LONGEST)
+    blank = _BLANK_LINE.search(data, at, end)
+    last = -1
+    for field in _FOLLOWS.finditer(data, at, blank.start() if blank else end):
+        last = field.start()
+    return last
+
+
+def _only_fields(header: Header, data: bytes, at: int, end: int) -> bool:
+    """Whether all is fields up to the blank line, if names may hold blanks, and the body is in base64, in which no such line can be."""
+    encoded = header.raw(b"content-transfer-encoding").lower().startswith(b"base64")
+    return encoded and _TO_THE_END.match(data, at, min(end, at + _LONGEST)) is not None
+
+
+def _take_odd(header: Header, line: bytes, last: bytes) -> None:
+    """A line that is no field: it has blanks in its name, or may belong to the value of the field in front of it."""
+    if (own := _SPACED.match(line)) is not None:
+        header.add(((own[1].rstrip(), own[2]),))
+    elif last in _WRAPPED or (last in _WITH_PARAMETERS and b"=" in line):
+        header.wrap(last, line)
+
+
+def _behind_from(data: bytes, at: int, end: int) -> int:
+    """Behind `From ` lines of a mail store, quoted or not, that a field follows."""
+    while (line := _FROM_LINES.match(data, at, end)) is not None:
+        at = line.end()
+    return at
+
+
+def _skip_continued(data: bytes, at: int, end: int) -> int:
+    """Past lines that continue a field that is not there."""
+    if not data.startswith((b" ", b"\t"), at):
+        return at
+    while (line := _CONTINUED.match(data, at, end)) is not None:
+        at = line.end()
+    return at
+
+
+def _next_line(data: bytes, at: int, end: int) -> int:
+    return data.find(b"\n", at, end) + 1 or end
