@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 
+from core.kinds import Kind
+
 
 def display_name(name: bytes) -> str:
     """Text for people: UTF-8 where it is, `\\xNN` for every byte that is not and for NUL and other
@@ -56,6 +58,20 @@ class Siblings:
 def sibling_name(shown: str, occurrence: int) -> str:
     """The name in a container path: siblings of the same name are numbered from the second on."""
     return shown if occurrence == 1 else f"{shown} ({occurrence})"
+
+
+def own_name(name: bytes, shown: str, kind: Kind) -> str:
+    """What an item is called where it stands, as people see it: without directories, folders of a mail store or an archive, and
+    the number of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may be more
+    than `name` says. An attachment's name is as its message has it: a slash in it is a letter."""
+    own = display_name(name)
+    if kind is Kind.LOOSE_FILE or shown.startswith(own):
+        shown = own
+    if kind is Kind.ATTACHMENT:
+        return shown
+    windows = kind is Kind.ARCHIVE_MEMBER and "/" not in shown and not is_lossy(name)  # else it may begin an escape
+    separator = "\\" if windows else "/"
+    return shown.rstrip(separator).rpartition(separator)[2]
 
 
 MAX_NAME_BYTES = 255

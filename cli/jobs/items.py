@@ -74,10 +74,10 @@ def items(
             system=None if system is None else system is YesNo.YES,
         )
         handles = installed.find_discovered(job).each
-        if custodian is not None:
-            from controller.search.unknown import refuse_unknown_custodian
+        if custodian is not None or media_type is not None or conditions:
+            from controller.search.unknown import refuse_unknown_filter
 
-            refuse_unknown_custodian(handles, custodian)
+            refuse_unknown_filter(handles, wanted)
         asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
         if any(asked.values()):
             from review.looked_at import check_findings  # what finds brings what tells of it

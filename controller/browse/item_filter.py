@@ -112,7 +112,8 @@ def _checked(name: str, kind: Any, value: str) -> str:
     """The value as it is compared."""
     if kind == DATE:
         if (date := asked_in_utc(value)) is None:
-            raise UsageError(f"{name} is a date, as in 2001, 2001-06 or 2001-06-30T17:45; {_shown(value)} is none")
+            meant = "as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow"
+            raise UsageError(f"{name} is a date, {meant}; {_shown(value)} is none")
         return date
     if kind == NUMBER and not _NUMBER.match(value):
         raise UsageError(f"{name} is a number; {_shown(value)} is none")

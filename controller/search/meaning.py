@@ -15,7 +15,11 @@ _MOST = 1_000  # that one query comes to, each as often as it is named
 
 def meaning(handle: JobHandle, query: str, *, custodian: str | None = None) -> Node:
     """The query read, with searches that are kept put in, and of one custodian if given. Raises UsageError."""
-    node = _Reading(handle).put_in(parse(query), 0)
+    return of_custodian(_Reading(handle).put_in(parse(query), 0), custodian)
+
+
+def of_custodian(node: Node, custodian: str | None) -> Node:
+    """The same of this custodian's items alone; None: of all."""
     return node if custodian is None else All((node, Asked(CUSTODIAN_IS, "=", custodian)))
 
 

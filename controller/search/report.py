@@ -13,12 +13,13 @@ from pydantic import Field
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation
 from controller.search.items import NO_FAMILY, JobItems, Mask
-from controller.search.meaning import meaning
+from controller.search.meaning import meaning, of_custodian
 from controller.search.opened import Opened
 from controller.search.term_lists import Term
 from controller.search.unknown import refuse_unknown_custodian, refuse_unknown_names
 from core.document import Document
 from core.errors import UsageError
+from worker.indexes.nodes import Node
 
 _NONE, _SEVERAL = -1, -2
 CSV_FIELDS = ("line", "term", "same_as_line", "custodian", "items", "items_with_family", "families", "unique_items", "unique_families")  # fmt: skip
@@ -111,33 +112,57 @@ def hit_report(
     """What each term finds in these jobs together, of one custodian if given. Raises UsageError, for a custodian that there is
     not, too; RunFailed, faults."""
     refuse_unknown_custodian(handles, custodian)
-    _refuse_unknown(handles, terms)
+    asked = understood(handles, terms)
+    _refuse_unknown(handles, asked)
     sums = _Sums()
     searched = 0
-    for handle in handles:
+    for place, handle in enumerate(handles):
         with opened(handle) as index:
             evaluation = Evaluation(index)
             searched += len(evaluation.items)
-            _add_job(sums, evaluation, terms, custodian)
+            _add_job(sums, evaluation, asked, place, custodian)
     numbers, custodians = sums.of(None)
     return HitReport(
-        terms=[_term_hits(sums, number, term) for number, term in enumerate(terms)],
+        terms=[_term_hits(sums, place, one, terms[one.first]) for place, one in enumerate(asked)],
         total=Hits(**numbers),
         custodians=custodians,
         searched_items=searched,
     )
 
 
-def _refuse_unknown(handles: Sequence[JobHandle], terms: Sequence[Term]) -> None:
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A term, with what it means in each of the jobs, and the place of the first one that means the same in all of them."""
+
+    term: Term
+    nodes: tuple[Node, ...]
+    first: int
+
+
+def understood(handles: Sequence[JobHandle], terms: Sequence[Term]) -> list[Understood]:
+    """The terms, searches that are kept put in: one means the same as its query. Raises UsageError with the term's line."""
+    out: list[Understood] = []
+    seen: dict[tuple[Node, ...], int] = {}
+    for place, term in enumerate(terms):
+        try:
+            nodes = tuple(meaning(handle, term.text) for handle in handles)
+        except UsageError as error:
+            raise UsageError(f"line {term.line}: {error}", field="terms") from error
+        first = seen.setdefault(nodes, place)
+        out.append(Understood(term, nodes if first == place else out[first].nodes, first))
+    return out
+
+
+def _refuse_unknown(handles: Sequence[JobHandle], asked: Sequence[Understood]) -> None:
     """All of them at once, for each name is looked for; and one after another only to say where it stands."""
     try:
-        refuse_unknown_names(handles, [meaning(handle, term.text) for term in terms for handle in handles])
+        refuse_unknown_names(handles, [node for one in asked for node in one.nodes])
     except UsageError:
-        for term in terms:
+        for one in asked:
             try:
-                refuse_unknown_names(handles, [meaning(handle, term.text) for handle in handles])
+                refuse_unknown_names(handles, one.nodes)
             except UsageError as error:
-                raise UsageError(f"line {term.line}: {error}", field="terms") from error
+                raise UsageError(f"line {one.term.line}: {error}", field="terms") from error
         raise
 
 
@@ -164,26 +189,26 @@ class _Set:
         return out
 
 
-def _term_hits(sums: _Sums, number: int, term: Term) -> TermHits:
-    numbers, custodians = sums.of(number)
-    return TermHits(line=term.line, term=term.text, same_as_line=term.same_as, custodians=custodians, **numbers)
+def _term_hits(sums: _Sums, place: int, asked: Understood, first: Term) -> TermHits:
+    numbers, custodians = sums.of(place)
+    same = None if asked.first == place else first.line
+    return TermHits(line=asked.term.line, term=asked.term.text, same_as_line=same, custodians=custodians, **numbers)
 
 
-def _add_job(sums: _Sums, evaluation: Evaluation, terms: Sequence[Term], custodian: str | None) -> None:
-    """Terms that mean the same are one here: each finds what the other does, and is not alone for that."""
+def _add_job(sums: _Sums, evaluation: Evaluation, asked: Sequence[Understood], job: int, custodian: str | None) -> None:
+    """Terms that mean the same are one here: each finds what the other does, and is not alone for that. `job`: its place among
+    those that the terms are understood for."""
     items = evaluation.items
     finds, top_finds = (np.full(len(items), _NONE, dtype=np.int32) for _ in range(2))
-    found: dict[int, _Set] = {}  # by line
-    for number, term in enumerate(terms):
-        if term.same_as is None:
-            mask = evaluation.mask(meaning(evaluation.index.handle, term.text, custodian=custodian))
-            found[term.line] = _Set.of(mask)
-            _note(finds, mask, number)
-            _note(top_finds, _families(items, mask)[0], number)
-    numbers = {term.line: number for number, term in enumerate(terms)}
-    for number, term in enumerate(terms):
-        first = term.line if term.same_as is None else term.same_as
-        sums.add(number, items, found[first].mask(), finds == numbers[first], top_finds == numbers[first])
+    found: dict[int, _Set] = {}  # by the term's place
+    for place, one in enumerate(asked):
+        if one.first == place:
+            mask = evaluation.mask(of_custodian(one.nodes[job], custodian))
+            found[place] = _Set.of(mask)
+            _note(finds, mask, place)
+            _note(top_finds, _families(items, mask)[0], place)
+    for place, one in enumerate(asked):
+        sums.add(place, items, found[one.first].mask(), finds == one.first, top_finds == one.first)
     sums.add(None, items, finds != _NONE, finds >= 0, top_finds >= 0)
 
 

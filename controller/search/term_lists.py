@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from worker.indexes.nodes import Node
 from worker.indexes.query_language import parse
 
 MOST_BYTES = 10_000_000
 MOST_TERMS = 10_000
 _SHOWN = 5
+_LINE_END = re.compile(r"\r\n?|\n")  # as in a page's field; U+2028, form feeds and their like are blanks in a term
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, which begins alike
@@ -29,7 +30,6 @@ class Term:
 
     line: int
     text: str
-    same_as: int | None = None  # line of the term that means the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
     except UnicodeError as error:
         where = f"byte {error.start + 1}" if isinstance(error, UnicodeDecodeError) else "it"
         raise UsageError(f"{path} is not in {used}: {where} cannot be read; say its charset with --charset") from error
-    return TermList(listed(text.removeprefix("\ufeff").splitlines(), str(path)), used)
+    return TermList(listed(_LINE_END.split(text.removeprefix("\ufeff")), str(path)), used)
 
 
 def charset_of(data: bytes) -> str:
@@ -93,19 +93,17 @@ def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
     where one cannot, the first few with what is wrong."""
     terms: list[Term] = []
     wrong: list[str] = []
-    seen: dict[Node, int] = {}
     for line, text in enumerate(map(str.strip, lines), 1):
         if not text:
             continue
         if len(terms) == MOST_TERMS:
             raise UsageError(f"{where} has more than {MOST_TERMS:,} terms; make several lists of it")
         try:
-            node = parse(text)
+            parse(text)
         except UsageError as error:
             wrong.append(f"line {line}: {error}" if len(wrong) < _SHOWN else "")
             continue
-        first = seen.setdefault(node, line)
-        terms.append(Term(line, text, None if first == line else first))
+        terms.append(Term(line, text))
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
         raise UsageError(f"{where}: {len(wrong):,} terms cannot be read: {'; '.join(wrong[:_SHOWN])}{more}")

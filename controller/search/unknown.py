@@ -1,19 +1,26 @@
-"""Names in queries that nothing has: excluded, a misspelt one would exclude nothing, and looked for it would say that there is nothing."""
+"""Names in queries and filters that nothing has, and what nobody has looked for: excluded, such a thing would exclude nothing, and
+looked for it would say that there is nothing."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from controller.browse.item_filter import ItemFilter
 from controller.databases import JobHandle
 from core.errors import UsageError
 from formats.modules import MEDIA_TYPES
 from production.loadfiles.imported import KEY
+from sql.faces.review import REVIEW
 from sql.faces.search import SEARCH
 from worker.indexes.ledger_fields import CUSTODIAN_IS, TAG, TYPE_IS
 from worker.indexes.nodes import Node, asked_in, values_of
 
 _SHOWN = 20  # names, where one is unknown
+_LANGUAGE, _LANGUAGES = (
+    "language",
+    "languages",
+)  # the key, and the finding that has it (review.kinds, which stands above)
 
 
 def tags_in(nodes: Iterable[Node]) -> set[str]:
@@ -41,20 +48,51 @@ def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], fie
 
 
 def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
-    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, or for a media type
-    that nothing is."""
+    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, for a media type
+    that nothing is, or for languages that nobody has looked for."""
     if custodians := _values(nodes, CUSTODIAN_IS):
         for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
             refuse_unknown_custodian(handles, custodian, field)
+    _refuse_types(handles, _values(nodes, TYPE_IS), field)
+    keys = {asked.field for node in nodes for asked in asked_in(node)}
+    _refuse_keys(handles, keys, field)
+    _refuse_unlooked(handles, keys, field)
+
+
+def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
+    """The same of a filter of items; raises UsageError at custodian, type or where, of languages at none."""
+    refuse_unknown_custodian(handles, wanted.custodian)
+    _refuse_types(handles, () if wanted.type is None else (wanted.type,), "type")
+    keys = {condition.key for condition in wanted.conditions}
+    _refuse_keys(handles, keys, "where")
+    _refuse_unlooked(handles, keys)
+
+
+def _refuse_types(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
     types = {media_type for each in MEDIA_TYPES.values() for media_type in each}
-    for media_type in sorted(_values(nodes, TYPE_IS) - types):
+    for media_type in sorted(set(wanted) - types):
         if not any(_has(handle, media_type=media_type) for handle in handles):
             close = difflib.get_close_matches(media_type, types, n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
             raise UsageError(f"no item has the media type {media_type[:120]!r}{meant}", field=field)
-    for key in sorted({asked.field for node in nodes for asked in asked_in(node) if KEY.match(asked.field)}):
+
+
+def _refuse_keys(handles: Sequence[JobHandle], asked: Iterable[str], field: str) -> None:
+    for key in sorted(filter(KEY.match, asked)):
         if not any(_has(handle, key=key) for handle in handles):
             raise UsageError(f"no item has the field {key!r} of a load file", field=field)
+
+
+def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field: str = "") -> None:
+    """Raises UsageError where languages were not told in one of the jobs, or its items were taken anew since and lost theirs."""
+    for handle in handles if _LANGUAGE in asked else ():
+        with handle.database.transaction() as conn:
+            found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
+        again = f"`edbench languages {handle.id}` does it"
+        if found is None:
+            raise UsageError(f"nothing is known of languages in job {handle.id} yet; {again}", field=field)
+        if found.stale:
+            raise UsageError(f"job {handle.id} was processed again since its languages were told; {again} anew", field=field)  # fmt: skip
 
 
 def custodians_of(handles: Sequence[JobHandle]) -> list[str]:

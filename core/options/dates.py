@@ -22,7 +22,12 @@ _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
 )  # with an offset, or with a zone's name as RFC 9557 has it
 
-_ASKED = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
+_ASKED = re.compile(
+    r"(?P<day>\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)\Z"  # the end of a range may be 06-31
+    r"|(?P<time>\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?)"
+    r"(?P<zone>(?<=:\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # of an hour alone it may be parts of two
+    re.ASCII,
+)
 
 
 @functools.cache
@@ -79,11 +84,16 @@ def in_utc(date: str, zone: tzinfo) -> str:
 
 
 def asked_in_utc(date: str) -> str | None:
-    """A date of a query, as far as it is given (a year, a month, a day, a time): one with an offset in UTC, as the ledger has them,
-    others as they are. None where it is none, as a month 13."""
+    """A date of a query in UTC, as far as it is given: a year, a month, a day, an hour, minute or second, of which the last two may
+    have `Z` or an offset, as +02:00 or +0200. It is compared with the beginning of what the ledger has, so nothing is added to it.
+    None where it is none, as a month 13 or an hour 25."""
     match = _ASKED.match(date)
-    if match is None:
+    if match is None or match["day"]:
+        return date if match else None
+    time, zone = match["time"], match["zone"]
+    try:
+        moment = datetime.fromisoformat(time + (zone or ""))
+        utc = moment.astimezone(UTC).replace(tzinfo=None) if zone else moment
+        return utc.isoformat()[: len(time)]
+    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
         return None
-    if not 1 <= int(match[2] or 1) <= 12 or not 1 <= int(match[3] or 1) <= 31:
-        return None  # an end of a range may be 06-31: it is compared as far as it is given
-    return in_utc(date, UTC) if date[-6:-5] in ("+", "-") else date

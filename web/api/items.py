@@ -15,7 +15,7 @@ from controller.browse.pages import items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.databases import JobHandle, Jobs
 from controller.search.answers import Wanted, answer_all
-from controller.search.unknown import refuse_unknown_custodian
+from controller.search.unknown import refuse_unknown_filter
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
@@ -75,9 +75,11 @@ def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHan
     """The jobs, of which what the filter asks is known. Raises UsageError, FieldErrors where it is not."""
     asked = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
     try:
-        refuse_unknown_custodian(jobs.each, wanted.custodian)
+        refuse_unknown_filter(jobs.each, wanted)
     except UsageError as error:
-        raise FieldErrors({"custodian": str(error)}) from error
+        if not error.field:  # nobody has looked for languages, as for what is asked below
+            raise
+        raise FieldErrors({error.field: str(error)}) from error
     check_findings(jobs.each, context.databases, **{name: said is not None for name, said in asked.items()})
     return jobs.each
 

@@ -23,6 +23,7 @@ from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 
 PAGE_ROWS = 100
+_FILTERS = ("custodian", "type", "where")  # that may be wrong, and have a field that says so
 
 router = APIRouter()
 
@@ -42,7 +43,7 @@ def items(
         status=422 if wrong else 200,
         job=job,
         rows=listed.items,
-        wrong={"where": "", "found": ""} | wrong,
+        wrong=dict.fromkeys((*_FILTERS, "found"), "") | wrong,
         chosen=chosen,
         narrowed=bool(given),
         carried=f"?{urlencode(given)}" if given else "",
@@ -72,10 +73,10 @@ def _listed(
     try:
         return api.items(context, jobs, filter_of(given), limit=PAGE_ROWS, after=after), {}
     except FieldErrors as error:
-        if "where" not in error.errors:
+        if not set(_FILTERS).issuperset(error.errors):
             raise
-        wrong = {"where": error.errors["where"]}
-    except UsageError as error:  # nothing is known of (near-)duplicates, or of system files
+        wrong = dict(error.errors)
+    except UsageError as error:  # nothing is known of (near-)duplicates, languages, or system files
         wrong = {"found": str(error)}
     return ItemPage(items=[], next=None), wrong
 

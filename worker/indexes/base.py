@@ -29,7 +29,7 @@ class IndexDocument:
     custodian: str = ""
     type: str = ""  # media type
     kind: str = ""
-    name: str = ""
+    name: str = ""  # without what `path` has of where it stands
     path: str = ""  # container path, " / " between the elements
     subject: str = ""
     sender: str = ""

@@ -45,7 +45,7 @@ def ledger_kind(field: str) -> str | None:
 
 def _date(field: str, value: str) -> str:
     if (date := asked_in_utc(value)) is None:
-        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
+        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow")
     return date
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from core.errors import DocumentError, ExceptionCode, PagesWithoutText
+from core.names import own_name
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import TEXT_STATE, Handler, Source, Text
 from worker.items.dates import with_dates_in_utc
@@ -192,7 +193,7 @@ class Indexing:
             custodian=self.work.custodians.get(item.custodian, ""),
             type=item.media_type,
             kind=item.kind.value,
-            name=item.container_path[-1],
+            name=own_name(item.name, item.container_path[-1], item.kind),  # a plain word asks it: no word of the path
             path=" / ".join(item.container_path),
             subject=_words(metadata.get("subject")),
             sender=_words([metadata.get(k) for k in _SENDERS]),

@@ -42,6 +42,18 @@ def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.C
     """Without `dedupe` all would be no duplicates."""
     assert "nothing is known of dedupe" in run(capsys, "items", "--duplicates", "no", status=USAGE)
     assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "--csv", status=USAGE)
+    for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
+        assert "nothing is known of languages" in run(capsys, *asked, status=USAGE)
+
+
+def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in a search: a misspelt type would be an empty table. One that this job happens not to have is one."""
+    said = "no item has the media type 'text/plian'; did you mean text/plain?"
+    assert said in run(capsys, "items", "--type", "text/plian", status=USAGE)
+    assert "no item has the media type 'foo/bar'" in run(capsys, "items", "--type", "foo/bar", "--jsonl", status=USAGE)
+    assert "no item has the field 'load_x'" in run(capsys, "items", "--where", "load_x=1", status=USAGE)
+    assert "text/plain" in run(capsys, "items", "--type", "text/plain", "--csv")
+    run(capsys, "items", "--type", "application/vnd.lotus-wordpro")
 
 
 def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

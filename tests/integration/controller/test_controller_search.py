@@ -205,11 +205,16 @@ def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
         save_search(handles, "hot", "the NOT of")
         save_search(handles, "hotter", "saved:hot AND size:>1kB")
         assert found(copy, "saved:hotter") == found(copy, "(the NOT of) AND size:>1kB")
+        one, other, _ = hit_report(handles, opened, listed(["the NOT of", "saved:hot", "saved:hotter"], "l")).terms
+        assert (one.same_as_line, other.same_as_line) == (None, 1)
+        assert one.unique_items == other.unique_items > 0
         save_search(handles, "hot", "saved:hotter")
     with pytest.raises(UsageError, match="leads to itself"):
         found(copy, "saved:hot")
     with acting("bob@host"):
         forget_search(handles, "hot")
+    with pytest.raises(UsageError, match=r"^line 2: job .* has no saved search 'hot'"):
+        hit_report(handles, opened, listed(["the", "saved:hot"], "list"))
     with pytest.raises(UsageError, match="no saved search 'hot'; there are hotter"):
         found(copy, "saved:hotter")
     for wrong in ("a/b", "", "x" * 101, " a", "-"):

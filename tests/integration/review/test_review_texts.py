@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from finished_job import Copy
 
 from benchmarks.review_truth import near_quality
-from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.pages import items_page
 from controller.custody.actions import actions_of
 from controller.databases import Jobs, alone
+from controller.production.choosing import pick
+from controller.search.answers import Wanted, count_all
 from controller.search.evaluate import Evaluation
+from controller.search.named import save_search, tag_found
 from controller.search.opened import opened_index
+from controller.search.report import hit_report
+from controller.search.term_lists import listed
+from controller.search.unknown import refuse_unknown_filter
 from core.errors import UsageError
+from core.options.production import JobType, ProductionChoice
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
 from review.kinds import Scope
@@ -104,3 +112,35 @@ def test_languages_are_metadata_that_is_asked_for(copy: Copy) -> None:
     assert asked == {"en": found.by["en"], "EN": found.by["en"], "e": 0}
     assert languages([job], copy.settings) == found
     assert last_languages(job.each, [copy.handle.database]) == found
+
+
+@pytest.mark.services
+def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
+    """Nothing would be found, and nothing excluded: refused in a search, a list of terms, a tag, a production and a filter, at first
+    and when items were processed again since; known, each answers."""
+    job = alone(copy.handle)
+    opened = partial(opened_index, settings=copy.settings)
+
+    def asks(query: str) -> list[Callable[[], object]]:
+        choice = ProductionChoice(type=JobType.EXPORT, query=query, out="x", prefix="X")
+        return [
+            lambda: count_all(job.each, opened, Wanted(query=query, limit=1)),
+            lambda: hit_report(job.each, opened, listed([query], "list")),
+            lambda: tag_found(job.each, opened, "odd", query),
+            lambda: pick(job.each, copy.settings, choice),
+            lambda: refuse_unknown_filter(job.each, ItemFilter(conditions=in_language("en"))),
+        ]
+
+    def refused(said: str) -> None:
+        for query in ("language:en", "* NOT language:de", "saved:theirs"):
+            for ask in asks(query):
+                with pytest.raises(UsageError, match=said):
+                    ask()
+
+    save_search(job.each, "theirs", "the language:en")
+    refused(rf"nothing is known of languages in job {copy.handle.id} yet; `edbench languages {copy.handle.id}` does it")
+    languages([job], copy.settings)
+    for ask in (each for query in ("language:en", "* NOT language:de", "saved:theirs") for each in asks(query)):
+        ask()
+    copy.run("UPDATE job SET finished_at = now()")
+    refused(rf"processed again since its languages were told; `edbench languages {copy.handle.id}` does it anew")

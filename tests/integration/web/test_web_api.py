@@ -107,7 +107,13 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
         assert all(row["name"] in item["exceptions"] for item in found)
     some = _get(site, f"{site.job}/items", limit=1_000, exception="any")["items"]
     assert len(some) == len({item["id"] for item in some}) <= sum(row["items"] for row in by_code)
-    assert _get(site, f"{site.job}/items", type="x/nothing") == {"items": [], "next": None}
+    assert _get(site, f"{site.job}/items", type="application/vnd.lotus-wordpro") == {"items": [], "next": None}
+    for path in ("items", "items.csv"):
+        wrong = _get(site, f"{site.job}/{path}", 422, type="x/nothing")["errors"]
+        assert wrong == {"type": "no item has the media type 'x/nothing'"}
+        assert "nothing is known of languages" in _get(site, f"{site.job}/{path}", 409, language="de")["error"]
+        assert "nothing is known of languages" in _get(site, f"{site.job}/{path}", 409, where="language=de")["error"]
+    assert "nothing is known of languages" in _get(site, f"{site.job}/search", 422, q="language:de")["errors"]["q"]
     for path, asked in (("items", {}), ("search", {"q": "the"})):
         assert (
             "no custodian 'nobody'"

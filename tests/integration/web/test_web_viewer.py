@@ -246,9 +246,20 @@ def test_paths_of_near_duplicates_are_text_and_no_formulas(site: Any, base: str)
         site.copy.run("UPDATE item SET container_path = %(path)s WHERE id = %(id)s", id=row["item"], path=path)
 
 
+@pytest.mark.parametrize(
+    ("field", "said"), [("type", "no item has the media type"), ("custodian", "there is no custodian")]
+)
+def test_a_filter_that_nothing_passes_is_told_beside_its_field(site: Any, base: str, field: str, said: str) -> None:
+    page = site.client.get(f"{base}/items?{field}=nobody")
+    assert page.status_code == 422
+    assert re.search(rf'name="{field}" value="nobody"[^>]* aria-invalid="true".*?role="alert">{said}', page.text)
+
+
 def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> None:
     refused = site.client.get(f"{site.job}/languages")
     assert (refused.status_code, "`edbench languages " in refused.json()["error"]) == (409, True)
+    unknown = site.client.get(f"{base}/items?language=de")
+    assert (unknown.status_code, "nothing is known of languages" in unknown.text) == (422, True)
     outcome = _found(site, "languages", "languages", {})
     assert sum(outcome["by"].values()) == outcome["texts"] > 0
     page = _page(site, f"{base}/review")

@@ -116,17 +116,38 @@ def test_a_zone_that_is_none_is_refused_in_one_line(name: str, said: str) -> Non
 @pytest.mark.parametrize(
     ("date", "asked"),
     [
-        ("2001-06-30T17:45:00+02:00", "2001-06-30T15:45:00Z"),
-        ("2001-06-30T17:45-05:00", "2001-06-30T22:45:00Z"),
+        ("2001-06-30T17:45:00+02:00", "2001-06-30T15:45:00"),
+        ("2001-06-30T17:45:09Z", "2001-06-30T17:45:09"),
+        ("2001-06-30T17:45+02:00", "2001-06-30T15:45"),
+        ("2001-06-30T17:45+0200", "2001-06-30T15:45"),  # as headers of mail have it
+        ("2001-06-30T17:45-05:30", "2001-06-30T23:15"),
+        ("2001-06-30T23:45-05:00", "2001-07-01T04:45"),
+        ("2001-06-30T17:45Z", "2001-06-30T17:45"),
         ("2001-06-30T17:45:00", "2001-06-30T17:45:00"),
+        ("2001-06-30T17:45", "2001-06-30T17:45"),
+        ("2001-06-30T17", "2001-06-30T17"),
+        ("2001-06-31", "2001-06-31"),  # the end of a range
         ("2001-06-30", "2001-06-30"),
         ("2001-06", "2001-06"),
         ("2001", "2001"),
     ],
 )
 def test_a_query_is_in_utc(date: str, asked: str) -> None:
-    """One with an offset is told in UTC, others are compared as far as they are given."""
+    """One with a zone is told in UTC, each as far as it is given: what the ledger has begins with it."""
     assert asked_in_utc(date) == asked
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["", "20010630", "2001-13", "2001-06-32", "2001-06-30T", "2001-06-30T99:99", "2001-06-30T24:00", "2001-06-30T17:60",
+     "2001-06-30T17:45:61", "2001-06-30T17:4", "2001-06-30T1745", "2001-06-31T17:45", "2001-06-30T17+02:00",
+     "2001-06-30T17:45+2", "2001-06-30T17:45+02", "2001-06-30T17:45+99:00", "2001-06-30T17:45+02:75",
+     "2001-06-30T17:45ZZ", "2001-06-30T17:45CET", "2001-06-30Z", "2001-06-30+02:00", "2001-06-30T17:45:00.5",
+     "0001-01-01T00:00+02:00", "9999-12-31T23:59-02:00", "2001-06-30T17:45\n", "٢٠٠١"],
+)  # fmt: skip
+def test_a_query_with_no_date_is_told(date: str) -> None:
+    """It would find nothing, and excluded exclude nothing."""
+    assert asked_in_utc(date) is None
 
 
 def test_every_name_of_windows_is_a_zone_and_none_that_a_job_may_have() -> None:

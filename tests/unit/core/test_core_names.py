@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
+from core.kinds import Kind
+from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, own_name, unsafe_name
 
 _NAMES = st.one_of(
     st.binary(max_size=40),
@@ -95,3 +96,29 @@ def test_hostile_names_are_told_with_the_reason(name: bytes, why: str) -> None:
 def test_odd_but_harmless_names_pass(name: bytes) -> None:
     """Dots, odd bytes and long names that fit are no exception."""
     assert unsafe_name(name) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown", "own"),
+    [
+        (Kind.LOOSE_FILE, b"priv.txt", "bob/Legal/priv.txt", "priv.txt"),
+        (Kind.LOOSE_FILE, b"m\xfc\\x.txt", "bob/m\\xfc\\x.txt", "m\\xfc\\x.txt"),
+        (Kind.MESSAGE, b"Top/Inbox/Tiger", "Top/Inbox/Tiger", "Tiger"),
+        (Kind.ARCHIVE_MEMBER, b"in/one.txt", "in/one.txt", "one.txt"),
+        (Kind.ARCHIVE_MEMBER, b"in/sub/", "in/sub/", "sub"),
+        (Kind.ARCHIVE_MEMBER, b"in\\one.txt", "in\\one.txt", "one.txt"),
+        (Kind.ARCHIVE_MEMBER, b"in\\sub\\", "in\\sub\\", "sub"),
+        (Kind.ARCHIVE_MEMBER, b"in\\a/one.txt", "in\\a/one.txt", "one.txt"),
+        (Kind.ARCHIVE_MEMBER, b"m\xfc.txt", "m\\xfc.txt", "m\\xfc.txt"),
+        (Kind.ARCHIVE_MEMBER, b"\xaf/\xaf.txt", "\u043f/\u043f.txt", "\u043f.txt"),  # in the charset of its archive
+        (Kind.ARCHIVE_MEMBER, b"in/one.txt", "in/one.txt (2)", "one.txt"),
+        (Kind.EMBEDDED_OBJECT, b"word/media/image1.png", "word/media/image1.png", "image1.png"),
+        (Kind.ATTACHMENT, b"2024/05 plan.txt", "2024/05 plan.txt", "2024/05 plan.txt"),
+        (Kind.ATTACHMENT, b"report.txt", "report.txt (2)", "report.txt"),
+        (Kind.ATTACHMENT, b"report (2)", "report (2)", "report (2)"),
+        (Kind.ATTACHMENT, b"", "", ""),
+    ],
+)
+def test_an_items_own_name_has_nothing_of_where_it_stands(kind: Kind, name: bytes, shown: str, own: str) -> None:
+    """No directory, custodian or folder, and no number that tells siblings apart; an attachment's slash is a letter of its name."""
+    assert own_name(name, shown, kind) == own

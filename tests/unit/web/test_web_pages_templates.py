@@ -133,7 +133,7 @@ def pages() -> dict[str, dict[str, Any]]:
                       "near": NearOnes(near=[near]),
                       "thread": Thread(messages=[message, message])},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
-                       "text_states": [], "languages": [HOSTILE], "example": HOSTILE, "wrong": {"where": HOSTILE, "found": HOSTILE}, "first_url": None,
+                       "text_states": [], "languages": [HOSTILE], "example": HOSTILE, "wrong": dict.fromkeys(("custodian", "type", "where", "found"), HOSTILE), "first_url": None,
                        "next_url": None, "carried": ""},
         "custody.html": {"actions": [action], "verified": None},
         "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],

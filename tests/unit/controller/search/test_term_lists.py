@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from controller.search.term_lists import MOST_BYTES, Term, read_terms
+from controller.search.report import understood
+from controller.search.term_lists import MOST_BYTES, Term, listed, read_terms
 from core.errors import UsageError
 
 TEXT = 'über\n\n  budget  \r\n"third quarter"\n'
@@ -34,10 +37,23 @@ def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
 
 
 def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
-    """However they are written."""
+    """However they are written, in all of the jobs."""
     file = tmp_path / "terms.txt"
     file.write_text("Budget\nwor*\nbudget\n'budget'\n")
-    assert [term.same_as for term in read_terms(file).terms] == [None, None, 1, 1]
+    jobs: Any = [SimpleNamespace(), SimpleNamespace()]
+    assert [one.first for one in understood(jobs, read_terms(file).terms)] == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_ends_where_an_editor_shows_it(end: str, tmp_path: Path) -> None:
+    """As on the page and in the API: other signs that end one for some programs stand between words of a term, and the lines behind
+    keep their numbers."""
+    file = tmp_path / "terms.txt"
+    for sign in "\u2028\u2029\u0085\f\v\x1c\x1d\x1e":
+        file.write_bytes(f"giraffe{sign}lion{end}{end}tiger{end}".encode())
+        terms = read_terms(file).terms
+        assert [(term.line, term.text) for term in terms] == [(1, f"giraffe{sign}lion"), (3, "tiger")]
+        assert terms == listed([f"giraffe{sign}lion", "", "tiger"], "the list")
 
 
 @pytest.mark.parametrize(
