@@ -11,7 +11,7 @@ import pytest
 from schema_check import refuse_unlike_schema
 
 from core.errors import UsageError
-from experiments.capacity.answers import answer, is_filer, sentences, words_of
+from experiments.capacity.answers import answer, gains, is_filer, sentences, words_of
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.curve import curves
@@ -76,6 +76,19 @@ def test_the_best_addition_is_what_is_full() -> None:
     gains = {each.what: each.gain for each in one.additions}
     assert gains["half as many workers again"] < 1.1 < one.additions[0].gain
     assert sentences([one], "it")[-1].startswith("At 60 workers and 1 database half as much filer link again helps")
+
+
+def test_an_addition_that_changes_nothing_gains_nothing() -> None:
+    """Whatever seeds the point itself was simulated with: a base of nine against one was worth a tenth of GB/hour here."""
+    calibration = calibrate(read_reference(), "r", filer_given=False)
+    filer = calibration.filer
+    assert filer is not None
+    predictor = Predictor(calibration, filer_changed=False)
+    question = Question(workers=8, databases=1, slots=1, times=2.0)
+    assert [one.gain for one in gains(predictor, question, [("nothing", question)])] == [1.000]
+    found = answer(predictor, predictor(question), filer, additions=True)
+    idle = next(one for one in found.additions if "metadata" in one.what)
+    assert idle.gain == pytest.approx(1.0, abs=0.01)
 
 
 def test_limits_are_words() -> None:
