@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -178,6 +179,16 @@ def test_the_further_from_the_calibration_the_wider() -> None:
     predictor = Predictor(CALIBRATION, filer_changed=False)
     spans = [predictor(Question(workers=n, databases=1, slots=1, times=20.0), 1).elapsed_s for n in (2, 64)]
     assert spans[0].high / spans[0].value < spans[1].high / spans[1].value
+
+
+def test_what_the_page_says_no_prediction_has() -> None:
+    """docs/capacity-model.md: a queue manager and databases on the filer are in the simulation, and `predict` sets neither."""
+    found = assemble(CALIBRATION, Question(workers=3, databases=2, slots=2), random.Random(0))
+    assert (found.dispatch_s, found.window) == (0.0, None)
+    assert not found.databases_on_filer
+    page = (Path(__file__).parents[4] / "docs" / "capacity-model.md").read_text()
+    assert "sent too slowly is never found" in page
+    assert page.index("## What it leaves out") < page.index("- The queue manager")
 
 
 def test_a_faster_filer_and_a_full_one() -> None:
