@@ -19,7 +19,7 @@ from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.course import MOST_SIZES, PROCESSORS
 from experiments.capacity.filer_load import LINK
 from experiments.capacity.network import DATABASE, TASKS, Phase
-from experiments.capacity.predict import Predictor, network_of, runs
+from experiments.capacity.predict import Predictor, Span, network_of, runs
 from experiments.capacity.reference import read_reference
 from experiments.capacity.simulation import batched
 from experiments.capacity.units import unit_sizes
@@ -167,7 +167,7 @@ def test_the_calibrated_points_come_back() -> None:
     for point in CALIBRATION.measured:
         found = predictor(Question(workers=point.workers, databases=1, slots=1, one_host=True))
         assert found.elapsed_s.value == pytest.approx(point.elapsed_s[0], rel=0.05)
-        assert found.elapsed_s.low < point.elapsed_s[0] < found.elapsed_s.high
+        assert found.elapsed_s.holds(point.elapsed_s[0])
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -178,7 +178,22 @@ def test_the_same_question_has_the_same_answer() -> None:
 def test_the_further_from_the_calibration_the_wider() -> None:
     predictor = Predictor(CALIBRATION, filer_changed=False)
     spans = [predictor(Question(workers=n, databases=1, slots=1, times=20.0), 1).elapsed_s for n in (2, 64)]
-    assert spans[0].high / spans[0].value < spans[1].high / spans[1].value
+    assert _width(spans[0]) < _width(spans[1])
+
+
+def test_the_more_data_the_wider() -> None:
+    """Or the less: files of another data set are not those that were measured."""
+    predictor = Predictor(CALIBRATION, filer_changed=False)
+    widths = [
+        _width(predictor(Question(workers=2, databases=1, slots=1, times=times), 1).elapsed_s)
+        for times in (1.0, 8.0, 64.0, 1 / 64)
+    ]
+    assert widths[0] < widths[1] < widths[2] == pytest.approx(widths[3])
+
+
+def _width(span: Span) -> float:
+    assert span.interval is not None
+    return span.interval[1] / span.interval[0]
 
 
 def test_what_the_page_says_no_prediction_has() -> None:

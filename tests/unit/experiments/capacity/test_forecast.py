@@ -91,6 +91,14 @@ def test_an_addition_that_changes_nothing_gains_nothing() -> None:
     assert idle.gain == pytest.approx(1.0, abs=0.01)
 
 
+def test_what_it_is_at_is_said() -> None:
+    said: list[str] = []
+    forecast(Wish(workers=(1, 2), databases=(1,), **SMALL), said.append)
+    assert said[0] == "calibrating on the reference calibration"
+    assert "simulating 2 workers, 1 database: point 2 of 2" in said
+    assert said[-1].startswith("looking for what limits")
+
+
 def test_limits_are_words() -> None:
     assert words_of("database 2") == "database 2"
     assert words_of("filer link") == "the filer link"
@@ -155,6 +163,8 @@ def test_databases_that_nobody_counted_are_said(tmp_path: Path) -> None:
         (Wish(workers=(1,), databases=(1,), filer="none"), "no filer to predict for"),
         (Wish(workers=(1,), databases=(1,), filer="no-such-filer"), "No such file"),
         (Wish(workers=(999,), databases=(1,), slots=64), "at most 20,000 slots"),
+        (Wish(workers=(1,), databases=(999,)), "999 databases: at most 64"),
+        (Wish(workers=tuple(range(1, 52)), databases=(1, 2)), "102 points: at most 100"),
         (Wish(workers=(1,), databases=(1,), result=Path("/nowhere")), "No such file"),
     ],
 )
