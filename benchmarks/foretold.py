@@ -41,7 +41,7 @@ class Row:
 
     @property
     def held(self) -> bool:
-        return self.predicted.elapsed_s.low <= self.measured_s <= self.predicted.elapsed_s.high
+        return self.predicted.elapsed_s.holds(self.measured_s)
 
     @property
     def overrun(self) -> bool:
@@ -76,7 +76,7 @@ def show(console: Console, rows: Sequence[Row]) -> None:
         table.add_row(
             row.target,
             f"{span.value:.1f}",
-            f"{span.low:.1f} to {span.high:.1f}",
+            span.told("{:.1f}".format),
             " ".join(f"{run.elapsed_s:.1f}" for run in row.runs),
             f"{row.error:+.1f} %",
             "yes" if row.held else "NO",

@@ -187,7 +187,7 @@ class Row:
 
     @property
     def held(self) -> bool:
-        return self.predicted.elapsed_s.low <= self.measured_s <= self.predicted.elapsed_s.high
+        return self.predicted.elapsed_s.holds(self.measured_s)
 
 
 def rows(result: Result, predicted: dict[Target, Prediction], measured: dict[Target, list[float]]) -> list[Row]:
@@ -215,7 +215,7 @@ def show(console: Console, rows: Sequence[Row], measured: dict[Target, list[floa
         table.add_row(
             str(row.target),
             f"{span.value:.1f}",
-            f"{span.low:.1f} to {span.high:.1f}",
+            span.told("{:.1f}".format),
             " ".join(f"{seconds:.1f}" for seconds in measured[row.target]),
             f"{row.error(span.value):+.1f} %",
             "yes" if row.held else "NO",
@@ -236,7 +236,7 @@ def markdown(rows: Sequence[Row]) -> list[str]:
         cells = [
             str(row.target),
             f"{span.value:.1f} s",
-            f"{span.low:.1f} to {span.high:.1f} s{held}",
+            f"{span.told('{:.1f}'.format)} s{held}",
             f"{row.measured_s:.1f} s",
         ]
         lines.append(f"| {' | '.join([*cells, *errors])} |")

@@ -43,9 +43,9 @@ def _row(point: Prediction) -> tuple[object, ...]:
         point.question.databases,
         point.question.workers,
         words.seconds(elapsed.value),
-        f"{words.seconds(elapsed.low)} to {words.seconds(elapsed.high)}",
+        elapsed.told(words.seconds),
         words.figure(rate.value),
-        f"{words.figure(rate.low)} to {words.figure(rate.high)}",
+        rate.told(words.figure),
         words_of(point.limit),
         ", ".join(f"{phase} {limit}" for phase, limit in point.by_phase.items()),
     )

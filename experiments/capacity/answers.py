@@ -13,7 +13,8 @@ from experiments.capacity.network import SLOTS, STREAMS, TASKS
 from experiments.capacity.predict import Prediction, Predictor
 
 MOST_WORKERS = 512
-_SEEDS = 1  # every question with the same one, so that what differs is the question
+_SEEDS = 1  # in the search for the filer's limit, which asks many questions
+_PAIRED = 3  # with an addition and without it, the same ones, so that what differs is the addition
 _GROWS = 1.02  # GB/hour over that of half the workers, below which more of them bring nothing
 _HELPS = 1.03  # GB/hour over those before that are worth naming
 FILER = "filer "  # the stations of a filer begin with it
@@ -56,11 +57,12 @@ def is_filer(limit: str) -> bool:
 def answer(predictor: Predictor, at: Prediction, base: FilerModel | None, *, additions: bool) -> Answer:
     """For the databases of `at`; `base`: the filer asked about; `additions`: try these too."""
     first, before = _first(predictor, at.question)
+    found = gains(predictor, at.question, _tried(at.question, base)) if additions else []
     return Answer(
         at=at,
         filer_limits_from=first,
         before=before,
-        additions=tuple(sorted(_additions(predictor, at, base), key=lambda one: -one.gain)) if additions else (),
+        additions=tuple(sorted(found, key=lambda one: -one.gain)),
     )
 
 
@@ -93,8 +95,18 @@ def _first(predictor: Predictor, question: Question) -> tuple[int | None, str]:
     return workers, limits[good]
 
 
-def _additions(predictor: Predictor, at: Prediction, filer: FilerModel | None) -> list[Addition]:
-    question = at.question
+def gains(predictor: Predictor, question: Question, tried: Sequence[tuple[str, Question]]) -> list[Addition]:
+    """What each of the changed questions brings over `question`. Both are simulated with the same seeds: which task gets which
+    file is worth up to a tenth in a short job, and is no addition's doing."""
+    base = predictor(question, _PAIRED).gb_per_hour_discovered.value
+    return [
+        Addition(what=what, gain=predictor(changed, _PAIRED).gb_per_hour_discovered.value / base)
+        for what, changed in tried
+    ]
+
+
+def _tried(question: Question, filer: FilerModel | None) -> list[tuple[str, Question]]:
+    """What one may buy."""
     tried = [
         ("half as many workers again", replace(question, workers=max(question.workers + 1, question.workers * 3 // 2))),
         ("one more database", replace(question, databases=question.databases + 1)),
@@ -108,11 +120,7 @@ def _additions(predictor: Predictor, at: Prediction, filer: FilerModel | None) -
             more = replace(filer, link_bytes_per_s=filer.link_bytes_per_s * 1.5)
             tried.append(("half as much filer link again", replace(question, filer=more)))
         tried += _of_site(question, filer, filer.site)
-    base = at.gb_per_hour_discovered.value
-    return [
-        Addition(what=what, gain=predictor(changed, _SEEDS).gb_per_hour_discovered.value / base)
-        for what, changed in tried
-    ]
+    return tried
 
 
 def _of_site(question: Question, filer: FilerModel, site: SiteModel | None) -> list[tuple[str, Question]]:

@@ -93,13 +93,19 @@ class Calibration:
     measured: tuple[Measured, ...]
     ledger_counted: bool = False  # whether transactions and rows are what its database counted
 
+    @property
+    def on_a_site(self) -> bool:
+        """Whether it was made on an emulated site, so that its times tell of no other machines."""
+        return self.filer is not None and self.filer.site is not None
+
 
 def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
     """Read it; `filer_given`: a prediction takes its filer from elsewhere. Raises UsageError in one line."""
-    points = _usable(result, name, filer_given=filer_given)
+    filer = filer_of(result, name)
+    # On a site its own machines were the limit: their numbers and the filer's are in the result, so nothing has to be given.
+    points = _usable(result, name, filer_given=filer_given or (filer is not None and filer.site is not None))
     least, most = points[0], points[-1]
     first, last = _middle(least), _middle(most)
-    filer = filer_of(result, name)
     processors = _processors(result)
     background = _background(first, last, processors, real=filer is None)
     streams, together = (_whole(result, name) for name in ("index_streams", "index_tasks"))

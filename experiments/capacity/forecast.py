@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,14 @@ from experiments.capacity.answers import answer, sentences
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.job_types import study_of
-from experiments.capacity.predict import PointDocument, Prediction, Predictor, network_of, point_document
+from experiments.capacity.predict import (
+    PointDocument,
+    Prediction,
+    Predictor,
+    interval_known,
+    network_of,
+    point_document,
+)
 from experiments.capacity.reference import NAME, read_reference
 from experiments.capacity.site_load import TRANSACTIONS_A_TASK
 from experiments.report.words import many
@@ -30,7 +37,13 @@ from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS
 from experiments.workloads.discovery.r1.parameters import SITE as R1
 
 _MOST_SLOTS = 20_000
+_MOST_DATABASES = 64  # each has a job of its own, of a thousand tasks and more
+_MOST_POINTS = 100
 _ROUNDED = 0.05
+_NO_INTERVAL = (
+    "no interval is known: the calibration was made on no site, and nothing tells how far a run on one may lie from these"
+    " figures; on r1 they were up to 3.5 times what was measured (docs/capacity-model.md); --from a result of the site has intervals"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +129,21 @@ class PredictionDocument(Document):
     answer: list[str]
 
 
-def forecast(wish: Wish) -> Forecast:
-    """Calibrate, simulate every point, and put it into words. Raises UsageError."""
+def _silent(_: str) -> None:
+    """Nobody wants to know."""
+
+
+def forecast(wish: Wish, say: Callable[[str], None] = _silent) -> Forecast:
+    """Calibrate, simulate every point, and put it into words; `say` is told what it is at. Raises UsageError."""
+    _bounded(wish)
     filer = _filer(wish)
     name = NAME if wish.result is None else str(wish.result)
+    say(f"calibrating on {name}")
     result = read_reference() if wish.result is None else read_result(wish.result)
     study = study_of(result, wish.job_type, name)
     # The same hosts with the same storage are asked about together: which of them was the limit does not matter then.
     calibration = calibrate(study, name, filer_given=filer is not None or wish.one_host)
-    if filer is not None and filer.site is None and _made_on_a_site(calibration):
-        raise UsageError(
-            f"{name} was made on an emulated site, whose hosts and databases are in its times: it tells of sites only; give"
-            " --site, or a result made without one"
-        )
+    _of_the_same_machines(wish, calibration, filer)
     base = filer or calibration.filer
     site = None if base is None else base.site
     slots = _slots(wish, calibration, site)
@@ -151,17 +166,53 @@ def forecast(wish: Wish) -> Forecast:
         for databases in wish.databases
         for workers in wish.workers
     ]
-    points = tuple(predictor(question) for question in questions)
+    points = tuple(_each(predictor, questions, say))
     called = "the filer" if base is None else f"the filer of {_called(base)}" if site else f"the filer {_called(base)}"
     largest = [point for point in points if point.question.workers == max(wish.workers)]
+    say("checking the last point against exact mean values")
+    check = agreement(network_of(calibration, questions[-1], 0))
     return Forecast(
         calibration=calibration,
         filer=base,
         points=points,
         assumptions=_assumptions(calibration, wish, times, base, other=other),
-        agreement=agreement(network_of(calibration, questions[-1], 0)),
-        answer=tuple(_unknown(base) or _answers(predictor, largest, base, called)),
+        agreement=check,
+        answer=tuple(_unknown(base) or _answers(predictor, largest, base, called, say)),
     )
+
+
+def _bounded(wish: Wish) -> None:
+    """Before anything is read; raises UsageError for what would take hours."""
+    if max(wish.databases) > _MOST_DATABASES:
+        raise UsageError(f"{max(wish.databases)} databases: at most {_MOST_DATABASES} are simulated")
+    asked = len(wish.workers) * len(wish.databases)
+    if asked > _MOST_POINTS:
+        raise UsageError(
+            f"{len(wish.workers)} numbers of workers x {len(wish.databases)} of databases are {asked:,} points: at most"
+            f" {_MOST_POINTS} are simulated"
+        )
+
+
+def _of_the_same_machines(wish: Wish, calibration: Calibration, filer: FilerModel | None) -> None:
+    """A result of a site tells of sites only; raises UsageError."""
+    if not calibration.on_a_site:
+        return
+    if filer is not None and filer.site is None:
+        raise UsageError(
+            f"{calibration.source} was made on an emulated site, whose hosts and databases are in its times: it tells of"
+            " sites only; give --site, or a result made without one"
+        )
+    if wish.one_host:
+        raise UsageError(
+            f"--one-host: {calibration.source} was made on an emulated site, which says where everything is; leave it out"
+        )
+
+
+def _each(predictor: Predictor, questions: Sequence[Question], say: Callable[[str], None]) -> Iterator[Prediction]:
+    for n, question in enumerate(questions, start=1):
+        where = f"{many(question.workers, 'worker')}, {many(question.databases, 'database')}"
+        say(f"simulating {where}: point {n} of {len(questions)}")
+        yield predictor(question)
 
 
 def _filer(wish: Wish) -> FilerModel | None:
@@ -181,11 +232,7 @@ def _filer(wish: Wish) -> FilerModel | None:
 def _slots(wish: Wish, calibration: Calibration, site: SiteModel | None) -> int:
     if wish.slots is not None:
         return wish.slots
-    return calibration.slots if site is None or _made_on_a_site(calibration) else DEFAULT_SLOTS
-
-
-def _made_on_a_site(calibration: Calibration) -> bool:
-    return calibration.filer is not None and calibration.filer.site is not None
+    return calibration.slots if site is None or calibration.on_a_site else DEFAULT_SLOTS
 
 
 def _times(wish: Wish, calibration: Calibration, site: SiteModel | None) -> float:
@@ -229,12 +276,20 @@ def _unlike_r1(filer: FilerModel) -> list[str]:
     ]
 
 
-def _answers(predictor: Predictor, largest: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
+def _answers(
+    predictor: Predictor,
+    largest: Sequence[Prediction],
+    filer: FilerModel | None,
+    called: str,
+    say: Callable[[str], None],
+) -> list[str]:
     """For each number of databases; what helps most, with the fewest and with the most of them."""
     ends = {largest[0].question.databases, largest[-1].question.databases}
-    return sentences(
-        [answer(predictor, point, filer, additions=point.question.databases in ends) for point in largest], called
-    )
+    found = []
+    for point in largest:
+        say(f"looking for what limits and what helps with {many(point.question.databases, 'database')}")
+        found.append(answer(predictor, point, filer, additions=point.question.databases in ends))
+    return sentences(found, called)
 
 
 def _called(filer: FilerModel) -> str:
@@ -273,7 +328,9 @@ def _assumptions(
         out.append("the filer keeps its measured latency whatever the load: it has no ceiling here")
     elif site is not None:
         out.append(_streams_told(wish, calibration))
-        if not _made_on_a_site(calibration):
+        if not interval_known(calibration, filer):
+            out.append(_NO_INTERVAL)
+        if not calibration.on_a_site:
             out.append(
                 "transactions and rows as its database counted them, of the queue manager and of whoever looked on too"
                 if calibration.ledger_counted

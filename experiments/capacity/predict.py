@@ -2,8 +2,9 @@
 
 The interval has four parts, added as variances of logarithms: how much simulated runs differ among themselves (which
 task gets which file), how much the calibration's repeats differed, how far the model is from the points it was
-calibrated on, and a share for every doubling of the load beyond these. The last one is an allowance, not a measurement;
-`make bench-model` holds all of them against runs (docs/capacity-validation.md).
+calibrated on, and a share for every doubling of the load beyond these and of the data. The last one is an allowance, not a
+measurement; `make bench-model` holds all of them against runs (docs/capacity-validation.md). Of a site that is asked about
+without a result of any site there is none: its rows, transactions and processor seconds are assumed, and nothing tells how wrong.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import math
 import random
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from controller.jobs.rates import gb_per_hour
 from core.document import Document, Milli
+from core.filer import FilerModel
 from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import Calibration
 from experiments.capacity.network import Network, Predicted
 from experiments.capacity.simulation import batched, simulate
 
 LEVEL = 0.9
+UNKNOWN = "not known"  # in the place of an interval
 _QUANTILE = 1.83  # Student's t of 9 degrees of freedom, two-sided 90 %
 _LEAST_REPEAT = 0.015  # where there is but one run of a point
 _A_DOUBLING = 0.015
@@ -35,11 +38,18 @@ _MANY_TIMES = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A predicted value with its 90 % interval."""
+    """A predicted value."""
 
     value: float
-    low: float
-    high: float
+    interval: tuple[float, float] | None  # of 90 %; None where nothing tells how far off it may be
+
+    def told(self, write: Callable[[float], str]) -> str:
+        """The interval, for people."""
+        return UNKNOWN if self.interval is None else " to ".join(map(write, self.interval))
+
+    def holds(self, measured: float) -> bool:
+        """Whether it lies in the interval; no interval holds nothing."""
+        return self.interval is not None and self.interval[0] <= measured <= self.interval[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +89,15 @@ class Predictor:
         simulated = runs(self.calibration, question, seeds or enough)
         elapsed = sorted(run.elapsed_s for run in simulated)
         middle = statistics.median(elapsed)
-        spread = self._spread(question, elapsed)
-        factor = math.exp(_QUANTILE * spread)
+        interval = self._interval(question, middle, elapsed)
         jobs = 1 if question.shard else question.databases
         nbytes = round(self.calibration.discovered_bytes * question.times * jobs)
         return Prediction(
             question=question,
-            elapsed_s=Span(value=middle, low=middle / factor, high=middle * factor),
+            elapsed_s=Span(value=middle, interval=interval),
             gb_per_hour_discovered=Span(
                 value=gb_per_hour(nbytes, middle),
-                low=gb_per_hour(nbytes, middle * factor),
-                high=gb_per_hour(nbytes, middle / factor),
+                interval=interval and (gb_per_hour(nbytes, interval[1]), gb_per_hour(nbytes, interval[0])),
             ),
             limit=_most([run.limit for run in simulated]),
             utilisation={
@@ -101,6 +109,12 @@ class Predictor:
             },
         )
 
+    def _interval(self, question: Question, middle: float, elapsed: Sequence[float]) -> tuple[float, float] | None:
+        if not interval_known(self.calibration, question.filer):
+            return None
+        factor = math.exp(_QUANTILE * self._spread(question, elapsed))
+        return middle / factor, middle * factor
+
     def _spread(self, question: Question, elapsed: Sequence[float]) -> float:
         """Standard deviation of the logarithm of a measured run's elapsed time about the prediction."""
         logs = [math.log(each) for each in elapsed]
@@ -111,6 +125,7 @@ class Predictor:
             self._repeat,
             self._fit,
             _A_DOUBLING * doublings,
+            _A_DOUBLING * math.log2(question.times),  # squared below: half the data is as far off as twice
             _ANOTHER if self._filer_changed else 0.0,
             _ANOTHER if question.databases > 1 else 0.0,
         ]
@@ -124,6 +139,11 @@ class Predictor:
             simulated = statistics.median(run.elapsed_s for run in runs(self.calibration, question, 5))
             errors.append(math.log(statistics.median(point.elapsed_s) / simulated))
         return math.sqrt(statistics.fmean(error * error for error in errors))
+
+
+def interval_known(calibration: Calibration, filer: FilerModel | None) -> bool:
+    """Whether measurements tell how far off a prediction may be. Not of a site, where nothing was measured on any."""
+    return filer is None or filer.site is None or calibration.on_a_site
 
 
 def _repeat(calibration: Calibration) -> float:
@@ -141,16 +161,16 @@ def _most(names: Sequence[str]) -> str:
 
 
 class PointDocument(Document):
-    """One point; the intervals are of 90 %."""
+    """One point; the intervals are of 90 %, and null, as their coverage is, where none is known."""
 
     workers: int
     slots: int
     databases: int
     elapsed_s: Milli
-    elapsed_s_interval: tuple[Milli, Milli]
+    elapsed_s_interval: tuple[Milli, Milli] | None
     gb_per_hour_discovered: Milli
-    gb_per_hour_discovered_interval: tuple[Milli, Milli]
-    coverage: float
+    gb_per_hour_discovered_interval: tuple[Milli, Milli] | None
+    coverage: float | None
     limit: str
     limit_by_phase: dict[str, str]
     utilisation: dict[str, float]
@@ -164,14 +184,23 @@ def point_document(prediction: Prediction) -> PointDocument:
         slots=question.slots,
         databases=question.databases,
         elapsed_s=elapsed.value,
-        elapsed_s_interval=(elapsed.low, elapsed.high),
+        elapsed_s_interval=elapsed.interval,
         gb_per_hour_discovered=rate.value,
-        gb_per_hour_discovered_interval=(rate.low, rate.high),
-        coverage=LEVEL,
+        gb_per_hour_discovered_interval=rate.interval,
+        coverage=None if elapsed.interval is None else LEVEL,
         limit=prediction.limit,
         limit_by_phase=prediction.by_phase,
         utilisation={name: round(share, 4) for name, share in prediction.utilisation.items()},
     )
 
 
-__all__ = ["PointDocument", "Prediction", "Predictor", "Span", "network_of", "point_document", "runs"]
+__all__ = [
+    "PointDocument",
+    "Prediction",
+    "Predictor",
+    "Span",
+    "interval_known",
+    "network_of",
+    "point_document",
+    "runs",
+]

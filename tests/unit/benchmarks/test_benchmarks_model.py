@@ -18,8 +18,8 @@ from experiments.capacity.predict import Prediction, Span
 def _predicted(seconds: float) -> Prediction:
     return Prediction(
         question=Question(workers=4, databases=1, slots=1),
-        elapsed_s=Span(value=seconds, low=seconds * 0.9, high=seconds * 1.1),
-        gb_per_hour_discovered=Span(value=1.0, low=0.9, high=1.1),
+        elapsed_s=Span(value=seconds, interval=(seconds * 0.9, seconds * 1.1)),
+        gb_per_hour_discovered=Span(value=1.0, interval=(0.9, 1.1)),
         limit="slots",
         utilisation={"filer link": 0.5},
         by_phase={"walk": "slots"},

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import threading
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from cli.main import OK, USAGE, main
+from cli.show.step import step_told
 
 
 def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,6 +40,7 @@ def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.Capt
         (["--site", "r1", "--filer", "titan"], "exclude each other"),
         (["--site", "r1", "--one-host"], "exclude each other"),
         (["--site", "r1", "--index-streams", "-1"], "--index-streams"),
+        (["--databases", "999"], "at most 64"),
         (["--from", "/nowhere"], "/nowhere"),
         (["--json", "/nowhere/p.json"], "--json"),
     ],
@@ -45,3 +50,28 @@ def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.C
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert said in lines[0]
+
+
+def test_a_long_step_is_told_where_nobody_sees_a_terminal() -> None:
+    """Again and again while it lasts; one that is over at once is not."""
+
+    class Pipe(io.StringIO):
+        """Knows when it was written to twice."""
+
+        lines, twice = 0, threading.Event()
+
+        def write(self, text: str) -> int:
+            self.lines += text.count("\n")
+            if self.lines > 1:
+                self.twice.set()
+            return super().write(text)
+
+    pipe = Pipe()
+    with step_told(Console(file=pipe), first=0.001, every=0.001) as say:
+        say("simulating [30] workers")
+        assert pipe.twice.wait(30)
+    assert pipe.getvalue().splitlines()[:2] == ["simulating [30] workers"] * 2
+    quiet = io.StringIO()
+    with step_told(Console(file=quiet), first=600) as say:
+        say("over at once")
+    assert quiet.getvalue() == ""

@@ -42,9 +42,8 @@ def _plot(curves: Curves) -> Plot:
             for one in curve.predicted:
                 rate, seen = one.gb_per_hour_discovered, measured.get(one.question.workers)
                 spread = (None, None, None) if seen is None else (seen.median, seen.low, seen.high)
-                rows.append(
-                    (curve.databases, one.question.workers, rate.value, rate.low, rate.high, one.limit, *spread)
-                )
+                low, high = rate.interval or (None, None)
+                rows.append((curve.databases, one.question.workers, rate.value, low, high, one.limit, *spread))
         counts_on_x(axes, [one.question.workers for one in curves.curves[0].predicted], "workers")
         axes.set_ylabel("discovered GB/hour")
         from_zero(axes)
@@ -60,7 +59,8 @@ def _draw(axes: Axes, number: int, curve: Curve) -> None:
     rates = [one.gb_per_hour_discovered for one in curve.predicted]
     colour = series_colour(number)
     name = words.many(curve.databases, "database")
-    axes.fill_between(workers, [r.low for r in rates], [r.high for r in rates], color=colour, alpha=0.15, linewidth=0)
+    low, high = zip(*(r.interval or (r.value, r.value) for r in rates), strict=True)
+    axes.fill_between(workers, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(workers, [r.value for r in rates], color=colour, linestyle=line_style(number), label=f"{name}, predicted")
     _name_limits(axes, number, curve)
     if not curve.measured:
@@ -88,7 +88,7 @@ def _sentence(curves: Curves) -> str:
         rate = end.gb_per_hour_discovered
         said.append(
             f"{words.many(end.question.workers, 'worker')} on {words.many(curve.databases, 'database')} would reach "
-            f"{words.figure(rate.value)} GB/hour ({words.figure(rate.low)} to {words.figure(rate.high)})"
+            f"{words.figure(rate.value)} GB/hour ({rate.told(words.figure)})"
         )
     return f"{words.listed(said)}. Marks are measured, with their spread; words on a curve say what limits up to there."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.course import MOST_SIZES, PROCESSORS
 from experiments.capacity.filer_load import LINK
 from experiments.capacity.network import DATABASE, TASKS, Phase
-from experiments.capacity.predict import Predictor, network_of, runs
+from experiments.capacity.predict import Predictor, Span, network_of, runs
 from experiments.capacity.reference import read_reference
 from experiments.capacity.simulation import batched
 from experiments.capacity.units import unit_sizes
@@ -166,7 +167,7 @@ def test_the_calibrated_points_come_back() -> None:
     for point in CALIBRATION.measured:
         found = predictor(Question(workers=point.workers, databases=1, slots=1, one_host=True))
         assert found.elapsed_s.value == pytest.approx(point.elapsed_s[0], rel=0.05)
-        assert found.elapsed_s.low < point.elapsed_s[0] < found.elapsed_s.high
+        assert found.elapsed_s.holds(point.elapsed_s[0])
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -177,7 +178,32 @@ def test_the_same_question_has_the_same_answer() -> None:
 def test_the_further_from_the_calibration_the_wider() -> None:
     predictor = Predictor(CALIBRATION, filer_changed=False)
     spans = [predictor(Question(workers=n, databases=1, slots=1, times=20.0), 1).elapsed_s for n in (2, 64)]
-    assert spans[0].high / spans[0].value < spans[1].high / spans[1].value
+    assert _width(spans[0]) < _width(spans[1])
+
+
+def test_the_more_data_the_wider() -> None:
+    """Or the less: files of another data set are not those that were measured."""
+    predictor = Predictor(CALIBRATION, filer_changed=False)
+    widths = [
+        _width(predictor(Question(workers=2, databases=1, slots=1, times=times), 1).elapsed_s)
+        for times in (1.0, 8.0, 64.0, 1 / 64)
+    ]
+    assert widths[0] < widths[1] < widths[2] == pytest.approx(widths[3])
+
+
+def _width(span: Span) -> float:
+    assert span.interval is not None
+    return span.interval[1] / span.interval[0]
+
+
+def test_what_the_page_says_no_prediction_has() -> None:
+    """docs/capacity-model.md: a queue manager and databases on the filer are in the simulation, and `predict` sets neither."""
+    found = assemble(CALIBRATION, Question(workers=3, databases=2, slots=2), random.Random(0))
+    assert (found.dispatch_s, found.window) == (0.0, None)
+    assert not found.databases_on_filer
+    page = (Path(__file__).parents[4] / "docs" / "capacity-model.md").read_text()
+    assert "sent too slowly is never found" in page
+    assert page.index("## What it leaves out") < page.index("- The queue manager")
 
 
 def test_a_faster_filer_and_a_full_one() -> None:

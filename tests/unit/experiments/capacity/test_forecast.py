@@ -11,7 +11,7 @@ import pytest
 from schema_check import refuse_unlike_schema
 
 from core.errors import UsageError
-from experiments.capacity.answers import answer, is_filer, sentences, words_of
+from experiments.capacity.answers import answer, gains, is_filer, sentences, words_of
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.curve import curves
@@ -78,6 +78,27 @@ def test_the_best_addition_is_what_is_full() -> None:
     assert sentences([one], "it")[-1].startswith("At 60 workers and 1 database half as much filer link again helps")
 
 
+def test_an_addition_that_changes_nothing_gains_nothing() -> None:
+    """Whatever seeds the point itself was simulated with: a base of nine against one was worth a tenth of GB/hour here."""
+    calibration = calibrate(read_reference(), "r", filer_given=False)
+    filer = calibration.filer
+    assert filer is not None
+    predictor = Predictor(calibration, filer_changed=False)
+    question = Question(workers=8, databases=1, slots=1, times=2.0)
+    assert [one.gain for one in gains(predictor, question, [("nothing", question)])] == [1.000]
+    found = answer(predictor, predictor(question), filer, additions=True)
+    idle = next(one for one in found.additions if "metadata" in one.what)
+    assert idle.gain == pytest.approx(1.0, abs=0.01)
+
+
+def test_what_it_is_at_is_said() -> None:
+    said: list[str] = []
+    forecast(Wish(workers=(1, 2), databases=(1,), **SMALL), said.append)
+    assert said[0] == "calibrating on the reference calibration"
+    assert "simulating 2 workers, 1 database: point 2 of 2" in said
+    assert said[-1].startswith("looking for what limits")
+
+
 def test_limits_are_words() -> None:
     assert words_of("database 2") == "database 2"
     assert words_of("filer link") == "the filer link"
@@ -142,6 +163,8 @@ def test_databases_that_nobody_counted_are_said(tmp_path: Path) -> None:
         (Wish(workers=(1,), databases=(1,), filer="none"), "no filer to predict for"),
         (Wish(workers=(1,), databases=(1,), filer="no-such-filer"), "No such file"),
         (Wish(workers=(999,), databases=(1,), slots=64), "at most 20,000 slots"),
+        (Wish(workers=(1,), databases=(999,)), "999 databases: at most 64"),
+        (Wish(workers=tuple(range(1, 52)), databases=(1, 2)), "102 points: at most 100"),
         (Wish(workers=(1,), databases=(1,), result=Path("/nowhere")), "No such file"),
     ],
 )

@@ -50,7 +50,7 @@ def test_every_row_is_predicted_within_a_tenth_and_stands_on_the_page(
         error = found.value / measured - 1.0
         said = (
             f"| {calibrated_on} | {rows_of} | {row.workers} | {row.databases} | {found.value:.0f} s |"
-            f" {found.low:.0f} to {found.high:.0f} s | {measured:.0f} s | {error:+.1%} |"
+            f" {found.told('{:.0f}'.format)} s | {measured:.0f} s | {error:+.1%} |"
         ).replace("%", " %")
         assert said in page, said
         assert abs(error) <= _MOST, said
