@@ -105,6 +105,7 @@ def note(
     token = token or uuid.uuid4()
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     told = options | {"jobs": [str(job.handle.id) for job in every]}
+    found = {name: value for name, value in figures.items() if told.get(name) != value}
     for site in sites:
         REVIEW.put_review(
             site.conn,
@@ -115,7 +116,7 @@ def note(
             figures=json.dumps(figures),
         )
         for job in site.ids:
-            note_action(site.conn, job, kind.value, **options)
+            note_action(site.conn, job, kind.value, **told, found=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
     if not handles:
         raise UsageError("a group without jobs: nothing was looked through")
-    again = f"`{_COMMANDS[kind].format(handles[0].id)}` does it"
+    again = f"`{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}` does it"
     rows = []
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -146,8 +147,18 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     first = rows[0]
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
     if tokens != {first.token}:
-        raise UsageError(f"job {handles[0].id} was looked through with jobs that differ now; {again} anew")
+        raise UsageError(_apart(handles, kind, again))
     return Found(dict(first.options), dict(first.figures), first.created_at, first.token)
+
+
+def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
+    """Why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
+    if len(handles) == 1:
+        return f"job {handles[0].id} was looked through with jobs that differ now; {again} anew"
+    said = f"these {len(handles)} jobs were looked through each by itself, or with jobs that differ now; {again} anew, together"
+    if kind is ReviewKind.DEDUPE:
+        said += ": each for its own copies, or with --scope jobs for those in the others, too"
+    return said
 
 
 def check_findings(
@@ -159,9 +170,11 @@ def check_findings(
     system: bool = False,
 ) -> None:
     """Whether items of these jobs can be told by what was found of (near-)duplicates, or system files; raises as `latest`."""
-    asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near, ReviewKind.DENIST: system}
+    asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near}
     for kind in (kind for kind, wanted in asked.items() if wanted):
         latest(handles, kind, databases)
+    for handle in handles if system else ():  # flags of one job say nothing of another
+        latest([handle], ReviewKind.DENIST, databases)
 
 
 def _others(

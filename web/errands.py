@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from core.document import Document
@@ -29,6 +29,11 @@ class Errand(Document):
     running: bool
     error: str | None = None
     outcome: Any = None
+
+    @property
+    def ended(self) -> datetime:
+        """When it came to its end, or was looked at last."""
+        return self.begun + timedelta(seconds=self.seconds)
 
 
 class Errands:

@@ -23,6 +23,7 @@ def show_job(context: CommandContext, installed: Installation, job: str, as_json
         if selected.group is not None:
             context.out.print()
         show_counts(context.out, count_job(handle))
+        _show_production(context, handle)
         flush()
     if selected.group is None:
         _show_replay(context, selected.each[0])
@@ -32,6 +33,17 @@ def show_job(context: CommandContext, installed: Installation, job: str, as_json
         from cli.show.wire import show_wire
 
         show_wire(context.out, wire)
+
+
+def _show_production(context: CommandContext, handle: JobHandle) -> None:
+    """What it left out and why, and what it does not know, where it takes the items of others."""
+    if not handle.job.options.production.asked:
+        return
+    from controller.production.figures import production_lines, production_told  # brings documents
+
+    if (made := production_told(handle)) is not None:
+        for name, line in production_lines(made):
+            context.out.print(f"{name}: {line}", markup=False, soft_wrap=True)
 
 
 def _show_replay(context: CommandContext, handle: JobHandle) -> None:
@@ -48,12 +60,13 @@ def _show_replay(context: CommandContext, handle: JobHandle) -> None:
 def _print_documents(selected: Jobs) -> None:
     from controller.jobs.documents import document_of, group_document, holds_of  # a table is drawn from rows
     from controller.observe.wire import wire_shares
+    from controller.production.figures import production_told
     from controller.replay.outcome import played
 
     wire = wire_shares(selected.each)
     if selected.group is None:
         (handle,) = selected.each
-        print_json(document_of(count_job(handle), wire, played(handle)).to_json())
+        print_json(document_of(count_job(handle), wire, played(handle), production_told(handle)).to_json())
     else:
         holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
         print_json(group_document(selected.group, wire, holds).to_json())

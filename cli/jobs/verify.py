@@ -48,6 +48,7 @@ def verify(
     from cli.installation import installation  # the tables that are compared are slow to come, too
     from controller.verify.group import GroupVerification, verify_group
     from controller.verify.job import choose_manifest, verify_job
+    from controller.verify.noted import note_verified
 
     context = shared(ctx)
     writable_file(json_file, "--json")
@@ -67,6 +68,9 @@ def verify(
             outcome = verify_job(
                 target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
             )
+        each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
+        for handle, one in zip(target.each, each, strict=True):
+            note_verified(handle, one)
     if json_file is not None:
         write_json(json_file, outcome.to_json())
     if isinstance(outcome, GroupVerification):
@@ -80,10 +84,12 @@ def verify(
 
 def _verify_production(context: CommandContext, handle: JobHandle, examples: int, json_file: Path | None) -> None:
     """The files that the job wrote, against its rows."""
+    from controller.verify.noted import note_verified
     from controller.verify.production import verify_production
 
     progress = context.say if context.err.is_terminal else _quiet
     done = verify_production(handle, Storage(NullRecorder()), examples=examples, progress=progress)
+    note_verified(handle, done)
     if json_file is not None:
         write_json(json_file, done.to_json())
     if done.examples:

@@ -12,7 +12,8 @@ from cli import options as opt
 from cli.context import shared, with_options, writable_file
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.taking import taking
-from controller.production.orders import ProductionOrder
+from controller.production.orders import ProductionOrder, named_images
+from core.errors import UsageError
 from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 
 Sources = Annotated[
@@ -24,7 +25,7 @@ Out = Annotated[
 ]
 DatEncoding = Annotated[Literal["utf-8", "utf-16-le", "cp1252"], typer.Option("--dat-encoding", help="of loadfile.dat")]
 Images = Annotated[
-    str,
+    str | None,
     typer.Option("--images", metavar="JOB", help="the pages that this job of `edbench process` made of the same items"),
 ]
 ImageFormat = Annotated[
@@ -70,7 +71,7 @@ def export(
     slots: opt.Slots = None,
     filer: Filer = None,
     dat_encoding: DatEncoding = "utf-8",
-    images: Images = "",
+    images: Images = None,
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,
 ) -> None:
@@ -118,13 +119,17 @@ def _produce(
     json_file: Path | None,
     storage: Path | None,
     extras: tuple[tuple[str, str], ...],
-    images: str = "",
+    images: str | None = None,
 ) -> None:
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
     writable_file(json_file, "--json")
     choice = replace(order.choice(kind, out.absolute()), extras=extras)
     options = order.options(settings, choice)
+    try:
+        named_images(images)
+    except ValueError as error:
+        raise UsageError(f"--images: {error}", field="images") from error
 
     from cli.installation import installation
     from cli.production.producing import produce

@@ -27,11 +27,11 @@ def produce(
     options: JobOptions,
     workers: int,
     json_file: Path | None,
-    images: str = "",
+    images: str | None = None,
 ) -> None:
     """Create the job and follow it. Raises UsageError, faults."""
     sources: list[JobHandle] = [handle for one in references for handle in installed.find_discovered(one).each]
-    pages = those_there(installed.find(images))[0] if images else None
+    pages = those_there(installed.find(images))[0] if images is not None else None
     if pages is not None:
         options = options_with_images(pages, options, sources)
     options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
@@ -46,11 +46,16 @@ def produce(
         workers=crew[0],
         slots=crew[1],
         images=pages,
+        databases=installed.databases,
     )
     created = create_production(Storage(NullRecorder()), installed.settings, plan)
     made = created.each[0].job.options.production
     if made.withhold:
         context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
+    if made.system_files:
+        context.say(f"{made.system_files:,} items are left out as system files")
+    if made.copies:
+        context.say(f"{made.copies:,} items are left out as copies of others")
     if made.containers:
         context.say(f"{made.containers:,} containers are chosen: what they hold is taken where it is chosen itself")
     if made.left_out:

@@ -13,6 +13,7 @@ from controller.jobs.figures import Figures, FilerFigures, GroupFigures, JobFigu
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
 from controller.observe.wire import WireShares
+from controller.production.figures import production_lines
 
 
 def show_result(console: Console, figures: Figures) -> None:
@@ -66,22 +67,7 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
         ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
-        *(
-            [("withheld", f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families")]
-            if made.withhold
-            else []
-        ),
-        *(
-            [("left out", f"{made.left_out:,} copies without pages, whose original is withheld")]
-            if made.left_out
-            else []
-        ),
-        *(
-            [("tags", f"given or taken {made.tag_changes:,} times since it chose its items, which are those of before")]
-            if made.tag_changes
-            else []
-        ),
-        *([("equal", f"{made.equal:,} items are in it that equal one with such a tag")] if made.equal else []),
+        *production_lines(made),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
         *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
         ("output", made.out),

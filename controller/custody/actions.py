@@ -61,11 +61,13 @@ def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
 def _actions(handle: JobHandle) -> list[Action]:
     with handle.database.transaction() as conn:
         rows = CUSTODY.list_actions(conn, job=handle.id)
+    # What has no hash is older than hashes are; then the job's creation was not written down. Before that nothing can have been.
+    sure = any(row.action == CREATED for row in rows)
     return [
         Action(
             at=row.at, who=row.who, action=row.action, details=dict(row.details), hashed=row.hashed,
             chain=None if row.chain is None else bytes(row.chain).hex(),
-            broken=(row.begun or row.action == CREATED) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+            broken=(row.begun or sure) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
         )
         for row in rows
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ class Checked:
     """What a list came to."""
 
     actions: int = 0
-    without: int = 0  # that have no hash: they are older than the list's hashes
+    without: int = 0  # that have no hash: they are older than the list's hashes, and prove nothing
     faults: int = 0
     last: dict[str, str] = field(default_factory=dict)  # the chain of each job's last action that has one
 
@@ -55,6 +55,10 @@ class _Checking:
     def __init__(self, fault: Callable[[str], None]) -> None:
         self.done, self.seen = Checked(), set[str]()
         self.open: Counter[str] = Counter()  # records since the last end, by kind
+        self._chains: defaultdict[str, list[str]] = defaultdict(list)  # of each job in this list …
+        self._before: dict[str, list[str]] = {}  # … and in the longest of those before it
+        self._without: Counter[str] = Counter()  # actions without a hash, by job
+        self._created: set[str] = set()  # jobs whose creation has a hash: nothing of theirs is older than hashes
         self._fault = fault
 
     def wrong(self, what: str) -> None:
@@ -76,15 +80,25 @@ class _Checking:
 
     def _action(self, told: dict[str, Any]) -> None:
         job, chain = str(uuid.UUID(told["job"])), told["chain"]
-        before = self.done.last.get(job)
+        chains = self._chains[job]
         if chain is None:
             self.done.without += 1
-            if before is not None or told["action"] == _FIRST:
+            self._without[job] += 1
+            if chains or job in self._created or told["action"] == _FIRST:
                 raise ValueError("its hash was taken away")
+            if (other := _differing(told)) is not None:
+                raise ValueError(f"{other} is not what its text says")
             return
-        self.done.last[job] = chain
+        start = bytes.fromhex(chains[-1]) if chains else uuid.UUID(job).bytes
+        chains.append(chain)
+        self.done.last[job] = max(chains, self._before.get(job, []), key=len)[-1]
         self.seen.add(chain)
-        start = uuid.UUID(job).bytes if before is None else bytes.fromhex(before)
+        if told["action"] == _FIRST:
+            self._created.add(job)
+            if len(chains) > 1 or self._without[job]:
+                raise ValueError("actions stand before it, and before a job was created nothing was done to it")
+        if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
+            raise ValueError("a list of the same job before this one has another action in its place")
         if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:
             raise ValueError(
                 "its hash is another: `hashed` was changed, or an action before it taken out, put in or moved"
@@ -97,6 +111,9 @@ class _Checking:
     def _end(self, told: dict[str, Any]) -> None:
         """Whether all stands there that was printed; lists may stand one behind the other."""
         before, self.open = self.open, Counter()
+        for job, chains in self._chains.items():
+            self._before[job] = max(self._before.get(job, []), chains, key=len)
+        self._chains.clear()
         for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
             if told[name] != before[kind]:
                 raise ValueError(f"it says that {told[name]} {name} stand before it, and {before[kind]} do")

@@ -10,6 +10,7 @@ from pydantic import PlainSerializer
 
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
+from controller.jobs.figures import ProductionFigures
 from controller.observe.wire import WireShares
 from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
@@ -75,6 +76,7 @@ class JobDocument(JobHolds):
 
     wire: WireShares | None
     replay: Annotated[Played | None, NotNone] = None
+    production: Annotated[ProductionFigures | None, NotNone] = None  # of a job that takes the items of others
 
 
 class GroupDocument(Document):
@@ -101,9 +103,11 @@ def holds_of(counts: JobCounts, database: str) -> JobHolds:
     return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
 
 
-def document_of(counts: JobCounts, wire: WireShares | None, played: Played | None) -> JobDocument:
+def document_of(
+    counts: JobCounts, wire: WireShares | None, played: Played | None, made: ProductionFigures | None = None
+) -> JobDocument:
     """A job's."""
-    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, replay=played)
+    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, replay=played, production=made)
 
 
 def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds]) -> GroupDocument:

@@ -108,8 +108,15 @@ class ProductionFigures(Document):
     out: str
     sources: list[uuid.UUID]
     items: int
+    chosen: Annotated[int | None, NotNone] = Field(
+        None,
+        description="Items that were chosen: those that are taken, withheld, copies, system files and containers together;"
+        " none of a job from before they were counted.",
+    )
     withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
     withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
+    copies: int = Field(0, description="Items that were left out as duplicates of others (`originals`), of the rest.")
+    system_files: int = Field(0, description="Items that were left out as system files (`not_nist`), of the rest.")
     containers: int = Field(
         0, description="Containers that were chosen: what they hold is in it where it was chosen itself."
     )

@@ -18,8 +18,6 @@ from controller.jobs.figures import (
     ChildTotals,
     FilerFigures,
     JobFigures,
-    ProducedFiles,
-    ProductionFigures,
     SizedCalls,
     rates,
 )
@@ -29,7 +27,7 @@ from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
-from controller.production.held import tag_changes
+from controller.production.figures import production_figures
 from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
@@ -37,7 +35,6 @@ from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
 from sql.faces.figures import FIGURES, Worker
-from sql.faces.production import PRODUCTION
 from sql.jobs import phase_elapsed
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
@@ -127,25 +124,6 @@ def _filer(choice: FilerChoice) -> FilerFigures | None:
     if not choice.digest:
         return None
     return FilerFigures(name=choice.name, scale=choice.scale, site=choice.site or None)
-
-
-def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures | None:
-    """What a job that takes the items of others has written; None of a job of another type."""
-    choice = handle.job.options.production
-    if not choice.asked:
-        return None
-    return ProductionFigures(
-        out=choice.out,
-        sources=[uuid.UUID(source) for source in choice.sources],
-        items=choice.items,
-        withhold=list(choice.withhold),
-        withheld=choice.withheld,
-        containers=choice.containers,
-        left_out=choice.left_out,
-        tag_changes=tag_changes(conn, choice),
-        equal=choice.equal,
-        files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
-    )
 
 
 def _counted(counts: JobCounts) -> dict[str, Any]:

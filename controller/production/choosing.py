@@ -106,19 +106,28 @@ def prepare(
             )
 
 
-def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked) -> None:
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many items were chosen and are not taken, each counted under the first reason that holds."""
+
+    withheld: int = 0
+    system_files: int = 0
+    copies: int = 0
+
+    @property
+    def items(self) -> int:
+        """For all reasons."""
+        return self.withheld + self.system_files + self.copies
+
+
+def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked) -> LeftOut:
     """After `prepare`: what is taken, over all jobs, for copies are known by all of them."""
+    withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
     for place, handle in enumerate(sources):
-        PRODUCTION.production_take(
-            conn,
-            source=place,
-            job=handle.id,
-            everything=picked.everything,
-            not_nist=choice.not_nist,
-            families=choice.families,
-        )
-    if choice.originals:
-        PRODUCTION.production_drop_copies(conn, families=choice.families)
+        PRODUCTION.production_take(conn, source=place, job=handle.id, everything=picked.everything)
+    system = PRODUCTION.production_drop_system(conn, families=choice.families) if choice.not_nist else 0
+    copies = PRODUCTION.production_drop_copies(conn, families=choice.families) if choice.originals else 0
+    return LeftOut(withheld, system, copies)
 
 
 def equal_to_withheld(

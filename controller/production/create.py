@@ -15,11 +15,20 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
-from controller.production.choosing import Picked, asked_tags, equal_to_withheld, pick, prepare, refuse_returned, take
+from controller.production.choosing import (
+    LeftOut,
+    Picked,
+    asked_tags,
+    equal_to_withheld,
+    pick,
+    prepare,
+    refuse_returned,
+    take,
+)
 from controller.production.held import GoesBy, goes_by, hold, lock_sources
 from controller.production.imaged import imaged, refuse_fallen, without_original
 from controller.production.numbers import refuse_given_numbers
-from controller.production.place import claim, give_up, refuse_inside
+from controller.production.place import claim, evidence_of, give_up, missing, refuse_inside
 from controller.production.told import refuse_other_findings, told_of
 from core.errors import UsageError
 from core.options.production import WITHHELD, JobType, ProductionChoice
@@ -32,6 +41,7 @@ from sql import bulk
 from sql import jobs as ledger_jobs
 from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
+from sql.session import Database
 
 _ROWS_AT_ONCE = 10_000
 _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
@@ -64,6 +74,9 @@ class ProductionPlan:
     workers: int
     slots: int  # of each
     images: JobHandle | None = None  # of an export: the processing job whose pages it takes
+    databases: Sequence[
+        Database
+    ] = ()  # beside the sources': where jobs may be whose evidence it must not be written into
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
@@ -73,11 +86,13 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     refuse_sources(plan.sources)
     for handle in plan.sources:
         refuse_other_storage(handle, storage, settings.storage)
-    refuse_inside(Path(choice.out), settings.storage, list(plan.sources))
+    databases = {each.name: each for each in (plan.sources[0].database, *plan.databases)}
+    refuse_inside(Path(choice.out), settings.storage, evidence_of(databases.values()))
     by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))
     picked = pick(plan.sources, settings, choice)
     job, database = uuid.uuid4(), plan.sources[0].database
     storage.keep_below(os.fsencode(settings.storage), own=True)
+    absent = missing(Path(choice.out))
     try:
         with database.transaction(durable=True) as conn:
             claim(storage, Path(choice.out), job, settings.storage, conn)
@@ -86,7 +101,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
             storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none
             hand_over(job_directory(settings.storage, job), settings.storage)
     except BaseException:
-        give_up(storage, Path(choice.out), job)
+        give_up(storage, Path(choice.out), job, absent)
         raise
     with database.transaction() as conn:
         return alone(JobHandle(database, ledger_jobs.get_job(conn, job)))
@@ -137,16 +152,19 @@ def _create(
     )
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
-    withheld, numbers = _chosen(conn, plan, picked)
+    out, numbers = _chosen(conn, plan, picked)
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     containers = PRODUCTION.production_containers(conn)
     if not tally.items:
-        raise UsageError(_nothing(withheld, containers if containers == len(picked.items or ()) else 0))
+        raise UsageError(_nothing(out, containers if containers == len(picked.items or ()) else 0))
     choice = dataclasses.replace(
         plan.options.production,
         items=tally.items,
         sources=tuple(handle.id.hex for handle in plan.sources),
-        withheld=withheld,
+        chosen=_accounted(conn, plan, picked, tally.items + out.items + containers),
+        withheld=out.withheld,
+        copies=out.copies,
+        system_files=out.system_files,
         containers=containers,
         goes_by=by.tags,
         tag_changes=by.changes,
@@ -158,24 +176,37 @@ def _create(
     bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
     told = told_of(conn, job, choice)
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
-    lock_sources(conn, plan.sources, by)
-    for handle in plan.sources:
+    for handle in lock_sources(conn, plan.sources, by, plan.images):
         note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
     refuse_other_findings(conn, choice)  # these jobs' rows are locked now
 
 
+def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: int) -> int:
+    """How many items were chosen: what is taken and all that is left out for a reason that is told. Of pages it was the job that
+    made them which chose, and left out."""
+    if plan.images is not None:
+        return items
+    chosen = PRODUCTION.production_chosen(
+        conn, jobs=[handle.id for handle in plan.sources], everything=picked.everything
+    )
+    if chosen != items:  # of a document that nobody tells of nobody could say why it is not in the production
+        raise RuntimeError(f"{chosen:,} items are chosen, and {items:,} are taken or left out for a reason")
+    return chosen
+
+
 def _chosen(
     conn: Connection, plan: ProductionPlan, picked: Picked
-) -> tuple[int, Iterator[tuple[NumberedItem, Numbered, int]]]:
-    """How many items are withheld of what was chosen; what is taken, each with its number and the characters of its text."""
+) -> tuple[LeftOut, Iterator[tuple[NumberedItem, Numbered, int]]]:
+    """How many items are left out of what was chosen; what is taken, each with its number and the characters of its text."""
     choice = plan.options.production
     if plan.images is None:
         prepare(conn, plan.sources, choice, picked)
-        withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
-        return withheld, _numbered(conn, plan, picked)
+        out = take(conn, plan.sources, choice, picked)
+        refuse_returned(conn, picked)
+        return out, _numbered(conn, plan)
     prepare(conn, plan.sources, choice, picked, _withheld_before(plan))
     refuse_fallen(conn, plan.images, picked)
-    return PRODUCTION.production_imaged_withheld(conn, job=plan.images.id), imaged(conn, plan.images)
+    return LeftOut(PRODUCTION.production_imaged_withheld(conn, job=plan.images.id)), imaged(conn, plan.images)
 
 
 def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
@@ -192,12 +223,17 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
     return without_original(conn, plan.images)
 
 
-def _nothing(withheld: int, containers: int) -> str:
+def _nothing(out: LeftOut, containers: int) -> str:
     """Is left, and why. `containers`: all that was chosen."""
     if containers:
         return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
-    if withheld:
-        return f"no item is left: all {withheld:,} that were chosen are withheld; see the tags of --withhold"
+    if out.withheld and out.withheld == out.items:
+        return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
+    if out.items:
+        return (
+            f"no item is left of {out.items:,} that were chosen: {out.withheld:,} are withheld, {out.system_files:,} system"
+            f" files, {out.copies:,} copies of others"
+        )
     return "no item is chosen: look with `edbench search` what the query finds, and which tags there are"
 
 
@@ -215,11 +251,9 @@ class _Taken(Taken):
     row: Chosen
 
 
-def _numbered(conn: Connection, plan: ProductionPlan, picked: Picked) -> Iterator[tuple[NumberedItem, Numbered, int]]:
-    """Every item that is taken, over all jobs: copies are known by all of them."""
+def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Every item that is taken, over all jobs."""
     choice = plan.options.production
-    take(conn, plan.sources, choice, picked)
-    refuse_returned(conn, picked)
     layout = Layout(choice.folder_files, choice.volume_bytes)
     taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
     for item in numbered(taken, choice.first, layout):

@@ -48,15 +48,19 @@ def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
         return GoesBy(every, _changes(conn, sources, every))
 
 
-def lock_sources(conn: Connection, sources: Sequence[JobHandle], by: GoesBy) -> None:
-    """At the end, to write into their lists; in one order. Raises UsageError where somebody gave or took one of the tags
-    meanwhile."""
-    for job in sorted(handle.id for handle in sources):
+def lock_sources(
+    conn: Connection, sources: Sequence[JobHandle], by: GoesBy, images: JobHandle | None = None
+) -> list[JobHandle]:
+    """At the end, to write into their lists and that of the job whose pages are taken, all of which are given back; in one
+    order. Raises UsageError where somebody gave or took one of the tags meanwhile."""
+    taken = [*sources, *([] if images is None else [images])]
+    for job in sorted(handle.id for handle in taken):
         FIGURES.lock_job(conn, job=job)
     if by.tags and _changes(conn, sources, by.tags) != by.changes:
         raise UsageError(
             f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
         )
+    return taken
 
 
 def tag_changes(conn: Connection, choice: ProductionChoice) -> int:

@@ -29,6 +29,26 @@ def _plain(prefix: str) -> str:
     return prefix
 
 
+def _asked(query: str | None) -> str | None:
+    """Blank is not the same as not given: a variable of a shell that is not set would choose everything."""
+    if query is not None and not query.strip():
+        raise ValueError("the query is empty; give at least one word, or * for everything")
+    return query
+
+
+def _tag(given: str | None) -> str | None:
+    if given is not None and not given.strip():
+        raise ValueError("the tag is empty; give the name of one, or leave it out")
+    return given
+
+
+def named_images(job: str | None) -> str | None:
+    """The job whose pages are taken. Raises ValueError for none that is called so."""
+    if job is not None and not job.strip():
+        raise ValueError("no job is named; give a job of `edbench process`, or leave it out")
+    return job
+
+
 def _tags(given: list[str] | None) -> list[str] | None:
     """Each once. Raises ValueError for what no tag can be called."""
     from worker.indexes.ledger_fields import checked_name  # few give any, and a command's start would wait
@@ -47,9 +67,17 @@ class ProductionOrder(Order):
     """What jobs of these types have in common."""
 
     query: Annotated[
-        str, Field(max_length=10_000, pattern=TEXT, description="which items, as `edbench search` takes it")
-    ] = ""
-    tag: Annotated[str, Field(max_length=100, pattern=TEXT, description="only those with this tag")] = ""
+        str | None,
+        Field(
+            max_length=10_000,
+            pattern=TEXT,
+            description="which items, as `edbench search` takes it  [default: all of them]",
+        ),
+        AfterValidator(_asked),
+    ] = None
+    tag: Annotated[
+        str | None, Field(max_length=100, pattern=TEXT, description="only those with this tag"), AfterValidator(_tag)
+    ] = None
     withhold: Annotated[
         list[str] | None,
         AfterValidator(_tags),
@@ -109,8 +137,8 @@ class ProductionOrder(Order):
         return ProductionChoice(
             type=kind,
             out=str(out),
-            query=self.query.strip(),
-            tag=self.tag,
+            query=(self.query or "").strip(),
+            tag=self.tag or "",
             withhold=tuple(self.withhold or ()),
             originals=self.originals,
             not_nist=self.not_nist,

@@ -7,10 +7,10 @@ import errno
 import json
 import os
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
@@ -20,6 +20,7 @@ from core.storage.layer import Storage
 from core.storage.within import lies_in
 from sql.faces.production import PRODUCTION
 from sql.jobs import get_job
+from sql.session import Database
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,11 +29,19 @@ THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directo
 MARKER_NAME = MARKER.encode()
 
 
-def refuse_inside(out: Path, settings_storage: Path, sources: list[JobHandle]) -> None:
+def evidence_of(databases: Iterable[Database]) -> list[str]:
+    """The sources of all jobs there are: what one of them reads another one must not write into."""
+    found: set[bytes] = set()
+    for database in databases:
+        with database.transaction() as conn:
+            found.update(bytes(source) for source in PRODUCTION.production_evidence(conn))
+    return [os.fsdecode(source) for source in sorted(found)]
+
+
+def refuse_inside(out: Path, settings_storage: Path, evidences: Iterable[str]) -> None:
     """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
     kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
-    for handle in sources:
-        evidence = os.fsdecode(handle.job.source)
+    for evidence in evidences:
         if lies_in(out, evidence) or lies_in(evidence, out):
             raise UsageError(f"--out {out} and the evidence {evidence} are in each other; write elsewhere", field="out")
     if (theirs := _production_around(os.path.realpath(out))) is not None:
@@ -50,6 +59,15 @@ def _production_around(path: str) -> str | None:
             return above
         above = os.path.dirname(above)
     return None
+
+
+def missing(out: Path) -> list[bytes]:
+    """The directory and those above it, as far as they are not there yet, the deepest first."""
+    path, absent = os.path.abspath(os.fsencode(out)), []
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        absent.append(path)
+        path = os.path.dirname(path)
+    return absent
 
 
 def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn: Connection) -> None:
@@ -143,11 +161,15 @@ def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def give_up(storage: Storage, out: Path, job: uuid.UUID) -> None:
-    """The opposite of `claim`, for a job that was not created."""
+def give_up(storage: Storage, out: Path, job: uuid.UUID, made: Iterable[bytes]) -> None:
+    """The opposite of `claim`, for a job that was not created. `made`: directories that were `missing` before."""
     path = os.fsencode(out)
     if owner(storage, path) == job.hex:
         storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
+    storage.let_go()  # the directory itself lies in none of those that calls were kept below
+    with contextlib.suppress(StorageFault):  # somebody has put something in: it stays, and so does all above it
+        for directory in made:
+            storage.remove_empty(directory)
 
 
 def shown(out: str) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pydantic import computed_field
+
 from controller.databases import JobHandle
 from core.document import Document
 from core.errors import SourceFileError, UsageError
@@ -66,11 +68,13 @@ class ProductionVerification(Document):
     load_file_faults: int
     load_file_examples: list[str]
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def pages_wrong(self) -> int:
         """Items that have other pages than they were found with, and ought not to."""
         return sum(each.differing for each in self.pages if each.exact)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def differences(self) -> int:
         """All of them."""

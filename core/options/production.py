@@ -60,7 +60,12 @@ class ProductionChoice:
     not_nist: bool = False  # so were those on a list of known software
     families: bool = True  # whole ones were taken or left
     items: int = 0  # that are taken
+    chosen: int = (
+        0  # taken, withheld, copies, system files and containers together; 0: of a job that is older than this
+    )
     withheld: int = 0  # that were chosen and are not taken for `withhold`
+    copies: int = 0  # nor for `originals`, of the rest
+    system_files: int = 0  # nor for `not_nist`, of that rest
     goes_by: tuple[str, ...] = ()  # tags that decided what is taken …
     tag_changes: int = 0  # … and how often items of the sources had been given one, or lost it, when they did
     containers: int = 0  # that were chosen, and are nothing beside what they hold

@@ -8,10 +8,11 @@ SHA-1). SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table METADATA,
 from __future__ import annotations
 
 import enum
+import hashlib
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,15 +54,22 @@ class HashList:
     hashes: int = 0
     bad: int = 0  # lines, or rows, that hold no hash of this kind
     first_bad: int = 0  # its number, from 1
+    sha256: str = ""  # of its file, in hex
     _line: int = field(default=0, repr=False)
 
     def pieces(self) -> Iterator[Digests]:
         """All hashes, some at a time. Raises UsageError when the list cannot be read, or has no hash at all."""
         self.hashes = self.bad = self.first_bad = self._line = 0
+        state = hashlib.sha256()
         try:
-            for piece in self._rows() if self.sqlite else map(self._parsed, _blocks(self.path)):
+            for piece in self._rows() if self.sqlite else map(self._parsed, _blocks(self.path, state.update)):
                 self.hashes += len(piece)
                 yield piece
+            if not self.sqlite:
+                self.sha256 = state.hexdigest()
+            elif not self.sha256:  # its rows were read, and not its bytes
+                with self.path.open("rb") as file:
+                    self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, sqlite3.Error) as error:
             raise UsageError(f"{self.path} cannot be read as a list of hashes: {error}") from error
         if not self.hashes:
@@ -114,12 +122,14 @@ def hash_list(path: Path) -> HashList:
     raise UsageError(f"{path} has no hash in it: a line begins with an MD5, SHA-1 or SHA-256 in hexadecimal")
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    """The file in whole lines, without a byte order mark."""
+def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[bytes]:
+    """The file in whole lines, without a byte order mark; `read` is told all that was read."""
     with path.open("rb") as file:
         rest = file.read(3)
+        read(rest)
         rest = b"" if rest == b"\xef\xbb\xbf" else rest
         while block := file.read(BLOCK_BYTES):
+            read(block)
             end = block.rfind(b"\n") + 1
             if end:
                 yield rest + block[:end]

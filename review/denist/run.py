@@ -37,6 +37,9 @@ class ListUsed(Document):
 
     name: str
     kind: Annotated[str, Field(description="sha256, sha1 or md5.")]
+    sha256: Annotated[
+        str, Field(description="Of the list itself; empty of one that was taken before that was noted.")
+    ] = ""
     hashes: int
     bad: Annotated[int, Field(description="Lines that are no hash of that kind.")]
     first_bad: Annotated[int, Field(description="The first such line, from 1; 0: none.")]
@@ -131,7 +134,13 @@ def _counted(sites: Sequence[Site], lists: Sequence[HashList], again: bool) -> S
     used: list[dict[str, Any]] = []
     for number, one in enumerate(lists):
         of, nbytes = flagged.get(number, (0, 0))
-        told = {"name": _shown(one.path.name), "kind": one.kind.name.lower(), "hashes": one.hashes, "bad": one.bad}
+        told = {
+            "name": _shown(one.path.name),
+            "kind": one.kind.name.lower(),
+            "sha256": one.sha256,
+            "hashes": one.hashes,
+            "bad": one.bad,
+        }
         used.append(told | {"first_bad": one.first_bad, "items": of, "bytes": nbytes})
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     return SystemFiles(

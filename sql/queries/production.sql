@@ -22,6 +22,10 @@ WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND detai
 -- How many of these jobs are there.
 SELECT count(*) AS jobs FROM job WHERE id = ANY(%(jobs)s::uuid[]);
 
+-- name: production_evidence
+-- What the discoveries of this database read; a job that takes a discovery's items keeps its source where that was deleted.
+SELECT DISTINCT source FROM job WHERE type <> 'replay' AND state <> 'deleting';
+
 -- name: production_pick
 -- Some of what was chosen.
 INSERT INTO picked SELECT item FROM unnest(%(items)s::uuid[]) AS given (item) ON CONFLICT DO NOTHING;
@@ -53,6 +57,11 @@ ON CONFLICT DO NOTHING;
 -- How many items are withheld of what was chosen in these jobs; containers are never taken.
 SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
 WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
+
+-- name: production_chosen
+-- How many items were chosen in these jobs: of everything its containers are none.
+SELECT count(*) AS items FROM item i
+WHERE i.job = ANY(%(jobs)s::uuid[]) AND CASE WHEN %(everything)s THEN NOT i.container ELSE i.id IN (SELECT item FROM picked) END;
 
 -- name: production_containers
 -- How many of those that were chosen in these jobs are containers.
@@ -94,10 +103,12 @@ LEFT JOIN item_text t ON t.item = i.id
 LEFT JOIN item_index x ON x.item = i.id
 WHERE i.job = %(job)s AND NOT i.container
   AND (%(everything)s OR i.id IN (SELECT item FROM picked))
-  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = i.id)
-  AND NOT (%(not_nist)s AND EXISTS (
-      SELECT 1 FROM system_file y
-      WHERE y.item = CASE WHEN %(families)s THEN coalesce(i.family_id, i.id) ELSE i.id END));
+  AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = i.id);
+
+-- name: production_drop_system
+-- Leaves out system files, of which there is one where its topmost item is, with families.
+DELETE FROM taken t USING system_file y
+WHERE y.item = CASE WHEN %(families)s THEN coalesce(t.family_id, t.id) ELSE t.id END;
 
 -- name: production_drop_copies
 -- Leaves out what was found to be a copy of something that is taken: of an original, else of the first of its copies. Families
@@ -321,7 +332,7 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
 -- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
-    i.id IS NULL AS gone, i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
+    i.id IS NULL AS gone, i.container_path, i.name, coalesce(a.container, FALSE) AS held, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT coalesce(o.custodians, d.custodians) FROM duplicate d LEFT JOIN duplicate o ON o.item = d.original
         WHERE d.item = p.item AND p.source_job = ANY(%(deduped)s::uuid[])) AS custodians,
@@ -332,6 +343,7 @@ FROM (
     SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s
 ) AS p
 LEFT JOIN item i ON i.id = p.item
+LEFT JOIN item a ON a.id = i.parent
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
 LEFT JOIN production_item g ON g.job = p.job AND g.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_first END

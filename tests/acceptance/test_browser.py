@@ -307,6 +307,7 @@ def test_the_worked_example_through_the_page(
         page.get_by_label(_said("with families"), exact=True).check()
         page.get_by_role("button", name=_said("Tag"), exact=True).click()
         expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
+        expect(page.locator("[data-told]")).to_contain_text(re.compile(rf"items found, .* of them got the tag {tag}"))
     _read_in_turn(page)
     page.get_by_role("link", name="responsive", exact=True).click()
     expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
@@ -326,8 +327,10 @@ def test_the_worked_example_through_the_page(
     page.get_by_label(_said("Images"), exact=True).select_option(processed)
     made = bench.storage / "productions/first"
     _produced(page, made)
+    expect(page.locator("#production")).to_contain_text("are taken")
     _follow(page, "Custody")
     page.get_by_role("button", name=_said("Verify")).click()
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"verified at\s*20.*differences\s*0"))
     expect(page.locator("#verified")).to_contain_text(re.compile(r"missing\s*0"))
     expect(page.locator("#verified")).to_contain_text(re.compile(r"load file faults\s*0"))
     assert list(made.glob("VOL001/IMAGES/*/ABC*.tif"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from fastapi import APIRouter
 
 from controller.databases import Jobs
 from controller.jobs.groups.find import find_discovered
-from controller.verify.group import verify_group
-from controller.verify.job import choose_manifest, verify_job
-from controller.verify.production import verify_production
+from controller.verify.group import GroupVerification, verify_group
+from controller.verify.job import Progress, Verification, choose_manifest, verify_job
+from controller.verify.noted import note_verified
+from controller.verify.production import ProductionVerification, verify_production
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
@@ -42,6 +43,12 @@ from web.hash_lists import chosen_lists, list_hash_lists, places
 
 VERIFY = "verify"
 _EXAMPLES = 10
+
+
+class _How(TypedDict):
+    examples: int
+    progress: Progress
+
 
 router = APIRouter(tags=["review"])
 
@@ -131,12 +138,21 @@ def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jo
 def _verification(context: WebContext, jobs: Jobs, *, internal: bool) -> Any:
     context.refuse_beside()
     settings, filer = context.settings, Storage(NullRecorder())
+    how: _How = {"examples": _EXAMPLES, "progress": _quiet}
     if jobs.each and jobs.each[0].job.options.production.asked:
-        return lambda: verify_production(jobs.each[0], filer, examples=_EXAMPLES, progress=_quiet).to_json()
+        return lambda: _noted(jobs, verify_production(jobs.each[0], filer, **how))
     chosen = choose_manifest(jobs.source, None, internal=internal)
     if jobs.group is not None:
-        return lambda: verify_group(jobs, settings, filer, chosen, examples=_EXAMPLES, progress=_quiet).to_json()
-    return lambda: verify_job(jobs.each[0], settings, filer, chosen, examples=_EXAMPLES, progress=_quiet).to_json()
+        return lambda: _noted(jobs, verify_group(jobs, settings, filer, chosen, **how))
+    return lambda: _noted(jobs, verify_job(jobs.each[0], settings, filer, chosen, **how))
+
+
+def _noted(jobs: Jobs, done: Verification | ProductionVerification | GroupVerification) -> dict[str, Any]:
+    """What came of it as JSON, once it is in the chain of custody of each of the jobs."""
+    each = [one for _, one in done.jobs] if isinstance(done, GroupVerification) else [done]
+    for handle, one in zip(jobs.each, each, strict=True):
+        note_verified(handle, one)
+    return done.to_json()
 
 
 def _quiet(_line: str) -> None:

@@ -67,6 +67,7 @@ def _created(
             sources=sources,
             options=options,
             images=images,
+            databases=context.databases,
             name=wish.name or f"{kind} of {sources[0].job.name}",
             workers=workers,
             slots=slots,
@@ -76,7 +77,7 @@ def _created(
 
 def _images(context: WebContext, kind: JobType, wish: NewProduction) -> JobHandle | None:
     """The job whose pages are taken, if any are. Raises FieldErrors."""
-    if not wish.images:
+    if wish.images is None:
         return None
     with at_field("images"):
         if kind is not JobType.EXPORT:

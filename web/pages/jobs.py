@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
+from controller.production.figures import production_lines, production_told, production_warnings
 from core.records import JobState
 from web.api import jobs as api
 from web.api import system
@@ -56,4 +57,11 @@ def _turned(state: str, offset: int) -> str:
 @router.get("/jobs/{job}")
 def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """One job or group, while it runs and after."""
-    return page(request, "run.html", job=api.one_job(context, rows, jobs))
+    made = production_told(jobs.each[0]) if jobs.each else None
+    return page(
+        request,
+        "run.html",
+        job=api.one_job(context, rows, jobs),
+        production=production_lines(made) if made else [],
+        warned=bool(made and production_warnings(made)),
+    )

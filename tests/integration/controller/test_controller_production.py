@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from installation import until
+from shelf import Shelf
 from taskbench import TaskBench
 
 from controller.databases import JobHandle, Jobs, alone
@@ -229,6 +230,27 @@ def test_numbers_of_other_digits_are_compared_as_they_are_written(made: Producti
     made.create(JobType.EXPORT, digits=2, first=7)
     with pytest.raises(UsageError, match="give --first 12"):
         made.create(JobType.EXPORT, digits=2, first=10)
+
+
+def test_nothing_is_written_into_the_evidence_of_another_job(made: Productions) -> None:
+    """Its next discovery would find natives and texts of this one as its own. What was made for a job that is refused goes
+    again, with the directories above it, but for what was there."""
+    bench = made.bench
+    theirs = bench.home / "other matter"
+    (theirs / "bob").mkdir(parents=True)
+    other = Shelf(bench.database, os.fsencode(theirs)).stored()
+    for out in (theirs / "bob" / "prod", theirs, theirs.parent):
+        with pytest.raises(UsageError, match=f"the evidence {theirs} are in each other") as refused:
+            made.create(JobType.EXPORT, out=str(out))
+        assert refused.value.field == "out"
+    assert list(theirs.rglob("*")) == [theirs / "bob"]
+    (bench.home / "prods").mkdir()
+    with pytest.raises(UsageError, match="no item is chosen"):
+        made.create(JobType.EXPORT, out=str(bench.home / "prods/typo/a/b"), query="zzzz")
+    assert list((bench.home / "prods").iterdir()) == []
+    with bench.database.transaction(durable=True) as conn:
+        assert deletion.begin(conn, other.id)
+    made.create(JobType.EXPORT, out=str(theirs / "bob" / "prod"))
 
 
 def test_a_discovery_is_not_requeued_under_a_job_that_takes_its_items(task_bench: TaskBench) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from pathlib import Path
 
 import pytest
-from shelf import Shelf
+from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, Jobs
@@ -18,7 +19,9 @@ from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
 from review.dedupe.run import dedupe
+from review.denist.run import denist
 from review.kinds import By, Scope
+from review.looked_at import check_findings
 from review.producing import with_findings
 from sql import states
 from sql.faces.production import PRODUCTION
@@ -111,3 +114,34 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     assert (created.details["findings"], created.details["originals"]) == ([*old.production.findings], True)
     assert cancelled.action == "cancelled"
     assert (cancelled.details["files"], cancelled.details["hashes"]) == (0, None)
+
+
+def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Database, tmp_path: Path) -> None:
+    """Duplicates have to be found in all of them together, and the line that says so names all; system files are each job's
+    own. What was found, by which list, stands in the chain of custody."""
+    shelf, source = found
+    other = Shelf(database)
+    other.loose("clara", "copy.txt", "alone")
+    jobs = [source, other.stored()]
+    handles = [handle for job in jobs for handle in job.each]
+    known = tmp_path / "known.txt"
+    known.write_text(f"{digest('alone').hex()}\n")
+    for job in jobs:
+        dedupe([job], Scope.JOB, By.ITEM)
+        denist([job], [known], Settings())
+    ids = " ".join(str(handle.id) for handle in handles)
+    with pytest.raises(UsageError, match=rf"each by itself.*`edbench dedupe {ids}` does it anew.*--scope jobs"):
+        check_findings(handles, [database], duplicates=True)
+    check_findings(handles, [database], system=True)
+    shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
+    with pytest.raises(UsageError, match=rf"nothing is known of dedupe in job {source.id} yet; `edbench dedupe {ids}`"):
+        check_findings(handles, [database], duplicates=True)
+    dedupe(jobs, Scope.JOBS, By.ITEM)
+    check_findings(handles, [database], duplicates=True)
+    done = [one.details for one in actions_of(jobs[1].each) if one.action in ("denist", "dedupe")]
+    flagged, together = done[-2:]
+    assert (flagged["found"]["system"], flagged["found"]["lists"][0]["sha256"]) == (
+        1,
+        hashlib.sha256(known.read_bytes()).hexdigest(),
+    )
+    assert (together["jobs"], together["found"]["copies"]) == ([str(handle.id) for handle in handles], 3)

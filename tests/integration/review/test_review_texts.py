@@ -73,7 +73,9 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     assert last_near(job.each, databases) == found
     assert len(_listed(job, ItemFilter(near=True))) == found.near > 0
     (_, action) = actions_of(job.each)[-2:]
-    assert (action.action, action.details) == ("near", {"scope": "job", "threshold": 0.8})
+    told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
+    assert (action.action, action.details) == ("near", told | {"found": action.details["found"]})
+    assert action.details["found"]["near"] == found.near  # what came of it, and of which jobs
     with pytest.raises(UsageError, match=r"a threshold of 0.3 cannot be; take one from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")

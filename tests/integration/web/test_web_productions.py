@@ -7,19 +7,22 @@ import uuid
 from typing import Any
 
 import pytest
+from installation import until
 
+from controller.verify.production import PageCount, ProductionVerification
 from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions
 from sql import jobs
+from web.api import looking
 
 pytestmark = pytest.mark.services
 
 CHANGE = "UPDATE job SET state = %(state)s, finished_at = now() WHERE id = %(job)s"
 
 
-def _made(site: Any, kind: JobType, *sources: uuid.UUID, state: str = "completed") -> str:
+def _made(site: Any, kind: JobType, *sources: uuid.UUID, state: str = "completed", **more: Any) -> str:
     """A job of this type; its id."""
-    choice = ProductionChoice(type=kind, sources=tuple(each.hex for each in sources), out="/nowhere")
+    choice = ProductionChoice(type=kind, sources=tuple(each.hex for each in sources), out="/nowhere", **more)
     new = jobs.NewJob(
         id=uuid.uuid4(),
         name=f"<{kind}>",
@@ -57,3 +60,52 @@ def test_a_discovery_has_its_own_productions_and_images_that_can_be_taken(site: 
     select = re.search(r"<select id=\"f-images\".*?</select>", form, re.DOTALL)
     assert select is not None
     assert re.findall(r"<option value=\"([^\"]*)\"", select[0]) == ["", fit]
+
+
+def test_a_production_tells_what_it_left_out_and_what_it_does_not_know(site: Any) -> None:
+    """On its page and in its result; a job that is older than these counts tells nothing, and no zeros either."""
+    here = site.copy.handle.id
+    told = {"items": 4, "chosen": 12, "withheld": 2, "copies": 3, "system_files": 1, "containers": 2}
+    made = _made(site, JobType.EXPORT, here, withhold=("privileged",), **told)
+    page = site.client.get(f"/jobs/{made}").text
+    for line in (
+        "12 items, of which 4 are taken",
+        "2 items: tag privileged, with families",
+        "3 items, left out as dup",
+    ):
+        assert line in page
+    assert 'role="note" id="production"' in page
+    assert site.client.get(f"/api/v1/jobs/{made}/result").json()["production"].items() >= told.items()
+    warned = site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here, equal=5)}").text
+    assert 'role="alert" id="production"' in warned
+    assert "5 items are in it that equal one" in warned
+    assert 'id="production"' not in site.client.get(f"/jobs/{_made(site, JobType.EXPORT, here)}").text
+
+
+def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That pages differ, too, in how many places, and when that was; who looked stands in the chain of custody."""
+    made = _made(site, JobType.PROCESSING, site.copy.handle.id)
+    counts = (("application/pdf", 3, True), ("text/plain", 4, False))
+    pages = [
+        PageCount(media_type=of, items=9, pages=20, found_pages=21, differing=differing, exact=exact)
+        for of, differing, exact in counts
+    ]
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("items", "files", "bytes", "missing", "extra", "wrong", "load_file_faults"), 0
+    )
+    lists: dict[str, Any] = {"examples": [], "load_files": [], "load_file_examples": []}
+    done = ProductionVerification(
+        job_id=uuid.UUID(made), type=JobType.PROCESSING, out="/x", pages=pages, **nothing, **lists
+    )
+    monkeypatch.setattr(looking, "verify_production", lambda *_, **__: done)
+    assert site.client.post(f"/api/v1/jobs/{made}/verify", json={}).status_code == 202
+    until(lambda: not site.client.get(f"/api/v1/jobs/{made}/errands").json()["errands"]["verify"]["running"], "it ends")
+    outcome = site.client.get(f"/api/v1/jobs/{made}/errands").json()["errands"]["verify"]["outcome"]
+    assert (outcome["differences"], outcome["pages_wrong"]) == (3, 3)
+    page = site.client.get(f"/jobs/{made}/custody").text
+    assert re.search(r"<dt>verified at</dt><dd>20\d\d-.* UTC</dd><dt>differences</dt><dd>3</dd>", page)
+    table = page.partition('id="pages"')[2].partition("</table>")[0]
+    for media_type, differing, _ in counts:
+        assert re.search(rf"{media_type}.*>{differing}</td>", table), media_type
+    (action,) = site.client.get(f"/api/v1/jobs/{made}/actions").json()["actions"]
+    assert (action["action"], action["details"]["differences"], action["details"]["pages_wrong"]) == ("verified", 3, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import uuid
 import zipfile
@@ -18,8 +19,8 @@ from taskbench import TaskBench
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, alone
 from controller.jobs.jobs import cancel_job
-from controller.jobs.results import production_figures
 from controller.production.create import ProductionPlan, create_production
+from controller.production.figures import production_figures, production_lines
 from controller.production.imaged import options_with_images
 from controller.search.named import tag_found, tag_items
 from controller.search.opened import opened_index
@@ -31,6 +32,7 @@ from core.records import JobOptions
 from core.storage.layer import Storage
 from production.loadfiles.check import check
 from review.dedupe.run import dedupe
+from review.denist.run import denist
 from review.kinds import By, Scope
 from sql.jobs import get_job
 
@@ -321,6 +323,86 @@ def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
     assert (found.taken(job), job.job.options.production.containers) == (["own.txt"], 1)
+
+
+def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
+    """Taken, or left out for one reason that is counted: withheld, a system file, a copy, a container. It stands in the job, in
+    its figures, in its chain of custody and in what is said of it; of an older job nothing is."""
+    files = _copies() | {
+        "m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here"), "priv.txt": "counsel"}),
+        "sys.dll": "code",
+        "sys2.dll": "other code",
+    }
+    found = discovered(files)
+    dedupe([alone(found.handle)], Scope.JOB, By.ITEM)
+    known = found.bench.home / "known.txt"
+    known.write_text("".join(f"{hashlib.sha256(each).hexdigest()}\n" for each in (b"code", b"other code")))
+    denist([alone(found.handle)], [known], found.bench.context.settings)
+    found.tag("privileged", "m.eml", "priv.txt")
+    found.tag("privileged", "sys2.dll")
+    for families in (True, False):
+        for query, containers in (
+            ("", 0),
+            ("*", 1),
+            ("name:anna OR name:boris OR name:sys OR name:priv OR name:other", None),
+        ):
+            job = found.create(query=query, families=families, originals=True, not_nist=True, withhold=("privileged",))
+            told = job.job.options.production
+            parts = (told.withheld, told.system_files, told.copies, told.containers)
+            assert told.items == len(found.taken(job)) == 2, query
+            assert told.items + sum(parts) == told.chosen, query
+            assert parts[1:] == (1, 2 if containers is not None else 1, told.containers)
+            assert containers in (None, told.containers)
+            with found.bench.database.transaction() as conn:
+                figures = production_figures(conn, job)
+            assert figures is not None
+            lines = dict(production_lines(figures))
+            assert lines["chosen"] == f"{told.chosen} items, of which 2 are taken"
+            assert lines["system files"].startswith("1 items")
+            created = actions_of([job])[0].details
+            assert (created["chosen"], created["copies"], created["system_files"]) == (told.chosen, *parts[2:0:-1])
+    with pytest.raises(
+        UsageError, match="no item is left of 2 that were chosen: 1 are withheld, 1 system files, 0 copies"
+    ):
+        found.create(query="name:sys OR name:sys2", not_nist=True, withhold=("privileged",))
+    assert figures is not None
+    older = figures.model_copy(update={"chosen": None, "copies": 0, "system_files": 0, "containers": 0, "withhold": []})
+    assert production_lines(older) == []
+    assert "chosen" not in older.to_json()
+
+
+def test_a_file_is_called_as_whoever_wrote_it_called_it(discovered: Discovered) -> None:
+    """Not as its path, in which a number tells two of one name apart, and not cut where it has a slash; of what an archive holds
+    by a path it is that path's last part."""
+    message = mail("one", {"report.txt": "first", "pack.zip": zipped("in/one.txt", "figs")})
+    for name, text in (("report.txt", "second"), ("2024/05 plan.txt", "third")):
+        message.add_attachment(text, filename=name)
+    found = discovered({"m.eml": message})
+    _, out = found.run(found.create(kind=JobType.EXPORT))
+    with (out / "loadfile.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["name"] for row in rows) == sorted(
+        ["m.eml", "report.txt", "report.txt", "2024/05 plan.txt", "one.txt"]
+    )
+    assert [row["path"] for row in rows if row["path"].endswith("report.txt (2)")]
+    dat = (out / "loadfile.dat").read_text(encoding="utf-8-sig")
+    assert "\u00fereport.txt (2)\u00fe" not in dat
+    assert "\u00fe2024/05 plan.txt\u00fe" in dat
+    faults: list[str] = []
+    check(out, faults.append)
+    assert faults == []
+
+
+def test_an_export_of_pages_stands_in_the_list_of_the_job_that_made_them(discovered: Discovered) -> None:
+    """As in those of the discoveries."""
+    found = discovered(_mails())
+    pages, _ = found.run(found.create(kind=JobType.PROCESSING, extras=((DPI, "72"),), query="alone"))
+    export = found.create(kind=JobType.EXPORT, images=pages)
+    for told in (pages, found.handle):
+        last = actions_of([told])[-1]
+        assert (last.action, last.details["as_job"]) == ("export created", str(export.id))
+    choice = export.job.options.production
+    assert (choice.chosen, choice.items) == (1, 1)
 
 
 def test_originals_of_other_jobs(discovered: Discovered) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from controller.production.orders import ProductionOrder
+from controller.production.orders import ProductionOrder, named_images
 from core.document import TEXT
 
 
@@ -31,8 +31,8 @@ class NewProduction(ProductionOrder):
     ] = "utf-8"
     image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
     dpi: int = Field(300, ge=72, le=600, title="Dots an inch", description="Dots an inch of a processing job's pages.")
-    images: str = Field(
-        "", max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
+    images: Annotated[str | None, AfterValidator(named_images)] = Field(
+        None, max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
     )
     filer: str | None = Field(None, max_length=100, description="Emulated filer; the server's where there is none.")
     workers: int | None = Field(

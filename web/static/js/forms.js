@@ -1,7 +1,8 @@
 // Forms that say something to the API: data-path is what is called, data-method how, data-then where to go afterwards.
-// What is wrong stands at its field.
+// What is wrong stands at its field. With data-tells the page says what came of it when it has been loaded anew.
 
 import { ApiError, call } from "./api.js";
+import { tagged, tellAndReload } from "./told.js";
 
 /** What the fields say; a field is left out where it is empty, or where that of data-unless is not. */
 export function values(form) {
@@ -67,6 +68,7 @@ async function submit(event) {
   const form = event.currentTarget;
   const answer = await send(form);
   if (answer === null) return;
+  if ("tells" in form.dataset) return tellAndReload(tagged(answer, values(form).remove));
   const then = form.dataset.then;
   if (then) location.assign(then.replace("{id}", encodeURIComponent(answer.id)));
   else location.reload();

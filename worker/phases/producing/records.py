@@ -13,6 +13,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from core.names import display_name
 from core.options.production import FileKind, ProductionChoice
 from production.loadfiles.fields import texts
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
@@ -42,7 +43,7 @@ class Record:
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
-            "name": row.container_path[-1].rpartition("/")[2],
+            "name": _name(row),
             "kind": row.kind,
             "media_type": row.media_type,
             "bytes": row.bytes,
@@ -111,6 +112,12 @@ def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
         if gone := sum(row.gone for row in rows):
             raise items_gone(gone)
         return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
+
+
+def _name(row: RecordRow) -> str:
+    """As whoever wrote it called it: its path has a number where it would be another item's, too."""
+    name = display_name(bytes(row.name))
+    return name.rpartition("/")[2] if row.held else name
 
 
 def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
