@@ -146,7 +146,6 @@ class RecordRow(NamedTuple):
     gone: bool  # the item has no row any more, and nothing of it can be told
     container_path: list[str]
     name: memoryview
-    held: bool  # by an archive or a store, which names what it holds by a path
     kind: str
     media_type: str
     bytes: int

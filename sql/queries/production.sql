@@ -332,7 +332,7 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
 -- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
-    i.id IS NULL AS gone, i.container_path, i.name, coalesce(a.container, FALSE) AS held, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
+    i.id IS NULL AS gone, i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT coalesce(o.custodians, d.custodians) FROM duplicate d LEFT JOIN duplicate o ON o.item = d.original
         WHERE d.item = p.item AND p.source_job = ANY(%(deduped)s::uuid[])) AS custodians,
@@ -343,7 +343,6 @@ FROM (
     SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s
 ) AS p
 LEFT JOIN item i ON i.id = p.item
-LEFT JOIN item a ON a.id = i.parent
 LEFT JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
 LEFT JOIN production_item g ON g.job = p.job AND g.number = CASE WHEN p.first_page IS NOT NULL THEN p.family_first END

@@ -13,7 +13,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from core.names import display_name
+from core.kinds import Kind
+from core.names import own_name
 from core.options.production import FileKind, ProductionChoice
 from production.loadfiles.fields import texts
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
@@ -43,7 +44,7 @@ class Record:
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
-            "name": _name(row),
+            "name": own_name(bytes(row.name), row.container_path[-1], Kind(row.kind)),  # its path tells two of one name apart
             "kind": row.kind,
             "media_type": row.media_type,
             "bytes": row.bytes,
@@ -112,12 +113,6 @@ def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
         if gone := sum(row.gone for row in rows):
             raise items_gone(gone)
         return rows, PRODUCTION.production_files(conn, job=work.job.id, first=after + 1, last=rows[-1].number)
-
-
-def _name(row: RecordRow) -> str:
-    """As whoever wrote it called it: its path has a number where it would be another item's, too."""
-    name = display_name(bytes(row.name))
-    return name.rpartition("/")[2] if row.held else name
 
 
 def _controls(row: RecordRow, control: Callable[[int], str]) -> dict[str, str]:
