@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from controller.labels.rules import UNJUDGED
 from core.errors import UsageError
 from experiments.kinds.kind import Findings
 from experiments.kinds.plan import kind_of
@@ -23,6 +24,7 @@ from experiments.workload import About
 from experiments.workloads import about as about_of
 
 _NO_VERDICT = "no verdict: this machine did not keep up with the site that it emulated"
+_NOT_KNOWN = "no verdict: whether this machine kept up with the site that it emulated was not measured"
 
 
 def evaluated(study: Study, records: Records) -> Result:
@@ -70,7 +72,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
     void = telling.void(points)
     if void:
-        labels, said = (*labels[:1], void, *labels[1:]), _NO_VERDICT
+        labels, said = (*labels[:1], void, *labels[1:]), _NOT_KNOWN if void.startswith(UNJUDGED) else _NO_VERDICT
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,

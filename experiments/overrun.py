@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from controller.labels.rules import OVERRUN
+from controller.labels.rules import OVERRUN, UNJUDGED
 from experiments.result.schema import CallTime
 
 MOST_BUSY = 0.70  # of this host's processors: beyond it slots wait for them
@@ -27,13 +27,14 @@ class Emulated(Protocol):
 
 def overshoot(run: Emulated) -> float | None:
     """What calls, and waits for a site's processors and databases, took beyond their booked end, of what they were booked for;
-    None where nobody measured it. Runs of before these waits were told have calls alone."""
-    time = run.call_time
-    if time is None or not time.exact:
-        return None
+    None where nobody measured either. Runs of before these waits were told have calls alone, and runs that recorded no calls
+    have the waits alone."""
     waits = (run.result.get("filer") or {}).get("site_waits") or {}
-    late = time.processor_s + float(waits.get("late_s", 0.0))
-    booked = time.call_s - time.processor_s + float(waits.get("booked_s", 0.0))
+    late, booked = float(waits.get("late_s", 0.0)), float(waits.get("booked_s", 0.0))
+    time = run.call_time
+    if time is not None and time.exact:
+        late += time.processor_s
+        booked += time.call_s - time.processor_s
     return late / booked if booked > 0 else None
 
 
@@ -50,9 +51,15 @@ def overran(run: Emulated) -> bool:
     return (run.host_cpu is not None and run.host_cpu > MOST_BUSY) or (over is not None and over > MOST_OVER)
 
 
+def unjudged(run: Emulated) -> bool:
+    """Whether nobody can say that the machine kept up: what is not measured is not taken to be well."""
+    return not overran(run) and (run.host_cpu is None or overshoot(run) is None)
+
+
 def told_overrun(runs_by_point: Sequence[Sequence[Emulated]]) -> str:
-    """The label of a study; empty where every run kept up."""
-    over = sum(any(map(overran, runs)) for runs in runs_by_point)
-    if not over:
-        return ""
-    return OVERRUN if over == len(runs_by_point) else f"{OVERRUN} at {over} of {len(runs_by_point)} points"
+    """The label of a study, which has no verdict then; empty where every run kept up."""
+    for label, holds in ((OVERRUN, overran), (UNJUDGED, unjudged)):
+        some = sum(any(map(holds, runs)) for runs in runs_by_point)
+        if some:
+            return label if some == len(runs_by_point) else f"{label} at {some} of {len(runs_by_point)} points"
+    return ""

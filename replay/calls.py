@@ -70,6 +70,8 @@ class Calls:
         self.by_code[script.ADOPT] = self._adopt
         self.by_code[script.ADOPT_TO_WRITE] = self._adopt_to_write
         self.by_code[script.LOOK :] = [self._stat] * len(Op)
+        self.by_code += [self._nothing] * (script.INDEXING - len(self.by_code))
+        self.by_code += self.by_code
 
     def close_all(self) -> None:
         """Close what is open still."""

@@ -13,6 +13,7 @@ from typing import Final
 from core.errors import StorageFault
 from core.filer.pacing import Pacer
 from core.operations import Op, Recorder
+from core.records import Phase
 from core.storage.delay import Station
 from core.storage.errors import reading_error, storage_fault
 from replay import script
@@ -22,7 +23,7 @@ from replay.plan import Seat
 from replay.program import Program
 from replay.progress import Progress
 from replay.result import ClientResult
-from replay.script import STEP, Block, read_script
+from replay.script import INDEXING, STEP, Block, read_script
 from replay.stopped import ReplayStopped
 from replay.table import CallTable
 from replay.tally import ReplayCounters
@@ -34,8 +35,8 @@ _LATE_NS: Final = 60_000_000_000  # for a client to come at all
 _POLL_FIRST_S: Final = 20e-6
 _POLL_MOST_S: Final = 500e-6
 _DESCRIPTORS_BESIDE: Final = 64
-_OPS: Final = [script.OP_OF_CODE.get(code, Op.STAT) for code in range(script.LOOK + len(Op))]
-_CALLED: Final = [code in script.OP_OF_CODE for code in range(script.LOOK + len(Op))]
+_OPS: Final = [script.OP_OF_CODE.get(code & ~script.INDEXING, Op.STAT) for code in range(script.CODES)]
+_CALLED: Final = [code & ~script.INDEXING in script.OP_OF_CODE for code in range(script.CODES)]
 _TRANSFERS: Final = (Op.READ, Op.WRITE)
 
 
@@ -108,6 +109,7 @@ class _Player:
         """Who takes the calls, who delays them, who is asked in between."""
         self._record = None if recorder is None else recorder.record
         self._serve = None if station is None else station.serve
+        self._station, self._indexing = station, False
         self._between = between
 
     def play(self, blocks: Iterator[Block], start: Callable[[], int]) -> None:
@@ -142,7 +144,7 @@ class _Player:
         done, position = self._progress.done, self._position
         steps_done = done[position]
         pace, base, shift, closed = self._pace, self._start, self._shift, self._closed
-        record, serve = self._record, self._serve
+        record, serve, indexing = self._record, self._serve, self._indexing
         waits = iter(block.waits)
         end = self._last_end
         for code, expected, first, wait, slot, node, other, nbytes, argument, time_ns in STEP.iter_unpack(block.steps):
@@ -176,6 +178,8 @@ class _Player:
             if called[code]:
                 op = ops[code]
                 if serve is not None:
+                    if (code >= INDEXING) is not indexing:
+                        indexing = self._turn()
                     end = max(end, serve(op, size, begin, path, argument, aside))
                 if record is not None:
                     record(op, begin, end - begin, size, path, error, argument, aside)
@@ -192,6 +196,13 @@ class _Player:
             self._last_end = end
             if end > self._next_tick:
                 self._tick()
+
+    def _turn(self) -> bool:
+        """The next call was of phase index, and the last one not, or the other way round: which, and the filer is told."""
+        self._indexing = not self._indexing
+        assert self._station is not None
+        self._station.works_on(Phase.INDEX if self._indexing else Phase.REPLAY)
+        return self._indexing
 
     def _judge(self, op: Op, expected: int, error: int, short: bool) -> None:
         if error:

@@ -16,6 +16,7 @@ from traces.model import TraceHeader
 
 CLONES_SPREAD = 0.1  # of the trace's duration: the starts of all clones lie within it, evenly
 MAX_CLIENTS = 4096
+LEAST_SPEED, MOST_SPEED = 1e-3, 1e6  # times recorded
 MAX_PATHS = 64
 
 
@@ -103,8 +104,8 @@ def plan_replay(
         raise UsageError(f"{clients} clients; it can be from 1 to {MAX_CLIENTS}")
     if not 1 <= paths <= MAX_PATHS:
         raise UsageError(f"{paths} paths; it can be from 1 to {MAX_PATHS}")
-    if speed is not None and not 1e-3 <= speed <= 1e6:
-        raise UsageError(f"speed x{speed:g}; it can be from x0.001 to x1000000, or max")
+    if speed is not None and not LEAST_SPEED <= speed <= MOST_SPEED:
+        raise UsageError(f"speed x{speed:g}; it can be from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}, or max")
     dealt = _dealt(header, played, clients)
     if closed:
         speed = None

@@ -17,6 +17,7 @@ import msgspec
 
 from core.errors import StorageFault, UsageError
 from core.operations import Op
+from core.records import Phase
 from replay import script
 from replay.order import Order, Play
 from replay.plan import Clone, ReplayPlan
@@ -171,7 +172,7 @@ def _compile_kind(
     order = Order(trace, streams, world, survey.parents)
     growth = Growth(survey, spread, plan.paths)
     whole = not trace.header.lost and len(streams) == sum(1 for stream in trace.header.streams if stream.calls)
-    with _Scripts(directory, clone, survey, whole, trace.header if plan.closed else None) as scripts:
+    with _Scripts(directory, clone, survey, whole, trace.header, closed=plan.closed) as scripts:
         for play in order:
             growth.follow(play)
             scripts.add(play)
@@ -197,13 +198,16 @@ def _rooms(held: list[int], grown: list[int], files: list[int], made: list[int])
 class _Scripts:
     """The scripts of one clone's clients, written side by side."""
 
-    def __init__(self, directory: Path, clone: Clone, survey: Survey, whole: bool, closed: TraceHeader | None) -> None:
+    def __init__(
+        self, directory: Path, clone: Clone, survey: Survey, whole: bool, header: TraceHeader, *, closed: bool
+    ) -> None:
         """`closed`: of a replay in a closed loop."""
         self._traits = survey.traits
         self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file says less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
         self._waits = Waits(survey.parents, len(clone.clients))
-        self._thinking = None if closed is None else Thinking(closed, self._client)
+        self._thinking = Thinking(header, self._client) if closed else None
+        self._indexing = {k for k, phase in enumerate(header.phases) if phase == Phase.INDEX}
         self._free: list[list[int]] = [[] for _ in clone.clients]
         self.slots = [0] * len(clone.clients)
         self.calls = self.unrecorded_opens = 0
@@ -247,6 +251,9 @@ class _Scripts:
         return waits, int(first), think_ns
 
     def _code(self, play: Play) -> int:
+        return self._form(play) | (script.INDEXING if play.call.phase in self._indexing else 0)
+
+    def _form(self, play: Play) -> int:
         traits = self._traits[play.call.node]
         if play.code == Op.OPEN and traits & (WRITE_OPENED | self._any) and not (play.opened and play.opened.directory):
             return script.OPEN_TO_WRITE

@@ -47,6 +47,10 @@ OPEN_ONLY: Final = 22  # an open that failed when it was recorded: what it opens
 ADOPT: Final = 30  # not a call: opens what a call of the trace needs and no call of the trace opened
 ADOPT_TO_WRITE: Final = 31
 LOOK: Final = 32  # and upwards: the op less 32, made as a stat
+INDEXING: Final = (
+    0x80  # a bit beside the code: the call was of phase index, which a filer's protocol may count otherwise
+)
+CODES: Final = 0x100
 
 OP_OF_CODE: Final[dict[int, Op]] = {
     **{op.value: op for op in Op},
@@ -65,7 +69,7 @@ UNRECORDED: Final = frozenset({ADOPT, ADOPT_TO_WRITE})
 class Step(NamedTuple):
     """One step of a client. A *slot* is where a client keeps a descriptor."""
 
-    code: int
+    code: int  # with INDEXING, where the call was of phase index
     expected: int  # errno, 0: success
     first: int  # 1: the think time begins when the waits are over, 0: it runs beside them
     waits: int  # how many entries of the block's waits belong to it

@@ -14,9 +14,9 @@ from replay.result import Difference, OpResult
 
 _SECOND = 1_000_000_000
 _OPS = max(Op) + 1
-_OP_OF_CODE = np.full(256, _OPS, np.intp)  # an op that is none, for steps that are no calls
+_OP_OF_CODE = np.full(script.CODES, _OPS, np.intp)  # an op that is none, for steps that are no calls
 for _code, _op in script.OP_OF_CODE.items():
-    _OP_OF_CODE[_code] = _op
+    _OP_OF_CODE[_code] = _OP_OF_CODE[_code | script.INDEXING] = _op
 
 
 def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -37,6 +37,7 @@ from experiments.workloads.discovery.r1.parameters import (
     parameters,
     scaled_tasks,
 )
+from experiments.workloads.discovery.r1.seen import seconds_told
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
 from experiments.workloads.discovery.result import PointSpec, Result, of_discovery
 
@@ -103,6 +104,8 @@ def show_tables(console: Console, result: Result) -> None:
     for title, rows in r1_tables(result):
         console.print(f"\n{title}")
         console.print(table(TABLE, rows, right=range(1, len(TABLE))))
+    if told := seconds_told(result):
+        console.print(told, markup=False, soft_wrap=True)
     console.print()
 
 

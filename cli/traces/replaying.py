@@ -17,6 +17,7 @@ from cli.options import numbers
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
 from cli.show.table import table
+from controller.filer.choice import refuse_site
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
 from controller.replay.order import ReplayOrder, parse_pace
@@ -69,12 +70,14 @@ def carry_out(
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
     """Each filer once, in the order asked for; raises UsageError."""
     if text is None:
+        refuse_site(settings.filer)
         return (settings.filer,)
     names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
     if not all(names):
         raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
     found: dict[str, str] = {}
     for name in names:
+        refuse_site(name)
         model = load_filer(name)
         label, source = ("", "none") if model is None else (model.choice.label, model.source)
         if found.setdefault(label, source) != source:

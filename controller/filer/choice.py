@@ -15,6 +15,17 @@ def filer_choice(settings: Settings) -> FilerChoice:
     return FilerChoice() if model is None else model.choice
 
 
+def refuse_site(filer: str) -> None:
+    """Raises UsageError where that is an emulated site: a replay makes calls and no more, so it waits for no processor and no database."""
+    model = load_filer(filer)
+    if model is not None and model.site is not None:
+        raise UsageError(
+            f"--filer: {model.name!r} is an emulated site, and a replay, which makes calls alone, would wait for none of its processors"
+            " and databases; name a filer, such as the one that the site names",
+            field="filer",
+        )
+
+
 def refuse_crowded_site(settings: Settings, workers: int) -> None:
     """Raises UsageError where an emulated site has not a share of its processors for each of so many workers."""
     if workers <= MOST_WORKERS:

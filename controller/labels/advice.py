@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.labels.rules import LOWERED, OVERRUN, UNDECLARED, UNPAIRED
+from controller.labels.rules import LOWERED, OVERRUN, UNDECLARED, UNJUDGED, UNPAIRED
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
+from core.options.choices import FILER, SITE
 
 _ADVICE = {
-    "EMULATED FILER": "its delays are computed; measure the filer itself, without --filer",
+    FILER: "its delays are computed; measure the filer itself, without --filer",
+    SITE: "its machines and its filer are computed; measure the real ones, without --site",
     OVERRUN: "there is no verdict, this machine's own speed is in the figures; give the site a larger time_scale, or take fewer"
     " workers, with nothing else on this machine",
+    UNJUDGED: "there is no verdict: neither calls nor waits, or this machine's processors, were measured in a run; run it again with the"
+    " workers on this machine, EDBENCH_OBSERVE on, and for some seconds",
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
     "SHORT": "it shows the start, and what caches took; take more data or a longer trace, until every run lasts as long as the"
     " rule wants (--min-seconds; 10 minutes)",

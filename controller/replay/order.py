@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from core.errors import UsageError
 from core.records import ReplayChoice
+from replay.plan import LEAST_SPEED, MOST_SPEED
 from traces.model import TraceHeader
 
 JOB, SCHEDULE, MOST = "job", "schedule", "max"
@@ -63,7 +64,10 @@ def parse_pace(text: str) -> Pace:
     found = _TIMES.fullmatch(text)
     if found is None or not float(found[1]):
         raise UsageError(f"--pace is {text!r}; it can be job, schedule, max, or a schedule such as x2 or x0.5")
-    return Pace(float(found[1]), False)
+    speed = float(found[1])
+    if not LEAST_SPEED <= speed <= MOST_SPEED:
+        raise UsageError(f"--pace is {text!r}; a schedule can be from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}")
+    return Pace(speed, False)
 
 
 def pace_text(speed: float, closed: bool) -> str:

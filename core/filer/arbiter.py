@@ -47,7 +47,7 @@ class ArbiterCounts:
 
 
 class Arbiter:
-    """One process's way to the arbiter, made when there is none. Not for several threads at once.
+    """One process's way to the arbiter, made when nobody else uses it: so it begins empty. Not for several threads at once.
 
     `client`: whose cache reads go through, of several clients of one filer. The process must open it after its fork, and
     only once: record locks belong to the process. Raises StorageFault.

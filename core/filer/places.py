@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from core.filer.model import FilerModel
+from core.filer.use import PREFIX
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -14,4 +15,4 @@ SHARED_MEMORY = Path("/dev/shm")
 def arbiter_path(model: FilerModel, scratch: Path, directory: Path | None = None) -> Path:
     """One file for each emulated filer and installation; `directory` is another one that all workers share."""
     key = hashlib.sha256(f"{os.geteuid()} {scratch} {model.digest}".encode()).hexdigest()[:24]
-    return (directory or SHARED_MEMORY) / f"edbench-filer-{key}"
+    return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"

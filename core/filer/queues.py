@@ -9,20 +9,17 @@ store, so what a killed process leaves behind is whole: at worst one booking wit
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import mmap
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import StorageFault
+from core.filer.use import attach, let_go
 
 _MAGIC = 0x45_44_46_49_4C_45_52_03  # "EDFILER", layout 3
-_LOCK_BYTE, _USE_BYTE = 0, 1  # byte ranges of the two record locks: of a booking, and of being in use
+_LOCK_BYTE = 0  # of the record lock of a booking; the next one is that of being in use (`core.filer.use`)
 _BUSY, _WAITED, _CALLS, _OPS = range(4)
 _COUNTS = 4
 _FIRST = 1  # word 0 is the magic number
@@ -41,7 +38,7 @@ class StationCounts:
 
 
 class SharedQueues:
-    """One process's way to the stations, made when there are none. Not for several threads at once.
+    """One process's way to the stations, made when nobody else uses them. Not for several threads at once.
 
     The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
     """
@@ -56,24 +53,10 @@ class SharedQueues:
         self._free = places[:-1]
         self.more = places[-1]
         self._bytes = -(-(self.more + more_words) * 8 // mmap.PAGESIZE) * mmap.PAGESIZE
-        self._fd = self._attach()
+        self._fd = attach(path, self._bytes)
         self._map = mmap.mmap(self._fd, self._bytes)
         self.words = memoryview(self._map).cast("q")
         self.words[0] = _MAGIC
-
-    def _attach(self) -> int:
-        """The file, marked as in use; another process may be removing it at this moment."""
-        while True:
-            fd = _open(self.path, os.O_RDWR | os.O_CREAT)
-            try:
-                fcntl.lockf(fd, fcntl.LOCK_SH, 1, _USE_BYTE)
-                if os.fstat(fd).st_nlink:
-                    os.posix_fallocate(fd, 0, self._bytes)  # full memory shows here, not as SIGBUS later
-                    return fd
-            except OSError as e:
-                os.close(fd)
-                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}", errno=e.errno or 0) from e
-            os.close(fd)
 
     def lock(self) -> None:
         """Before any booking; `unlock` after it, whatever happens."""
@@ -132,32 +115,13 @@ class SharedQueues:
 
     def close(self) -> None:
         """Let go of it; it stays while others use it."""
-        self.words.release()
-        self._map.close()
-        os.close(self._fd)
+        self._close(remove=False)
 
     def close_and_remove(self) -> None:
         """Let go of it, and remove it unless another process uses it still."""
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
-        except OSError as e:
-            if e.errno not in (errno.EACCES, errno.EAGAIN):
-                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}") from e
-        else:
-            if os.fstat(self._fd).st_nlink:
-                self.path.unlink(missing_ok=True)
-        self.close()
+        self._close(remove=True)
 
-
-def _open(path: Path, flags: int) -> int:
-    try:
-        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as e:
-        raise StorageFault(
-            f"the emulated filer's arbiter {path} cannot be opened: {e.strerror}", errno=e.errno or 0
-        ) from e
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
-        os.close(fd)
-        raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
-    return fd
+    def _close(self, *, remove: bool) -> None:
+        self.words.release()
+        self._map.close()
+        let_go(self.path, self._fd, remove=remove)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DEFAULT_ZONE = "UTC"
+FILER, SITE = "EMULATED FILER", "EMULATED SITE"  # how its label begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,8 @@ class FilerChoice:
     def label(self) -> str:
         """The first words of a result; empty when nothing is emulated."""
         if self.site:
-            return f"EMULATED SITE {self.name}, {self.site}"
-        return f"EMULATED FILER {self.name}, scale 1/{self.scale:g}" if self.digest else ""
+            return f"{SITE} {self.name}, {self.site}"
+        return f"{FILER} {self.name}, scale 1/{self.scale:g}" if self.digest else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from core.memory import client_memory
 from experiments.drops import Drop
 from experiments.hosts.meeting import LONG_SECONDS, Meeting
 from experiments.hosts.messages import Drops, Hello, Look, Sight
-from experiments.hosts.sight import mounted, refuse_other_storage, token_in
+from experiments.hosts.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
 
 BACK_SECONDS = 60.0  # that a lost host, or another in its place, is waited for
 _POLL_SECONDS = 0.2
@@ -91,7 +91,8 @@ class Fleet:
             f"host {hello.name}: {host.sight.host['processors']} processors, {mounted(host.sight.storage)} at"
             f" {self._storage}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
         )
-        self._refuse_other_mount(host)
+        for other in self._admitted.values():
+            refuse_other_mount(self._storage, (other.name, other.sight.storage), (host.name, host.sight.storage))
         self._admitted[hello.incarnation] = host
         return host
 
@@ -104,15 +105,6 @@ class Fleet:
                 raise UsageError(f"host {hello.name} cannot be used: {fault}") from fault
             refuse_other_storage(hello, sight, look, text)
             return sight
-
-    def _refuse_other_mount(self, host: Host) -> None:
-        """It is the same storage by now; mounted in another way it is another client."""
-        for other in self._admitted.values():
-            if mounted(other.sight.storage) != mounted(host.sight.storage):
-                raise UsageError(
-                    f"hosts {other.name} and {host.name} mount {self._storage} in different ways:"
-                    f" {mounted(other.sight.storage)} and {mounted(host.sight.storage)}"
-                )
 
     def offsets(self, hosts: Sequence[Host]) -> dict[str, tuple[float, float]]:
         """Of each host: its clock less this one's, and by how much that may be off. Raises SystemFault, HostLost."""

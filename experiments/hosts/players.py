@@ -112,7 +112,8 @@ def players(
 
 def awaited(wanted: Wanted, scratch: Path) -> str:
     """What is to be done on the hosts, in a line."""
+    many = "1 host is" if wanted.hosts == 1 else f"{wanted.hosts} hosts are"
     return (
-        f"{wanted.hosts} hosts are awaited; on each: edbench worker join {join_url(wanted.address, wanted.port)},"
+        f"{many} awaited; on each: edbench worker join {join_url(wanted.address, wanted.port)},"
         f" with EDBENCH_LOGIN_FILE naming a copy of {login_file(scratch)}"
     )

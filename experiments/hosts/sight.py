@@ -8,12 +8,15 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from core.errors import StorageFault, UsageError
 from experiments.conditions import host, place
 from experiments.hosts.messages import Hello, Look, Sight
+from experiments.result.grounds import mount_options
 from worker.phases.task import same_root
 
+Place = dict[str, Any]  # as the disclosure has it
 _TOKEN = ".edbench-hosts-"
 _MISSING = os.strerror(errno.ENOENT)
 
@@ -95,10 +98,30 @@ def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> N
         raise UsageError(f"{who} does not see the source {look.source} ({why}): mount it there at the same path")
 
 
-def mounted(storage: dict[str, object]) -> str:
+def mounted(storage: Place) -> str:
     """`nfs4 of filer:/x`, of a place as the disclosure has it."""
     mount = storage.get("mount")
     return f"{mount['type']} of {mount['source']}" if isinstance(mount, dict) else str(storage.get("label", "unknown"))
+
+
+def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, Place]) -> None:
+    """Raises UsageError where two hosts, by name, mount the same storage in different ways: that is another client, and
+    `compare` would refuse to hold one against the other."""
+    (one, ours), (two, theirs) = first, second
+    if mounted(ours) != mounted(theirs):
+        raise UsageError(f"hosts {one} and {two} mount {path} in different ways: {mounted(ours)} and {mounted(theirs)}")
+    only, other = _options(ours, theirs), _options(theirs, ours)
+    if only or other:
+        raise UsageError(
+            f"hosts {one} and {two} mount {path} with different options: {only or 'nothing more'} on {one} and"
+            f" {other or 'nothing more'} on {two}; mount it alike"
+        )
+
+
+def _options(storage: Place, other: Place) -> str:
+    """That one has and the other has not, but for who mounts it."""
+    ours, theirs = (mount_options({"storage": a}, {"storage": b}) for a, b in ((storage, other), (other, storage)))
+    return ", ".join(option for option in ours if option not in theirs)
 
 
 def _unsigned(look: Look, name: str, text: str) -> str | None:

@@ -102,13 +102,19 @@ def sentence(
         return f"{what} on {where}: {told_levels(levels)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
-        groups.setdefault(tuple(value for name, value in point.at.values().items() if name != axis), []).append(point)
+        key = tuple(point.at.on(name) if isinstance(value, int) else value for name, value in _beside(point, axis))
+        groups.setdefault(key, []).append(point)
     among = judged([_ratio(about, group) for group in groups.values()])
     said = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
     if len(groups) == 1:
         return f"{what} on {where}: {said[0]}"
     named = (f"on {', '.join(map(str, key))}: {clause}" for key, clause in zip(groups, said, strict=True))
     return f"{what} {'; '.join(named)}"
+
+
+def _beside(point: Point, axis: str) -> list[tuple[str, Any]]:
+    """What it was run with beside the axis."""
+    return [(name, value) for name, value in point.at.values().items() if name != axis]
 
 
 def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replay.program import Program
-from replay.script import Step, Wait, all_steps
+from replay.script import INDEXING, Step, Wait, all_steps
 
 Key = tuple[int, int]  # code of a step, node
 
@@ -26,7 +26,7 @@ def begun(program: Program, took_ns: Callable[[Step], int]) -> dict[Key, int]:
             last = over[k][-1] if over[k] else 0
             released = max((over[wait.client][wait.steps - 1] for wait in waits), default=0)
             begin = max(last, released) + step.time_ns if step.first else max(last + step.time_ns, released)
-            out[step.code, step.node] = begin
+            out[step.code & ~INDEXING, step.node] = begin
             over[k].append(begin + took_ns(step))
     return out
 

@@ -72,12 +72,12 @@ def test_servers_work_side_by_side(tmp_path: Path, path: Path) -> None:
 def test_all_users_share_the_queue(tmp_path: Path, path: Path) -> None:
     """What another slot has booked is waited for: that is what makes it one filer."""
     model = _model(tmp_path)
-    pid = os.fork()
-    if pid == 0:
-        Arbiter(path, model).book(Op.STAT, 0, 0)
-        os._exit(0)
-    assert os.waitpid(pid, 0)[1] == 0
     with Arbiter(path, model) as arbiter:
+        pid = os.fork()
+        if pid == 0:
+            Arbiter(path, model).book(Op.STAT, 0, 0)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
         assert arbiter.book(Op.STAT, 0, 0) == 2 * MS
 
 

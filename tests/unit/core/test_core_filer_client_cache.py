@@ -111,14 +111,12 @@ def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
 def test_clients_have_caches_of_their_own(tmp_path: Path, path: Path) -> None:
     """What one host has read is still news to another."""
     model = _model(tmp_path)
-    with Arbiter(path, model, client=1) as arbiter:
-        arbiter.book(Op.READ, 1000, 0, b"/a", 0)
-    # One process, one open arbiter: record locks belong to the process.
-    with Arbiter(path, model, client=2) as arbiter:
-        arbiter.book(Op.READ, 1000, 0, b"/a", 0)
-        assert _moved(arbiter) == 2000
-        arbiter.book(Op.READ, 1000, 0, b"/a", 0)
-        assert _moved(arbiter) == 2000
+    with Arbiter(path, model, client=1) as first, Arbiter(path, model, client=2) as second:
+        first.book(Op.READ, 1000, 0, b"/a", 0)
+        second.book(Op.READ, 1000, 0, b"/a", 0)
+        assert _moved(second) == 2000
+        second.book(Op.READ, 1000, 0, b"/a", 0)
+        assert _moved(second) == 2000
 
 
 def test_the_middle_of_a_file_is_not_kept(tmp_path: Path, path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.labels.rules import OVERRUN
+from controller.labels.rules import OVERRUN, UNJUDGED
+from core.filer.load import SITE
 from experiments.overrun import overran
 from experiments.workloads.discovery.r1.checks import Check, without_verdict
 from experiments.workloads.discovery.r1.pace import larger_scale
-from experiments.workloads.discovery.r1.seen import time_scale
+from experiments.workloads.discovery.r1.seen import numbers_of, time_scale
 from experiments.workloads.discovery.result import Result
 
 _RATIO = ", GB/hour"  # how the checks of R1's two ratios end
@@ -18,8 +19,7 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     """Lines for people; `times`: the data is one part in so many of R1's. A ratio that does not hold is said first, with why
     so small a run may miss it. Where this machine did not keep up nothing is said to hold or not."""
     if without_verdict(result):
-        late = f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
-        return [late, *speed_told(result)]
+        return [_why_none(result), *speed_told(result)]
     ratios = [one for one in found if one.what.endswith(_RATIO)]
     others = [one for one in found if one not in ratios and one.passed is not None]
     runs = min(len(point.repeats) for point in result.points)
@@ -37,6 +37,12 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     return [*lines, f"Of the report's other figures {held} of {len(others)} hold{failed}.", *speed_told(result)]
 
 
+def _why_none(result: Result) -> str:
+    if any(label.startswith(UNJUDGED) for label in result.labels):
+        return f"{UNJUDGED}: nobody measured whether this machine kept up, so these figures prove nothing."
+    return f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
+
+
 def speed_told(result: Result) -> list[str]:
     """How fast this machine's processors were in the runs: each of their seconds was booked for so much less or more."""
     runs = (result.conditions.get("emulated_filer") or {}).get("machine_speed") or []
@@ -52,9 +58,12 @@ def _scale_to_say(result: Result) -> list[str]:
     if not over:
         return []
     scale, busy = time_scale(result), max(run.host_cpu or 0.0 for run in over)
+    larger, source = larger_scale(scale, busy), str(numbers_of(result).get("source", SITE))
+    # A file says its scale itself, and another one is refused beside it.
+    ask = f"say --time-scale {larger:.1f}" if source.startswith(SITE) else f"set time_scale = {larger:.1f} in {source}"
     return [
-        f"At time x {scale:g} they were busy for {busy:.0%} in a run that this machine did not keep up with: say"
-        f" --time-scale {larger_scale(scale, busy):.1f}, with nothing else on it."
+        f"At time x {scale:g} they were busy for {busy:.0%} in a run that this machine did not keep up with: {ask}, with nothing"
+        " else on it."
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.labels.rules import OVERRUN
+from controller.labels.rules import OVERRUN, UNJUDGED
 from experiments.workloads.discovery.r1.seen import Row, row, window_s
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.views import over_longest_job
@@ -58,8 +58,8 @@ def verdict(check: Check, result: Result) -> str:
 
 
 def without_verdict(result: Result) -> bool:
-    """Whether this machine was too slow in a run."""
-    return any(OVERRUN in label for label in result.labels)
+    """Whether this machine was too slow in a run, or nobody measured it."""
+    return any(label.startswith((OVERRUN, UNJUDGED)) for label in result.labels)
 
 
 def window_told(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.report.views import middle
 from experiments.workloads.discovery.r1.course import Course, course
@@ -48,8 +49,23 @@ def row(point: Point, result: Result) -> Row:
 
 def time_scale(result: Result) -> float:
     """Seconds that a second of the site took here; 1 where no site was emulated."""
-    numbers = (result.conditions.get("emulated_filer") or {}).get("numbers") or {}
-    return float((numbers.get("site") or {}).get("time_scale", 1.0))
+    return float((numbers_of(result).get("site") or {}).get("time_scale", 1.0))
+
+
+def numbers_of(result: Result) -> dict[str, Any]:
+    """Of the emulated filer; none where none was."""
+    return (result.conditions.get("emulated_filer") or {}).get("numbers") or {}
+
+
+def seconds_told(result: Result) -> str:
+    """Whose seconds those of R1's tables are, ours; empty where no site was emulated."""
+    if not numbers_of(result).get("site"):
+        return ""
+    scale = time_scale(result)
+    return (
+        "Elapsed times and GB/hour of ours in R1's tables are in seconds of this machine;"
+        f" a second of the site takes {scale:g} of them (time x {scale:g})."
+    )
 
 
 def window_s(result: Result) -> float:

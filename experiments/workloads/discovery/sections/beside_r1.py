@@ -9,6 +9,7 @@ from experiments.report.markup import table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
 from experiments.report.views import interval, shouted
 from experiments.result.significance import LEAST_REPEATS, LEVEL, ratio_of
+from experiments.workloads.discovery.r1.seen import seconds_told
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
 from experiments.workloads.discovery.views import (
@@ -45,6 +46,8 @@ def beside_r1(result: Result) -> Section:
         parts.append(
             note("Scale-out is not shown: this result has one number of databases only for each worker count.")
         )
+    if told := seconds_told(result):
+        parts.append(note(told))
     parts.append(
         note(
             "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. "

@@ -34,7 +34,7 @@ def test_paces(text: str, pace: tuple[float, bool]) -> None:
     assert parse_pace(pace_text(*pace)) == pace
 
 
-@pytest.mark.parametrize("text", ["", "2", "x", "x0", "x-1", "fast", "x1e3", "recorded"])
+@pytest.mark.parametrize("text", ["", "2", "x", "x0", "x-1", "fast", "x1e3", "recorded", "x0.0005", "x1000001"])
 def test_what_is_no_pace(text: str) -> None:
     with pytest.raises(UsageError, match="--pace is"):
         parse_pace(text)

@@ -16,8 +16,8 @@ from experiments.hosts.crew import dealt
 from experiments.hosts.fleet import Doubles
 from experiments.hosts.meeting import parse_listen
 from experiments.hosts.messages import Hello, Look, Sight
-from experiments.hosts.players import clients_by_host, slots_for
-from experiments.hosts.sight import look_at, refuse_other_storage, sign_of, token_in
+from experiments.hosts.players import Wanted, awaited, clients_by_host, slots_for
+from experiments.hosts.sight import look_at, refuse_other_mount, refuse_other_storage, sign_of, token_in
 
 HELLO = Hello(name="h2", incarnation="0" * 16, version="1")
 
@@ -187,3 +187,25 @@ def test_another_directory_at_the_path_of_the_source(asked: tuple[Look, str], tm
     sight: Sight = look_at(dataclasses.replace(look, source=str(tmp_path)), "h2")
     with pytest.raises(UsageError, match=r"does not see the source .* \(it is another directory there\)"):
         refuse_other_storage(HELLO, sight, look, text)
+
+
+def test_hosts_that_mount_it_with_other_options_are_refused() -> None:
+    """`noac` on one of them is another client, and results that differ in it are not compared; whose address it is does not count."""
+
+    def place(*options: str, source: str = "filer:/x") -> dict[str, object]:
+        return {"mount": {"type": "nfs4", "source": source, "options": list(options)}}
+
+    ours = place("rw", "vers=4.2", "clientaddr=10.0.0.1")
+    refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("vers=4.2", "rw", "clientaddr=10.0.0.2")))
+    with pytest.raises(UsageError, match="different options: nothing more on a and noac on b; mount it alike"):
+        refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("rw", "vers=4.2", "noac")))
+    with pytest.raises(UsageError, match=r"different options: vers=4\.2 on a and vers=3 on b"):
+        refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("rw", "vers=3")))
+    with pytest.raises(UsageError, match="in different ways: nfs4 of filer:/x and nfs4 of filer:/y"):
+        refuse_other_mount(Path("/mnt"), ("a", ours), ("b", place("rw", "vers=4.2", source="filer:/y")))
+
+
+@pytest.mark.parametrize(("hosts", "said"), [(1, "1 host is awaited; "), (2, "2 hosts are awaited; ")])
+def test_so_many_hosts_are_awaited(tmp_path: Path, hosts: int, said: str) -> None:
+    wanted = Wanted(hosts=hosts, address="127.0.0.1", port=1, seconds=1.0)
+    assert awaited(wanted, tmp_path).startswith(said)

@@ -143,6 +143,14 @@ def test_labels_come_before_any_figure() -> None:
     assert "600.0 GB/hour discovered at 2 workers; 360.0 GB/hour discovered at 1 worker" in line
 
 
+def test_groups_of_points_are_named_in_words() -> None:
+    """Points on one database and on two: "on 1, 4" would say nothing."""
+    points = points_of({PointSpec(d, w, 4): [a_run()] for d, w in ((1, 10), (1, 30), (2, 30))})
+    line = _line("r1", points, (), "local storage (ext4)", None)
+    assert " on 1 database, 4 slots: " in line
+    assert "; on 2 databases, 4 slots: " in line
+
+
 def test_a_factor_wants_five_repeats_and_a_difference() -> None:
     """With them the first line has it, with its interval; where the repeats mix, it says that there is none."""
 

@@ -19,8 +19,9 @@ from experiments.result.codec import from_json, to_json
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.r1.brief import brief, speed_told
-from experiments.workloads.discovery.r1.checks import checks
+from experiments.workloads.discovery.r1.checks import checks, verdict
 from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS, parameters, scaled_tasks
+from experiments.workloads.discovery.r1.seen import seconds_told
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.run_point import Load
@@ -41,6 +42,10 @@ def test_few_lines_say_whether_the_ratios_come_out() -> None:
     late = dataclasses.replace(study, labels=("EMULATION OVERRUN at 1 of 3 points",))
     (alone,) = brief(late, checks(late), 2000)
     assert "did not keep up" in alone, "and nothing of what holds"
+    unknown = dataclasses.replace(study, labels=("EMULATION NOT JUDGED",))
+    (alone,) = brief(unknown, checks(unknown), 2000)
+    assert "nobody measured whether this machine kept up" in alone
+    assert {verdict(one, unknown) for one in checks(unknown)} == {"no verdict"}
 
 
 def test_a_machine_that_did_not_keep_up_is_told_what_to_ask_for() -> None:
@@ -55,6 +60,20 @@ def test_a_machine_that_did_not_keep_up_is_told_what_to_ask_for() -> None:
     over = dataclasses.replace(study, points=points)
     assert "At time x 1.5 they were busy for 96% in a run" in speed_told(over)[1]
     assert "say --time-scale 3.0," in speed_told(over)[1]
+    study.conditions["emulated_filer"]["numbers"]["source"] = "site/r1@500x1.5"
+    assert "say --time-scale 3.0," in speed_told(over)[1]
+    study.conditions["emulated_filer"]["numbers"]["source"] = "/sites/mine.toml"
+    assert "set time_scale = 3.0 in /sites/mine.toml," in speed_told(over)[1], "the option is refused beside a file"
+
+
+def test_its_tables_say_whose_seconds_they_have() -> None:
+    """This machine's, while the checks below have the site's."""
+    study = _on("r1", INDEX_STREAMS)
+    assert seconds_told(study) == ""
+    assert "seconds of this machine" not in " ".join(str(part) for part in beside_r1(study).parts)
+    study.conditions["emulated_filer"]["numbers"] = {"site": {"time_scale": 1.7}}
+    assert seconds_told(study).endswith("a second of the site takes 1.7 of them (time x 1.7).")
+    assert "a second of the site takes 1.7 of them" in " ".join(str(part) for part in beside_r1(study).parts)
 
 
 def test_both_tables_have_the_reports_rows_first() -> None:

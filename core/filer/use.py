@@ -1,0 +1,115 @@
+"""Who uses the file of an arbiter: the first begins with an empty one, the last removes it, and what killed ones left goes.
+
+A byte of it is locked by each user (fcntl(2), shared). The kernel releases that when a process is killed, but the file stays: so
+whoever finds nobody else's lock on it makes a new one, and nothing of an old run's queues and caches is in the next.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+from core.errors import StorageFault
+
+PREFIX = "edbench-filer-"  # of all arbiters' names
+_USE_BYTE = 1
+_File = tuple[int, int, int]  # process, device, inode
+
+# Record locks belong to the process: a second look at a file of its own would find it unlocked, and closing it unlocks it.
+_open_here: dict[_File, int] = {}
+
+
+def attach(path: Path, size: int) -> int:
+    """The file, made of so many bytes and marked as in use: empty where nobody else uses it. Raises StorageFault."""
+    while True:
+        fd = _open(path)
+        try:
+            if _file(fd) not in _open_here and _taken_alone(fd):
+                if os.fstat(fd).st_size:
+                    _remove(path, fd)
+                else:
+                    _sweep(path)
+            fcntl.lockf(fd, fcntl.LOCK_SH, 1, _USE_BYTE)
+            if os.fstat(fd).st_nlink:  # else another process, or the lines above, removed it
+                os.posix_fallocate(fd, 0, size)  # full memory shows here, not as SIGBUS later
+                _open_here[_file(fd)] = _open_here.get(_file(fd), 0) + 1
+                return fd
+        except OSError as e:
+            os.close(fd)
+            raise StorageFault(f"the emulated filer's arbiter {path}: {e.strerror}", errno=e.errno or 0) from e
+        os.close(fd)
+
+
+def let_go(path: Path, fd: int, *, remove: bool) -> None:
+    """Close it; `remove`: unless another process uses it still. Raises StorageFault."""
+    try:
+        if remove and _taken_alone(fd):
+            _remove(path, fd)
+    except OSError as e:
+        raise StorageFault(f"the emulated filer's arbiter {path}: {e.strerror}") from e
+    finally:
+        left = _open_here.pop(_file(fd), 1) - 1
+        if left:
+            _open_here[_file(fd)] = left
+        os.close(fd)
+
+
+def _taken_alone(fd: int) -> bool:
+    """Whether nobody else has it in use; then it is locked for us alone, until it is locked otherwise or closed."""
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
+    except OSError as e:
+        if e.errno in (errno.EACCES, errno.EAGAIN):
+            return False
+        raise
+    return True
+
+
+def _remove(path: Path, fd: int) -> None:
+    """A file that is locked for us alone; removed already, its name may be another's."""
+    if os.fstat(fd).st_nlink:
+        path.unlink(missing_ok=True)
+
+
+def _sweep(beside: Path) -> None:
+    """Remove the arbiters there that killed processes of this user left."""
+    try:
+        names = os.listdir(beside.parent)
+    except OSError:
+        return  # a directory that may be used and not listed
+    for path in (beside.parent / name for name in names if name.startswith(PREFIX) and name != beside.name):
+        try:
+            info = path.lstat()
+            if (os.getpid(), info.st_dev, info.st_ino) in _open_here:
+                continue
+            fd = _open(path, create=False)
+        except (OSError, StorageFault):
+            continue  # gone meanwhile, or no arbiter of ours
+        try:
+            if _taken_alone(fd):
+                _remove(path, fd)
+        finally:
+            os.close(fd)
+
+
+def _file(fd: int) -> _File:
+    info = os.fstat(fd)
+    return os.getpid(), info.st_dev, info.st_ino
+
+
+def _open(path: Path, *, create: bool = True) -> int:
+    try:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        fd = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
+    except OSError as e:
+        raise StorageFault(
+            f"the emulated filer's arbiter {path} cannot be opened: {e.strerror}", errno=e.errno or 0
+        ) from e
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+        os.close(fd)
+        raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
+    return fd
