@@ -68,16 +68,18 @@ def verify(
             outcome = verify_job(
                 target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
             )
+        if json_file is not None:
+            write_json(json_file, outcome.to_json())
+        if isinstance(outcome, GroupVerification):
+            show_group(context.out, outcome)
+        else:
+            show(context.out, outcome)
+        flush()
         each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
-        for handle, one in zip(target.each, each, strict=True):
+        for handle, one in zip(
+            target.each, each, strict=True
+        ):  # last: what was found is told whatever becomes of the note
             note_verified(handle, one)
-    if json_file is not None:
-        write_json(json_file, outcome.to_json())
-    if isinstance(outcome, GroupVerification):
-        show_group(context.out, outcome)
-    else:
-        show(context.out, outcome)
-    flush()
     if outcome.differences:
         raise RunFailed(f"job {target.id} differs from what it should be in {outcome.differences:,} places")
 
@@ -89,7 +91,6 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
 
     progress = context.say if context.err.is_terminal else _quiet
     done = verify_production(handle, Storage(NullRecorder()), examples=examples, progress=progress)
-    note_verified(handle, done)
     if json_file is not None:
         write_json(json_file, done.to_json())
     if done.examples:
@@ -106,6 +107,7 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
         context.out.print(line, markup=False, soft_wrap=True)
     context.out.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
     flush()
+    note_verified(handle, done)  # last: what was found is told whatever becomes of the note
     if done.differences:
         raise RunFailed(
             f"job {done.job_id} differs from what it wrote, or in its load files, in {done.differences:,} places"

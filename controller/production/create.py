@@ -156,7 +156,7 @@ def _create(
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     containers = PRODUCTION.production_containers(conn)
     if not tally.items:
-        raise UsageError(_nothing(out, containers if containers == len(picked.items or ()) else 0))
+        raise UsageError(_nothing(out, containers))
     choice = dataclasses.replace(
         plan.options.production,
         items=tally.items,
@@ -224,15 +224,15 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 
 
 def _nothing(out: LeftOut, containers: int) -> str:
-    """Is left, and why. `containers`: all that was chosen."""
-    if containers:
+    """Is left, and why."""
+    if containers and not out.items:
         return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
-    if out.withheld and out.withheld == out.items:
+    if out.withheld and out.withheld == out.items + containers:
         return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
     if out.items:
         return (
-            f"no item is left of {out.items:,} that were chosen: {out.withheld:,} are withheld, {out.system_files:,} system"
-            f" files, {out.copies:,} copies of others"
+            f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
+            f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
         )
     return "no item is chosen: look with `edbench search` what the query finds, and which tags there are"
 

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,21 +29,23 @@ THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directo
 MARKER_NAME = MARKER.encode()
 
 
-def evidence_of(databases: Iterable[Database]) -> list[str]:
-    """The sources of all jobs there are: what one of them reads another one must not write into."""
-    found: set[bytes] = set()
+def evidence_of(databases: Iterable[Database]) -> dict[str, uuid.UUID]:
+    """The sources of all jobs there are, each with a job of it: what one of them reads another one must not write into."""
+    found: dict[str, uuid.UUID] = {}
     for database in databases:
         with database.transaction() as conn:
-            found.update(bytes(source) for source in PRODUCTION.production_evidence(conn))
-    return [os.fsdecode(source) for source in sorted(found)]
+            found.update((os.fsdecode(bytes(row.source)), row.id) for row in PRODUCTION.production_evidence(conn))
+    return found
 
 
-def refuse_inside(out: Path, settings_storage: Path, evidences: Iterable[str]) -> None:
+def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uuid.UUID]) -> None:
     """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
     kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
-    for evidence in evidences:
+    for evidence, job in evidences.items():
         if lies_in(out, evidence) or lies_in(evidence, out):
-            raise UsageError(f"--out {out} and the evidence {evidence} are in each other; write elsewhere", field="out")
+            raise UsageError(
+                f"--out {out} and the evidence {evidence} of job {job} are in each other; write elsewhere", field="out"
+            )
     if (theirs := _production_around(os.path.realpath(out))) is not None:
         raise UsageError(f"--out {out} lies in {theirs}, which another job wrote; write elsewhere", field="out")
     for directory in kept:

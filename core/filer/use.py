@@ -9,21 +9,30 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import stat
+import threading
 from pathlib import Path
 
 from core.errors import StorageFault
 
 PREFIX = "edbench-filer-"  # of all arbiters' names
+_NAME = re.compile(re.escape(PREFIX) + "[0-9a-f]{24}")  # as `places.arbiter_path` makes them
 _USE_BYTE = 1
 _File = tuple[int, int, int]  # process, device, inode
 
 # Record locks belong to the process: a second look at a file of its own would find it unlocked, and closing it unlocks it.
 _open_here: dict[_File, int] = {}
+_turn = threading.Lock()  # of this process's threads, which no record lock parts
 
 
 def attach(path: Path, size: int) -> int:
     """The file, made of so many bytes and marked as in use: empty where nobody else uses it. Raises StorageFault."""
+    with _turn:
+        return _attach(path, size)
+
+
+def _attach(path: Path, size: int) -> int:
     while True:
         fd = _open(path)
         try:
@@ -45,6 +54,11 @@ def attach(path: Path, size: int) -> int:
 
 def let_go(path: Path, fd: int, *, remove: bool) -> None:
     """Close it; `remove`: unless another process uses it still. Raises StorageFault."""
+    with _turn:
+        _let_go(path, fd, remove=remove)
+
+
+def _let_go(path: Path, fd: int, *, remove: bool) -> None:
     try:
         if remove and _taken_alone(fd):
             _remove(path, fd)
@@ -80,7 +94,7 @@ def _sweep(beside: Path) -> None:
         names = os.listdir(beside.parent)
     except OSError:
         return  # a directory that may be used and not listed
-    for path in (beside.parent / name for name in names if name.startswith(PREFIX) and name != beside.name):
+    for path in (beside.parent / name for name in names if _NAME.fullmatch(name) and name != beside.name):
         try:
             info = path.lstat()
             if (os.getpid(), info.st_dev, info.st_ino) in _open_here:
@@ -113,3 +127,12 @@ def _open(path: Path, *, create: bool = True) -> int:
         os.close(fd)
         raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
     return fd
+
+
+def _new_turn() -> None:
+    """In a fork: the thread that had its turn is in the other process."""
+    global _turn
+    _turn = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_turn)

@@ -25,7 +25,8 @@ _TIME = re.compile(
 _ASKED = re.compile(
     r"(?P<day>\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)\Z"  # the end of a range may be 06-31
     r"|(?P<time>\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?)"
-    r"(?P<zone>(?<=:\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # of an hour alone it may be parts of two
+    r"(?:(?<=:\d\d:\d\d)\.\d+)?"  # as JavaScript writes it; what is asked for ends with seconds
+    r"(?P<zone>(?<!T\d\d)(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?\Z",  # of an hour alone it may be parts of two
     re.ASCII,
 )
 
@@ -85,7 +86,7 @@ def in_utc(date: str, zone: tzinfo) -> str:
 
 def asked_in_utc(date: str) -> str | None:
     """A date of a query in UTC, as far as it is given: a year, a month, a day, an hour, minute or second, of which the last two may
-    have `Z` or an offset, as +02:00 or +0200. It is compared with the beginning of what the ledger has, so nothing is added to it.
+    have `Z` or an offset, as +02:00 or +0200; a fraction of a second is left out. It is compared with the beginning of what the ledger has, so nothing is added to it.
     None where it is none, as a month 13 or an hour 25."""
     match = _ASKED.match(date)
     if match is None or match["day"]:

@@ -16,7 +16,8 @@ from core.errors import UsageError
 _COMMON = re.compile(
     r"ro|rw|(no)?(sync|dirsync|lazytime|mand|nosymfollow)|async|(no|rel|strict)?atime|(no)?diratime|(no)?(dev|exec|suid)"
 )
-_WHO = re.compile(r"(client|mount)?addr=.*|fsname=.*|source=.*")  # says which storage it is
+# Say which storage it is, which host, and on which of a server's ports that change when it starts.
+_WHO = re.compile(r"(client|mount)?addr=.*|(mount)?port=\d+|(user|group)_id=\d+|seclabel|fsname=.*|source=.*")
 
 
 def database_placement(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> list[str]:

@@ -35,6 +35,13 @@ class Unfinished(NamedTuple):
     state: str
 
 
+class Evidence(NamedTuple):
+    """A directory that a discovery reads, and a job of it."""
+
+    source: memoryview
+    id: uuid.UUID
+
+
 class Called(NamedTuple):
     """An item among so many."""
 
@@ -219,7 +226,7 @@ class Range(NamedTuple):
 
 class _Production(Protocol):
     def production_tables(self, conn: Connection) -> None: ...
-    def production_evidence(self, conn: Connection) -> list[memoryview]: ...
+    def production_evidence(self, conn: Connection) -> list[Evidence]: ...
     def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
     def production_withhold(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], tags: Sequence[str], alike: bool, empty: bytes, said: bool

@@ -23,8 +23,9 @@ WHERE job = ANY(%(jobs)s::uuid[]) AND action IN ('tagged', 'untagged') AND detai
 SELECT count(*) AS jobs FROM job WHERE id = ANY(%(jobs)s::uuid[]);
 
 -- name: production_evidence
--- What the discoveries of this database read; a job that takes a discovery's items keeps its source where that was deleted.
-SELECT DISTINCT source FROM job WHERE type <> 'replay' AND state <> 'deleting';
+-- What the discoveries of this database read, and the newest job of each; one that takes a discovery's items keeps its source where
+-- that was deleted.
+SELECT DISTINCT ON (source) source, id FROM job WHERE type <> 'replay' AND state <> 'deleting' ORDER BY source, created_at DESC;
 
 -- name: production_pick
 -- Some of what was chosen.
@@ -56,12 +57,12 @@ ON CONFLICT DO NOTHING;
 -- name: production_withheld
 -- How many items are withheld of what was chosen in these jobs; containers are never taken.
 SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
-WHERE NOT i.container AND (%(everything)s OR i.id IN (SELECT item FROM picked));
+WHERE NOT i.container AND (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id));
 
 -- name: production_chosen
 -- How many items were chosen in these jobs: of everything its containers are none.
 SELECT count(*) AS items FROM item i
-WHERE i.job = ANY(%(jobs)s::uuid[]) AND CASE WHEN %(everything)s THEN NOT i.container ELSE i.id IN (SELECT item FROM picked) END;
+WHERE i.job = ANY(%(jobs)s::uuid[]) AND CASE WHEN %(everything)s THEN NOT i.container ELSE EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id) END;
 
 -- name: production_containers
 -- How many of those that were chosen in these jobs are containers.
@@ -102,7 +103,7 @@ LEFT JOIN item above ON above.id = i.parent
 LEFT JOIN item_text t ON t.item = i.id
 LEFT JOIN item_index x ON x.item = i.id
 WHERE i.job = %(job)s AND NOT i.container
-  AND (%(everything)s OR i.id IN (SELECT item FROM picked))
+  AND (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id))
   AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = i.id);
 
 -- name: production_drop_system
@@ -166,7 +167,7 @@ FROM taken WHERE (source, place) > (%(source)s, %(after)s) ORDER BY source, plac
 SELECT i.container_path, count(*) OVER () AS items
 FROM production_item p JOIN item i ON i.id = p.item LEFT JOIN withheld w ON w.item = p.item
 WHERE p.job = %(job)s AND w.said IS NOT TRUE AND (w.item IS NOT NULL OR p.item = ANY(%(returned)s::uuid[])
-    OR NOT (%(everything)s OR p.item IN (SELECT item FROM picked)))
+    OR NOT (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = p.item)))
 ORDER BY p.number LIMIT 3;
 
 -- name: production_imaged_withheld
@@ -190,7 +191,7 @@ WITH RECURSIVE inside (number, id) AS (
 SELECT DISTINCT n.number FROM inside n JOIN item i ON i.id = n.id
 WHERE NOT i.container
   AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = (SELECT %(job)s::uuid) AND q.item = n.id)
-  AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR i.id IN (SELECT item FROM picked)))
+  AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id)))
 ORDER BY n.number;
 
 -- name: production_gaps
