@@ -18,13 +18,18 @@ _AT_ONCE = 100  # fields
 _FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FROM_LINE = re.compile(rb">?From ")
-# What stands at the beginning of no line of a letter, nor of a header that is quoted in one.
+# What stands at the beginning of no line of a letter, nor of a header that is quoted in one: a letter may have `Received: 5 boxes`.
 _FOLLOWS = re.compile(
-    rb"^(?:content-(?:type|transfer-encoding|disposition|id)|mime-version|message-id|received|return-path|in-reply-to|references"
-    rb"|dkim-signature|x-mailer|user-agent|thread-index|x-originating-ip|delivered-to)[ \t]*:",
+    rb"^(?:content-(?:type|transfer-encoding|disposition|id)[ \t]*:[ \t]*[!-~]|mime-version[ \t]*:[ \t]*1\."
+    rb"|(?:message-id|return-path|in-reply-to|references)[ \t]*:\s{0,80}<|received[ \t]*:\s{0,80}(?:from|by|\()[ \t\r\n]"
+    rb"|(?:dkim-signature|x-mailer|user-agent|thread-index|x-originating-ip)[ \t]*:|delivered-to[ \t]*:[^\n]{0,999}@)",
     re.IGNORECASE | re.MULTILINE,
 )
 _FROM_LINES = re.compile(rb">?From [^\n]*+\n(?=(?:>?From |[!-9;-~]++[ \t]*+:))")
+# Among fields, where a letter's first line may begin so: with who sent it and a day.
+_STORES = re.compile(
+    rb">?From [^\s]++ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [^\n]*+\n(?=(?:>?From |[!-9;-~]++[ \t]*+:))"
+)
 _SPACED_NAME = rb"[A-Z][!-9;-~]*+(?: {1,2}[!-9;-~]++){1,3}?[ \t]*+"
 _SPACED = re.compile(rb"(%b):([^\n]*+)" % _SPACED_NAME)
 _TO_THE_END = re.compile(rb"(?:(?:[ \t]|[!-9;-~]++[ \t]*+:|%b:)[^\n]*+\n)++\r*+\n" % _SPACED_NAME)
@@ -97,7 +102,7 @@ def _behind_odd_lines(header: Header, data: bytes, at: int, end: int, last: byte
         line = data[at:after].rstrip(b"\r\n")
         if not line:
             return after
-        if (behind := _behind_from(data, at, end)) == at:
+        if (behind := _behind_from(data, at, end, _STORES)) == at:
             if at > stop and not _only_fields(header, data, at, end):
                 break
             _take_odd(header, line, last)
@@ -130,11 +135,13 @@ def _take_odd(header: Header, line: bytes, last: bytes) -> None:
         header.add(((own[1].rstrip(), own[2]),))
     elif last in _WRAPPED or (last in _WITH_PARAMETERS and b"=" in line):
         header.wrap(last, line)
+    else:  # nobody's, and no word of it may be lost
+        header.add(((b"Comments", line),))
 
 
-def _behind_from(data: bytes, at: int, end: int) -> int:
+def _behind_from(data: bytes, at: int, end: int, lines: re.Pattern[bytes] = _FROM_LINES) -> int:
     """Behind `From ` lines of a mail store, quoted or not, that a field follows."""
-    while (line := _FROM_LINES.match(data, at, end)) is not None:
+    while (line := lines.match(data, at, end)) is not None:
         at = line.end()
     return at
 

@@ -40,9 +40,22 @@ def decoded_strings(text: str) -> Iterator[str]:
         at = len(text) if end < 0 else end
         for match in _STRINGS.finditer(text, start, at):
             raw = match[1]
-            if raw and _TELLING.match(raw) and (string := _decoded(raw)) not in told and not string.isspace():
+            if (
+                raw
+                and _TELLING.match(_without_ends(raw))
+                and (string := _decoded(raw)) not in told
+                and not string.isspace()
+            ):
                 told.add(string)
                 yield string
+
+
+def _without_ends(raw: str) -> str:
+    """Without line ends behind it, as in the lines of a notebook: no word is more by them."""
+    end = len(raw)
+    while end > 1 and raw[end - 2] == "\\" and raw[end - 1] in "nrt":
+        end -= 2
+    return raw[:end]
 
 
 def _decoded(raw: str) -> str:

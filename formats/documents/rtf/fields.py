@@ -11,7 +11,7 @@ KEY = "instruction"  # of a group whose text is one
 _FRONT = 1_024  # bytes in which a field's word stands
 _FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?)*+([A-Za-z]{2,16})(?![A-Za-z])")
 _READ = frozenset((b"EQ", b"MACROBUTTON", b"GOTOBUTTON", b"HYPERLINK"))
-_CHOICE = b"FORMDROPDOWN"
+_LINK, _CHOICE = b"HYPERLINK", b"FORMDROPDOWN"
 
 _PARTS = re.compile(r"\s*(\S+)\s*(.*)", re.DOTALL)
 _BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # behind what it does or where it leads
@@ -28,6 +28,16 @@ _NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?)*+\}")
 def is_read(data: bytes, start: int, stop: int) -> bool:
     """Whether an instruction between these places says something itself."""
     return _word(data, start, stop) in _READ
+
+
+def has_own_result(data: bytes, start: int, stop: int) -> bool:
+    """Whether it says nothing but what its result shows, as a program wrote that: of a link it says where it leads."""
+    return _word(data, start, stop) != _LINK and _has_result(data, stop)
+
+
+def _has_result(data: bytes, stop: int) -> bool:
+    result = _RESULT.match(data, stop)
+    return result is not None and _NO_RESULT.match(data, result.end(), result.end() + _FRONT) is None
 
 
 def _word(data: bytes, start: int, stop: int) -> bytes:
@@ -71,7 +81,7 @@ def chosen(data: bytes, start: int, stop: int, codec: str, fallback: int) -> str
     fields."""
     if _word(data, start, stop) != _CHOICE:
         return ""
-    if (result := _RESULT.match(data, stop)) and not _NO_RESULT.match(data, result.end(), result.end() + _FRONT):
+    if _has_result(data, stop):
         return ""
     numbers = {bool(default): int(number) for default, number in _CHOSEN.findall(data, start, stop)}
     number = numbers.get(False, _UNCHOSEN)

@@ -19,6 +19,7 @@ from formats.documents.rtf.fonts import Fonts
 from formats.documents.rtf.groups import TOKEN, group_end
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
+_PUNCTUATION = "()<>[]\"'.,;:!?"  # around an address in a sentence
 _NOT_OF_FONTS = re.compile(rb"\\(?:info|pict|object|objdata|pard?)(?![a-zA-Z])")
 
 
@@ -247,7 +248,7 @@ class RtfReader:
         start, stop, now = token.end(), group_end(self.data, token.end()), self._now
         if now.mute or now.key:
             return stop
-        if fields.is_read(self.data, start, stop):
+        if fields.is_read(self.data, start, stop) and not fields.has_own_result(self.data, start, stop):
             self._flush()
             now.key = fields.KEY
             return None
@@ -260,7 +261,8 @@ class RtfReader:
         """Those behind links as lines, but for what the text shows; of a web page attributes are no text."""
         if not self._addresses or self._of_page or self.collector.cut:
             return
-        shown = set(self.collector.text().split())
+        words = self.collector.text().split()
+        shown = {*words, *(word.strip(_PUNCTUATION) for word in words)}
         for address in self._addresses:
             if shown.isdisjoint((address, address.removeprefix("mailto:"))):
                 self.collector.add(f"\n{address}")

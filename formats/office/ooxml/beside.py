@@ -20,6 +20,7 @@ class Beside:
     def __init__(self) -> None:
         self._told: set[str] = set()
         self._code: list[str] = []
+        self._open = False  # a quotation mark is
 
     def told(self, element: Element) -> Iterator[str]:
         """What an element of these names says."""
@@ -28,13 +29,15 @@ class Beside:
                 yield from self._once(element.get(name) or "")
             return
         code = element.text or ""
-        if _BEGINS.match(code):  # programs cut the code of a field anywhere; the next one begins with its word
+        # Programs cut the code of a field anywhere; the next one begins with its word.
+        if _BEGINS.match(code) and (not self._open or _LEADS.match(code) or _SHOWN.match(code)):
             yield from self.rest()
         self._code.append(code)
+        self._open ^= code.count('"') % 2 == 1
 
     def rest(self) -> Iterator[str]:
         """What the last field says."""
-        code, self._code = "".join(self._code).strip(), []
+        code, self._code, self._open = "".join(self._code).strip(), [], False
         if found := _LEADS.match(code) or _SHOWN.match(code):
             yield from self._once(next(filter(None, found.groups()), ""))
 

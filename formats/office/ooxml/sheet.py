@@ -173,7 +173,8 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
         choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
         said += [choices.strip('"')] if choices.startswith('"') else []
     for text in said:
-        text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text).strip()
+        text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").strip()  # escapes may be halves
         if text and text not in told:
             told.add(text)
             yield text
@@ -223,7 +224,7 @@ def _cell(cell: Element, book: Workbook) -> str:
 def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workbook) -> str:
     """What the cell of a formula shows, and behind it the formula's strings where no result was kept, which some programs say by 0; of a
     link always, for it shows no address."""
-    unkept = (not value and kind != "str") or (book.unkept and value in _NO_RESULT)
+    unkept = (not value and kind.lstrip("@") != "str") or (book.unkept and value in _NO_RESULT)
     if not unkept and "HYPERLINK(" not in formula:
         return shown
     found = dict.fromkeys(_STRINGS.findall(formula[:_FORMULA_CHARACTERS]))

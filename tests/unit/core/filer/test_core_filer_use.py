@@ -103,8 +103,8 @@ def test_who_comes_to_a_run_under_way_shares_it(path: Path, model: FilerModel) -
 
 def test_what_killed_runs_left_is_removed(path: Path, model: FilerModel) -> None:
     """Those of other filers too, so that they do not fill the memory; what is in use, or no arbiter, stays."""
-    left, used, own = (path.with_name(f"edbench-filer-{name}") for name in ("left", "used", "own"))
-    other, link = path.with_name("other"), path.with_name("edbench-filer-link")
+    left, used, own, link = (path.with_name(f"edbench-filer-{n:024x}") for n in range(10, 14))
+    other = path.with_name("edbench-filer-notes.toml")
     with _user(lambda: Arbiter(left, model)):
         pass
     other.write_text("mine")

@@ -88,6 +88,8 @@ def field(instruction: str, result: str = "") -> str:
         (r'x{\*\fldinst { EQ \\* jc3 \\* "Font:A B" \\* hps12 \\o\\al(\\s\\up 11(ruby),base)}}y', "x ruby basey"),
         (field(r"EQ \\f(one\\,two,{\f1 \'cf\'f0})"), " one,two Ïð"),
         (field("MACROBUTTON  NoMacro Click {here} to type"), "Click here to type"),
+        (field("MACROBUTTON NoMacro [Click here]", "[Click here]"), "[Click here]"),
+        ("See " + field('HYPERLINK "http://a.b/c"', "(http://a.b/c)") + ".", "See (http://a.b/c)."),
         (field("GOTOBUTTON mark see there") + field("MACROBUTTON only"), "see there"),
         (field(r"SYMBOL 61 \\f Wingdings") + field("EQUALS x") + field(""), ""),
         (r"{\info{\title a" + field("HYPERLINK http://t", "b") + r"}}x", "x"),

@@ -146,3 +146,17 @@ def test_opendocument_says_that_there_are_more_links(padding: str, monkeypatch: 
     assert found.text.splitlines()[1:] == ["http://0.example/", "http://1.example/"]
     assert found.error is not None
     assert found.error.code is ExceptionCode.TOO_LARGE
+
+
+@PADDINGS
+@pytest.mark.parametrize(
+    ("pieces", "address"),
+    [
+        ((' HYPERLINK "http://www.', "example", ".com/", "lease", '" '), "http://www.example.com/lease"),
+        ((r' HYPERLINK "C:\docs\My ', 'Lease file.doc"'), r"C:\docs\My Lease file.doc"),
+    ],
+)
+def test_an_address_is_whole_wherever_its_code_is_cut(padding: str, pieces: tuple[str, ...], address: str) -> None:
+    """Also where a piece of it alone looks like the word that a field begins with."""
+    body = f"<w:p>{code(*pieces, result='here')}{code(' HYPERLINK &quot;http://other&quot;', result='there')}</w:p>"
+    assert sorted(lines(body, padding)) == sorted([address, "herethere", "http://other"])

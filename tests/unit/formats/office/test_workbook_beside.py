@@ -190,3 +190,22 @@ def test_xls_addresses_in_formulas(function: int, told: str) -> None:
     head = at(0, 1, 0) + struct.pack("<d", 5) + bytes(6) + struct.pack("<H", len(tokens))
     out = xls((0x204, at(0, 0, 0) + wide("Shown")), (0x06, head + tokens))
     assert out.text == told
+
+
+def test_halves_of_letters_in_what_cells_ask_for() -> None:
+    """Escapes may stand for halves: two make a letter, one alone none, and what is told can be written down."""
+    asked = (
+        '<dataValidations><dataValidation prompt="one _xD83D__xDE00_ half _xD800_ end" sqref="A1"/></dataValidations>'
+    )
+    text = xlsx("", asked).text
+    assert "one 😀 half \ufffd end" in text
+    text.encode()
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_an_empty_string_is_a_result(tree: bool) -> None:
+    """Also in a cell whose format has words around it."""
+    cell = '<row r="1"><c r="A1" t="str" s="3"><f>IF(C1="hid","yy","")</f><v></v></c><c r="B1"><v>7</v></c></row>'
+    text = xlsx(cell, tree=tree).text
+    assert "7" in text
+    assert "hid" not in text
