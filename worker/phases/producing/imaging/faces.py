@@ -117,6 +117,9 @@ def _measuring(path: str, index: int) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(path, 20, index, layout_engine=ImageFont.Layout.BASIC)
 
 
+_SHORT = ("out of memory", "cannot get parse buffer")  # what fontconfig says of it
+
+
 @cache
 def installed(character: int) -> tuple[tuple[str, int], ...]:
     """Faces of this system that have a character, by what fontconfig knows; none where it is not there. Raises SystemFault
@@ -132,9 +135,11 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
         ) from error
     # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
     # as long as this slot lives, and the same page another one than elsewhere.
-    if done.returncode or (not done.stdout and "error" in done.stderr.lower()):
-        said = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
-        raise SystemFault(f"fc-list did not tell which typefaces are here ({said}); look to it, then resume")
+    # Nor is what it tells all of it where it says that memory was short, and its configuration not read.
+    said = done.stderr.lower()
+    if done.returncode or (not done.stdout and "error" in said) or any(short in said for short in _SHORT):
+        why = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
+        raise SystemFault(f"fc-list did not tell which typefaces are here ({why}); look to it, then resume")
     lines = (line.rpartition("\t") for line in done.stdout.splitlines())
     found = [(path, int(index)) for path, _, index in lines if path and index.isdigit() and int(index) < 1 << 16]
     return tuple(sorted(found, key=lambda face: (any(cut in face[0].lower() for cut in _CUTS), face))[:_MOST_FACES])
