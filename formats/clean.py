@@ -71,3 +71,12 @@ def note_charset(out: Text, detected: Detected | None) -> None:
     if detected is not None:
         out.metadata |= detected.metadata()
         out.state = out.state or (TextState.GUESSED if detected.guessed else None)
+
+
+def paired(text: str) -> str:
+    """The text with halves of surrogate pairs joined, as escapes of 16 bits write them; one that is alone becomes U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -53,10 +53,8 @@ def delete_rows(database: Database, job: uuid.UUID) -> None:
             with database.transaction() as conn:
                 gone = conn.exec_driver_sql(statement, {"job": job}).rowcount
     with database.transaction(durable=True) as conn:
-        for table in (
-            models.task.name,
-            *_LOOSE,
-        ):  # a slot may have finished a task meanwhile; of these a job's end takes none along
+        # A slot may have finished a task meanwhile; of these a job's end takes none along.
+        for table in (models.task.name, *_LOOSE):
             conn.exec_driver_sql(f"DELETE FROM {table} WHERE job = %(job)s", {"job": job})
         QUERIES["delete_job"].run(conn, job=job)
         QUERIES["forget_observations"].run(conn)

@@ -75,11 +75,7 @@ def verify(
         else:
             show(context.out, outcome)
         flush()
-        each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
-        for handle, one in zip(
-            target.each, each, strict=True
-        ):  # last: what was found is told whatever becomes of the note
-            note_verified(handle, one)
+        note_verified(target.each, outcome)  # last: what was found is told whatever becomes of the note
     if outcome.differences:
         raise RunFailed(f"job {target.id} differs from what it should be in {outcome.differences:,} places")
 
@@ -107,7 +103,7 @@ def _verify_production(context: CommandContext, handle: JobHandle, examples: int
         context.out.print(line, markup=False, soft_wrap=True)
     context.out.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
     flush()
-    note_verified(handle, done)  # last: what was found is told whatever becomes of the note
+    note_verified([handle], done)  # last, as above
     if done.differences:
         raise RunFailed(
             f"job {done.job_id} differs from what it wrote, or in its load files, in {done.differences:,} places"

@@ -74,9 +74,7 @@ class ProductionPlan:
     workers: int
     slots: int  # of each
     images: JobHandle | None = None  # of an export: the processing job whose pages it takes
-    databases: Sequence[
-        Database
-    ] = ()  # beside the sources': where jobs may be whose evidence it must not be written into
+    databases: Sequence[Database] = ()  # beside the sources': with jobs whose evidence is not written into
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:

@@ -17,10 +17,7 @@ from worker.indexes.ledger_fields import CUSTODIAN_IS, TAG, TYPE_IS
 from worker.indexes.nodes import Node, asked_in, values_of
 
 _SHOWN = 20  # names, where one is unknown
-_LANGUAGE, _LANGUAGES = (
-    "language",
-    "languages",
-)  # the key, and the finding that has it (review.kinds, which stands above)
+_LANGUAGE, _LANGUAGES = "language", "languages"  # the key, and the finding that has it (review.kinds, above this layer)
 
 
 def tags_in(nodes: Iterable[Node]) -> set[str]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from controller.custody.actions import note
 from controller.databases import JobHandle
-
-if TYPE_CHECKING:
-    from controller.verify.job import Verification
-    from controller.verify.production import ProductionVerification
+from controller.verify.group import GroupVerification
+from controller.verify.job import Verification
+from controller.verify.production import ProductionVerification
 
 VERIFIED = "verified"
 _COUNTS = ("differences", "missing", "extra", "wrong", "pages_wrong", "load_file_faults", "items", "files", "manifest")
 
 
-def note_verified(handle: JobHandle, outcome: Verification | ProductionVerification) -> None:
-    """Write it down with the counts that it has. Raises DatabaseFault."""
-    told = outcome.to_json()
-    with handle.database.transaction(durable=True) as conn:
-        note(conn, handle.id, VERIFIED, **{name: told[name] for name in _COUNTS if name in told})
+def note_verified(
+    handles: Sequence[JobHandle], outcome: Verification | ProductionVerification | GroupVerification
+) -> None:
+    """Write it down for each of the jobs, with the counts that it has. Raises DatabaseFault."""
+    each = [one for _, one in outcome.jobs] if isinstance(outcome, GroupVerification) else [outcome]
+    for handle, one in zip(handles, each, strict=True):
+        told = one.to_json()
+        with handle.database.transaction(durable=True) as conn:
+            note(conn, handle.id, VERIFIED, **{name: told[name] for name in _COUNTS if name in told})

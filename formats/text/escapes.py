@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from formats.clean import paired
+
 # What JSON begins with, lines of JSON and the scripts of Twitter's archives too; not so INI files, logs, or code.
 _VALUE = r"(?:-?\d[\d.eE+-]{0,30}+|true|false|null)"
 _JSON = re.compile(
@@ -63,7 +65,7 @@ def _decoded(raw: str) -> str:
         text: str = _STRICT.decode(f'"{raw}"')
     except ValueError:  # escapes of other languages
         text = _ESCAPE.sub(_character, raw)
-    text = _paired(text).replace("\0", "")
+    text = paired(text).replace("\0", "")
     try:  # Facebook escapes each byte of UTF-8
         return text if text.isascii() else text.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -72,15 +74,6 @@ def _decoded(raw: str) -> str:
 
 def _character(escape: re.Match[str]) -> str:
     return chr(int(escape[1], 16)) if escape[1] else _CONTROLS.get(escape[2], escape[2])
-
-
-def _paired(text: str) -> str:
-    """With halves of surrogate pairs joined; one that is alone becomes U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def with_letters(pieces: Iterable[str]) -> Iterator[str]:
@@ -95,9 +88,9 @@ def with_letters(pieces: Iterable[str]) -> Iterator[str]:
         if half or "&#" in piece:
             piece = half + (_NUMBERS.sub(_letters, piece) if "&#" in piece else piece)
             half = piece[-1] if piece and "\ud800" <= piece[-1] < "\udc00" else ""
-            piece = _paired(piece[:-1] if half else piece)
+            piece = paired(piece[:-1] if half else piece)
         yield piece
-    yield _paired(half + rest)
+    yield paired(half + rest)
 
 
 def _letters(numbers: re.Match[str]) -> str:

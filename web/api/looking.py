@@ -149,9 +149,7 @@ def _verification(context: WebContext, jobs: Jobs, *, internal: bool) -> Any:
 
 def _noted(jobs: Jobs, done: Verification | ProductionVerification | GroupVerification) -> dict[str, Any]:
     """What came of it as JSON, once it is in the chain of custody of each of the jobs."""
-    each = [one for _, one in done.jobs] if isinstance(done, GroupVerification) else [done]
-    for handle, one in zip(jobs.each, each, strict=True):
-        note_verified(handle, one)
+    note_verified(jobs.each, done)
     return done.to_json()
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from formats.charset import read_in
+from formats.clean import paired
 
 _LONGEST = 8_192  # bytes of a value, as it is written
 _TOLD = re.compile(rb"\{\\sn (?:wzDescription|wzTooltip|gtextUNICODE)\}\s{0,8}\{\\sv[ \r\n]")
@@ -39,4 +40,4 @@ def plain(raw: bytes, codec: str, fallback: int) -> str:
         dropped = min(owed, len(piece))
         owed -= dropped
         out.append(read_in(piece[dropped:], codec))
-    return "".join(out).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "")
+    return paired("".join(out)).replace("\0", "")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from core.errors import DocumentError, ExceptionCode
+from formats.clean import paired
 from formats.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
 from formats.office.ooxml import plain
 from formats.office.ooxml.package import Package
@@ -173,8 +174,7 @@ def _validation(element: Element, told: set[str]) -> Iterator[str]:
         choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
         said += [choices.strip('"')] if choices.startswith('"') else []
     for text in said:
-        text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").strip()  # escapes may be halves
+        text = paired(_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)).strip()
         if text and text not in told:
             told.add(text)
             yield text

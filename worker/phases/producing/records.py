@@ -44,9 +44,7 @@ class Record:
             "custodian": row.custodian,
             "all_custodians": row.custodians or [row.custodian],
             "path": row.container_path,
-            "name": own_name(
-                bytes(row.name), row.container_path[-1], Kind(row.kind)
-            ),  # its path tells two of one name apart
+            "name": own_name(bytes(row.name), row.container_path[-1], Kind(row.kind)),  # the path tells two apart
             "kind": row.kind,
             "media_type": row.media_type,
             "bytes": row.bytes,
