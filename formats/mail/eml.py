@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, FieldUnread
 from core.records import Kind, Limits
 from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from formats.charset import CHARSET_KEYS
@@ -19,6 +19,7 @@ from formats.mail.headers import (
     addresses,
     decode_text,
     field_date,
+    field_moment,
     header_metadata,
     message_id_hash,
     message_ids,
@@ -127,7 +128,7 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        out.error = out.error or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or damage_of(message.root) or text_cut(message, "message") or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -182,6 +183,14 @@ def cut(message: Message, called: str) -> DocumentError | None:
 def text_cut(message: Message, called: str) -> DocumentError | None:
     """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
     return None if message.truncated and not message.ends_in_text else cut(message, called)
+
+
+def _date_unread(fields: Fields) -> DocumentError | None:
+    """That there is a date, which is not in the metadata because it cannot be read for sure."""
+    stored = fields.stored(b"date")
+    if not stored.strip() or field_moment(stored) is not None:
+        return None
+    return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
 
 
 def _partial(message: Message) -> DocumentError:

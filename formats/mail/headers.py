@@ -6,14 +6,13 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
 from formats import charset
 from formats.charset_guess import reads
 from formats.charset_labels import by_label
 from formats.last import remembered
+from formats.mail.dates import Moment, moment
 from formats.mail.header_lines import take_fields
 
 _FOLDED = re.compile(rb"\r*\n")
@@ -24,15 +23,6 @@ _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&*.+^_-]{
 _ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
 _BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
 _ID = re.compile(r"<([^<>]+)>")
-_USUAL_DATE = re.compile(
-    r"(?:[A-Za-z]{3}, +)?(\d\d?) ([A-Z][a-z][a-z]) ((?:19|20)\d\d) (\d\d):(\d\d)(?::(\d\d))? (\+|-(?!0000))(\d\d)(\d\d)"
-    r"(?: \([A-Za-z]+\))?",
-    re.ASCII,
-)
-_NO_ZONE = re.compile(
-    r"\d[:.]\d\d?(?:[:.]\d\d?)?(?:\s+(?:19|20)\d\d)?\s*(?:\([^()]*\)\s*)?\Z", re.ASCII
-)  # the time, or the year behind it, is the last that a date says
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
@@ -237,54 +227,23 @@ def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -
     return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
 
 
-def utc_time(value: str) -> int | None:
-    """A Date field in seconds UTC since the epoch; None when it cannot be read. One without a zone is taken as UTC, for
-    every job, as hashes are made of it: the standard library would take the zone of this machine."""
-    try:
-        parsed = parsedate_tz(value)
-        return None if parsed is None else int(mktime_tz((*parsed[:9], parsed[9] or 0)))
-    except (ValueError, OverflowError, IndexError, TypeError):  # what parsedate_tz makes of nonsense
-        return None
-
-
-def utc_date(value: str) -> str:
-    """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
-    usual = _USUAL_DATE.fullmatch(value)
-    if usual is not None and (date := _usual_date(usual)):
-        return date
-    when = utc_time(value)
-    try:
-        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):  # years beyond 9999
-        return ""
-
-
 @remembered
+def field_moment(value: bytes) -> Moment | None:
+    """When a Date field, as it is stored, is; None where that is not sure."""
+    return moment(decode_text(unfolded(value)))
+
+
 def field_date(value: bytes) -> str:
-    """The same of a field as it stands."""
-    return utc_date(decode_text(unfolded(value)))
+    """The same as ISO 8601 in UTC to the second; "" where it is not sure."""
+    found = field_moment(value)
+    return "" if found is None else f"{found.when.isoformat()}Z"
 
 
 def noted_date(value: bytes) -> str:
     """A Date field as metadata has it: in UTC too, but without the `Z` where the field notes no zone. (`-0000` is one: the
-    time is in UTC, RFC 5322, 3.3; a name that nobody knows is read as that, 4.3.)"""
-    date = field_date(value)
-    if not date or _NO_ZONE.search(decode_text(unfolded(value))) is None:
-        return date
-    return date.removesuffix("Z")
-
-
-def _usual_date(match: re.Match[str]) -> str:
-    """A date as RFC 5322 wants it, in the same form; "" for one that does not exist."""
-    day, month, year, hour, minute, second, sign, hours, minutes = match.groups()
-    try:
-        at = _MONTHS.find(month) // 3 + 1  # 0, which is none, when it is not there
-        when = datetime(int(year), at, int(day), int(hour), int(minute), int(second or 0))
-    except ValueError:
-        return ""
-    if away := int(hours) * 60 + int(minutes):
-        when += timedelta(minutes=away if sign == "-" else -away)
-    return f"{when.isoformat()}Z"
+    time is in UTC, RFC 5322, 3.3.)"""
+    found = field_moment(value)
+    return "" if found is None else found.when.isoformat() + ("Z" if found.zoned else "")
 
 
 @remembered

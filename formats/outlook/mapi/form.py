@@ -13,6 +13,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.mail_form import Address, MailAttachment, MailForm
 from core.records import Limits, TextState
 from formats.base import TEXT_STATE, Child, Text
+from formats.mail.dates import utc_time
 from formats.mail.headers import (
     Fields,
     conversation_hex,
@@ -22,7 +23,6 @@ from formats.mail.headers import (
     message_ids,
     parse_fields,
     raw_text,
-    utc_time,
 )
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.body import body_of

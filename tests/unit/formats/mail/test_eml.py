@@ -20,7 +20,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
 from formats.base import Child, MemorySource
 from formats.mail.eml import EmlHandler
-from formats.mail.headers import decode_words, message_ids, parameters, utc_date
+from formats.mail.headers import decode_words, field_date, message_ids, parameters
 from formats.mail.parts import base64_damage, decode_base64, decode_uu
 
 HANDLER = EmlHandler()
@@ -342,8 +342,8 @@ def test_encoded_words_and_dates_never_raise() -> None:
     """Damaged values come out as they are, or empty."""
     assert decode_words("=?utf-8?Q?caf=C3=A9?= =?utf-8?Q?_bar?= end") == "café bar end"
     assert decode_words("=?x-unknown?B?!!!?= =?utf-8?Q?=ff?=").endswith(("\ufffd", "ÿ"))
-    assert utc_date("Thu, 99 Foo 99999 99:99") == ""
-    assert utc_date("Thu, 1 Jan 1970 00:00:00 GMT") == "1970-01-01T00:00:00Z"
+    assert field_date(b"Thu, 99 Foo 99999 99:99") == ""
+    assert field_date(b"Thu, 1 Jan 1970 00:00:00 GMT") == "1970-01-01T00:00:00Z"
     assert message_ids("no brackets@x") == ["no brackets@x"]
     assert parameters("x; a*99999999999=1; =; ;; b=").get("b") == ""
 
