@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from formats.charset_labels import by_mark
+from formats.mail.boundary import unlabelled_boundary
+from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
 
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
@@ -33,6 +35,7 @@ _REPORTS = frozenset(
         "message/tracking-status",
     )
 )
+FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
 
 _HTML_START = re.compile(
@@ -106,7 +109,7 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return "message/x-emlx"
     if declared in _REPORTS:
         return "text/plain"
-    if is_mail(head, extension):
+    if is_mail(head, extension) or _is_entity(head):
         return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)
 
@@ -158,6 +161,8 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
         return "text/html"
     if declared == "message/rfc822" or (extension == b"eml" and _header_names(head)[0]):
         return "message/rfc822"
+    if (b"begin" in head or b"BinHex" in head) and (files := inline_files(head, 0, len(head))):
+        return FILES_IN_TEXT[files[0].encoding]
     return "text/plain"
 
 
@@ -220,6 +225,18 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     if extension in _NOT_MAIL_NAMES and not known & _STRONG:
         return odd == 0 and known.issuperset(names)
     return True
+
+
+# A header without what only messages have (RFC 8551, 3.1: such an entity is signed, and Outlook keeps it as an attachment).
+_ENTITY = re.compile(
+    rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",
+    re.IGNORECASE,
+)
+
+
+def _is_entity(head: bytes) -> bool:
+    """Whether these are the first bytes of a multipart, with a header of fields for its content or without any."""
+    return (_ENTITY.match(head) is not None and b"\n--" in head) or unlabelled_boundary(head, 0, len(head)) != b""
 
 
 def _is_emlx(head: bytes) -> bool:

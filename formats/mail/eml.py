@@ -91,7 +91,7 @@ class EmlHandler(LeafHandler):
         whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _open(source, limits)
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.decoded()
+            data, damage = leaf.content(), leaf.damage
             yield Child(
                 name=child_name(leaf, position),
                 kind=Kind.ATTACHMENT,
@@ -164,7 +164,8 @@ _MESSAGES = Last(_ReadMessage)
 
 def _open(source: Source, limits: Limits) -> _ReadMessage:
     message = _MESSAGES(source.whole(limits.parse_bytes))
-    if message.root.start == 0 and not len(message.root.fields) and source.size:
+    root = message.root
+    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
 

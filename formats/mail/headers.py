@@ -12,6 +12,8 @@ from formats import charset
 from formats.charset_guess import reads
 from formats.charset_labels import by_label
 from formats.last import remembered
+from formats.mail.base64 import from_base64
+from formats.mail.comments import without_comments
 from formats.mail.dates import Moment, moment
 from formats.mail.header_lines import take_fields
 
@@ -19,10 +21,19 @@ _FOLDED = re.compile(rb"\r*\n")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
-_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&*.+^_-]{1,80})\s*(?=;|$|\s)")
+_MEDIA_TYPE = re.compile(
+    r"[\s\"']*([A-Za-z0-9!#$&.+^_-]{1,80})\s*/\s*([A-Za-z0-9!#$&*.+^_-]{1,80})[\"']?\s*(?=[;,]|$|\s)"
+)
+_MULTIPART = re.compile(r"[\s\"']*multipart\b", re.IGNORECASE)
+# Where no semicolon is in front of a parameter, or a quote before it is not closed.
+_LOOSE = tuple(
+    (name, re.compile(rf"(?:^|[\s,;\"']){name}\s*=\s*(?:\"([^\"]*)\"|[\"']?([^\s;,\"']+))", re.IGNORECASE))
+    for name in ("boundary", "charset", "name", "filename")
+)
 _ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
 _BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
 _ID = re.compile(r"<([^<>]+)>")
+_BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
@@ -158,19 +169,6 @@ def _word_bytes(encoding: str, payload: str) -> bytes:
     return from_base64(data)
 
 
-def from_base64(data: bytes) -> bytes:
-    """Base64 up to its padding; foreign characters are skipped, missing padding is put in, a lone last character
-    (six bits) is dropped."""
-    kept = data.translate(None, _NOT_BASE64).partition(b"=")[0]
-    if len(kept) % 4 == 1:
-        kept = kept[:-1]
-    return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
-
-
-BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
-
-
 def _decode(data: bytes, label: str) -> str:
     """What an encoded word or a parameter says: in the charset of its label, where the bytes do not contradict that (a few
     cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
@@ -185,16 +183,30 @@ def _decode(data: bytes, label: str) -> str:
 
 
 def media_type(value: str, default: str) -> str:
-    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
-    match = _MEDIA_TYPE.match(value)
-    return match[1].lower() if match else default
+    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed. A multipart of no kind is
+    mixed."""
+    if "(" in value:
+        value = without_comments(value)
+    if (match := _MEDIA_TYPE.match(value)) is not None:
+        return f"{match[1]}/{match[2]}".lower()
+    return "multipart/mixed" if _MULTIPART.match(value) else default
 
 
 def parameters(value: str) -> Mapping[str, str]:
-    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded."""
+    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded. Comments
+    are no part of them, but of a file name that is not quoted, as people write `a (1).pdf`."""
+    found = _parameters(value)
+    if "(" in value:
+        plain = _parameters(without_comments(value))
+        return plain | {name: text for name, text in found.items() if name in ("name", "filename")}
+    return found
+
+
+def _parameters(value: str) -> dict[str, str]:
     plain: dict[str, str] = {}
     pieces: dict[str, dict[int, tuple[bool, str]]] = {}
-    for name, quoted, bare in _PARAMETER.findall(value):
+    found = _PARAMETER.findall(value)
+    for name, quoted, bare in found:
         content = _QUOTED_PAIR.sub(r"\1", quoted) if "\\" in quoted else quoted or bare.strip().strip('"')
         segment = _SEGMENT.fullmatch(name.lower()) if "*" in name else None
         if segment is None or not (segment[2] or segment[3]):
@@ -203,7 +215,19 @@ def parameters(value: str) -> Mapping[str, str]:
             pieces.setdefault(segment[1], {}).setdefault(int(segment[2] or 0), (bool(segment[3]), content))
     for joined, parts in pieces.items():
         plain[joined] = _join_pieces(parts)
+    if value.count("=") > len(found):
+        _add_loose(plain, value)
     return plain
+
+
+def _add_loose(plain: dict[str, str], value: str) -> None:
+    """Parameters that are not separated as they should be, outside of the quoted values of others."""
+    outside = _PARAMETER.sub(lambda match: match[0] if match[2] is None else ";", value)
+    for name, pattern in _LOOSE:
+        if name not in plain and (match := pattern.search(outside)) is not None:
+            plain[name] = match[1] or match[2] or ""
+            if name != "charset" and "charset" in plain:
+                plain["charset"] = _BLANK_OR_COMMA.split(plain["charset"].strip(), maxsplit=1)[0]
 
 
 def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import itertools
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +9,8 @@ from dataclasses import dataclass
 
 from formats import charset
 from formats.charset import Detected
-from formats.mail.parts import decode_base64
+from formats.mail.base64 import decode_base64
+from formats.mail.transfer import from_quoted_printable
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
 # vCard 2.1 and vCalendar 1.0 fold where a blank stands, which stays (RFC 822, 3.4.8).
@@ -133,8 +133,9 @@ def _without_soft_breaks(data: bytes) -> bytes:
     for text in _lines(data.decode("latin-1")):
         line = text.encode("latin-1")
         inside = joining or _MARKED_SOFT.match(line) is not None
-        joining = inside and line.endswith(b"=")
-        out += line[:-1] if joining else line + b"\n"
+        soft = line.rstrip(b" \t")
+        joining = inside and soft.endswith(b"=")
+        out += soft[:-1] if joining else line + b"\n"
     return bytes(out)
 
 
@@ -142,5 +143,5 @@ def _decoded(value: str, parameters: dict[str, str]) -> str:
     encoding = parameters.get("ENCODING", "").upper()
     if encoding != "QUOTED-PRINTABLE" and "QUOTED-PRINTABLE" not in parameters:
         return value
-    raw = binascii.a2b_qp(value.encode("utf-8", "replace"))
+    raw = from_quoted_printable(value.encode("utf-8", "replace"))
     return charset.decode(raw, parameters.get("CHARSET", ""))[0]

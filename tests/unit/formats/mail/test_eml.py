@@ -19,9 +19,10 @@ from unpacking import make_mail, unpack
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
 from formats.base import Child, MemorySource
+from formats.mail.base64 import base64_damage, decode_base64
 from formats.mail.eml import EmlHandler
 from formats.mail.headers import decode_words, field_date, message_ids, parameters
-from formats.mail.parts import base64_damage, decode_base64, decode_uu
+from formats.mail.inline import decode_uu
 
 HANDLER = EmlHandler()
 LIMITS = Limits()
@@ -334,8 +335,8 @@ def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
 
 def test_uuencode() -> None:
     """The encoding of old attachments, with a line that is longer than its count."""
-    assert decode_uu(b"begin 644 a.txt\n%:&5L;&\\\n`\nend\n") == b"hello"
-    assert decode_uu(b"begin 644 a\n%:&5L;&\\   junk!!\n`\nend\n") == b"hello"
+    assert decode_uu(b"begin 644 a.txt\n%:&5L;&\\\n`\nend\n") == (b"hello", None)
+    assert decode_uu(b"begin 644 a\n%:&5L;&\\   junk!!\n`\nend\n") == (b"hello", None)
 
 
 def test_encoded_words_and_dates_never_raise() -> None:
