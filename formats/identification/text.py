@@ -8,6 +8,7 @@ from formats.charset_labels import by_mark
 from formats.mail.boundary import unlabelled_boundary
 from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
+from formats.mail.smime.content_type import is_in_base64
 
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
@@ -37,6 +38,9 @@ _REPORTS = frozenset(
 )
 FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
+
+_CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
+_CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
 
 _HTML_START = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|script|style|meta|link|table|h[1-6]|p|div|span|font|br|center|a|b|ul|pre"
@@ -105,6 +109,8 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return _markup(head, extension)
     if kind := _by_first_word(start):
         return kind
+    if is_in_base64(head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)):
+        return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if declared in _REPORTS:
