@@ -104,6 +104,10 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
     if start.startswith(b"from ") and starts_message(head.lstrip(b"\r\n"), 0, after_blank=True):
+        if _GIT_PATCH.match(head.lstrip()) and (
+            extension in (b"patch", b"diff") or declared in ("text/x-patch", "text/x-diff")
+        ):
+            return "text/plain"
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
@@ -190,6 +194,7 @@ def _markup(head: bytes, extension: bytes) -> str:
     return "text/plain"
 
 
+_GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
 _HEADER_LINES = 40
 _MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
 

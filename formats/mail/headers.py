@@ -215,7 +215,9 @@ def _parameters(value: str) -> dict[str, str]:
             pieces.setdefault(segment[1], {}).setdefault(int(segment[2] or 0), (bool(segment[3]), content))
     for joined, parts in pieces.items():
         plain[joined] = _join_pieces(parts)
-    if value.count("=") > len(found):
+    if value.count("=") > len(found) and value.count("=") > len(found) + sum(
+        quoted.count("=") for _, quoted, _ in found
+    ):
         _add_loose(plain, value)
     return plain
 

@@ -11,6 +11,7 @@ _MULTI = _HEAD + b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=B\
 _PLAIN = _HEAD + b"\n"
 _UNDECLARED = _HEAD + b"MIME-Version: 1.0\nContent-Type: multipart/mixed\n\n"
 _HQX = b"(This file must be converted with BinHex 4.0)\n:#P*PF'pbG#jdH(3!9%9B9(4dH(3!:\n"
+_OPEN = b"Content-Type: multipart/mixed; boundary=B\n\n--B\n\nx\n\n"
 _UU = b"begin 644 a\n#86%A\n=ybegin line=128 size=1 name=x\n`\nend\n"
 
 
@@ -168,6 +169,13 @@ SHAPES = [
         ("lines that are nearly From_ lines", 5_000, lambda n: _mbox(b"\nFrom \n" * n)),
         ("From_ lines of at signs", 20, lambda n: _mbox((b"\nFrom " + b"@" * 900 + b" x\n") * n)),
         ("one long message", 200_000, lambda n: _mbox(b"text\n" * n)),
+        ("messages that end elsewhere", 1_000, lambda n: _mbox(b"")[:-1] + b"Content-Length: 9999\n\nx\n\n" * n),
+        ("multiparts that stay open", 1_000, lambda n: (_mbox(b"")[:-1] + _OPEN) * n),
+        (
+            "From_ lines in an open multipart",
+            1_000,
+            lambda n: _mbox(b"")[:-1] + _OPEN + _mbox(b"x\n\n") * n + b"--B--\n",
+        ),
     ),
     Shape(
         name="a message over the limit of the window",
