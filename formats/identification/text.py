@@ -39,6 +39,7 @@ _REPORTS = frozenset(
 FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
 
+_FOLDED = re.compile(rb"\r?\n[ \t]")  # of a vCard or a calendar: any line may be
 _CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
 _CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
 
@@ -111,7 +112,7 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
-    if kind := _by_first_word(start):
+    if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):
         return kind
     if is_in_base64(head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)):
         return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
