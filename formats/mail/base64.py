@@ -9,7 +9,7 @@ BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 _NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
 _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
-_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
+_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4}|(?!))*+(?:[^=]{2}==|[^=]{3}=)|(?!))*+(?:[^=]{4}|(?!))*+(?:[^=]{2,3}=*)?")
 _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
 
 
