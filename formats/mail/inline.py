@@ -24,7 +24,7 @@ _HQX_BEGIN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _HQX_END = re.compile(rb":[ \t]*\r?(?:\n|\Z)")
-_HQX_ALPHABET = b"!\"#$%&'()*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr"
+_HQX_ALPHABET = b"!\"#$%&'()" + b"*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr"
 _AS_BASE64 = bytes.maketrans(_HQX_ALPHABET, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _NOT_HQX = bytes(c for c in range(256) if c not in _HQX_ALPHABET)
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{1,100}={0,2}")
