@@ -44,10 +44,11 @@ _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end")
+    __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end", "repeats")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self.repeats = False  # a name is there twice
         self.around = ""  # a charset that the texts below it are in
         self.odd_end = False  # the header ends at a line that is neither blank nor a field
         self.detected: charset.Detected | None = None  # of those with eight-bit characters, once one was asked for
@@ -60,6 +61,7 @@ class Fields:
             key = name.lower()
             if key in by_name:
                 by_name[key].append(value)
+                self.repeats = True
             else:
                 by_name[key] = [value]
 

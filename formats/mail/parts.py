@@ -96,11 +96,19 @@ class MailPart:
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
         self.encoding = encoding_of(fields.raw(b"content-transfer-encoding"))
-        if len(types := fields.all_stored(b"content-type")) > 1 and not declared[0].startswith("multipart/"):
+        if (
+            fields.repeats
+            and len(types := fields.all_stored(b"content-type")) > 1
+            and not declared[0].startswith("multipart/")
+        ):
             others = (_declared(other, b"", default) for other in types)  # a relay may have put one in front
             declared = next((other for other in others if other[0].startswith("multipart/")), declared)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
-        if self.encoding == NONE and len(labels := fields.all_stored(b"content-transfer-encoding")) > 1:
+        if (
+            fields.repeats
+            and self.encoding == NONE
+            and len(labels := fields.all_stored(b"content-transfer-encoding")) > 1
+        ):
             encodings = map(encoding_of, map(unfolded, labels))
             likely = next((encoding for encoding in encodings if encoding != NONE), NONE)
             self.encoding = likely if likely != BASE64 or sound_base64(data[start:end]) is not None else NONE
@@ -160,9 +168,10 @@ class Message:
         self.truncated = False  # a multipart that runs to the end has no closing boundary
         if b"\0" in data[:_UNITS] and (codec := by_mark(data)[0] or by_zeros(data[:_HEADER])):
             data = data.decode(codec, "replace").lstrip("\ufeff").encode("utf-8", "replace")
-        if data.find(b"\n", 0, _HEADER) < 0 and data.find(b"\r", 0, _HEADER) >= 0:
+        newline = data.find(b"\n", 0, _HEADER)
+        if newline < 0 and data.find(b"\r", 0, _HEADER) >= 0:
             data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
-        elif data.find(b"\r\r\n", 0, _HEADER) >= 0 and not _OTHER_LINE_END.search(data, 0, _HEADER):
+        elif newline > 1 and data[newline - 2] == 13 and not _OTHER_LINE_END.search(data, 0, _HEADER):
             data = data.replace(b"\r\r\n", b"\r\n")  # line ends that were converted twice
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):

@@ -28,13 +28,15 @@ _SPELLINGS = (
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
 
 
-@remembered
 def encoding_of(field: bytes) -> bytes:
     """The encoding that a Content-Transfer-Encoding field declares: one of the names here; as it is written where it is none of
     them."""
-    label = field.lower()
-    if (known := _LABELS.get(label)) is not None:
-        return known
+    known = _LABELS.get(field.lower())
+    return _spelled(field.lower()) if known is None else known
+
+
+@remembered
+def _spelled(label: bytes) -> bytes:
     text = without_comments(label.decode("latin-1")).partition(";")[0]
     name = _NOT_IN_NAME.sub("", text)
     return next((encoding for encoding, spelling in _SPELLINGS if spelling.fullmatch(name)), label if name else NONE)
