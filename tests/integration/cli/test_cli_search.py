@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from finished_job import Finished, copied
+from schema_check import refuse_unlike_schema
 
 from cli.main import OK, USAGE, main
 
@@ -33,6 +34,8 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
             assert main(["review", arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
+            if status == OK and "json" in arguments:
+                refuse_unlike_schema(arguments[0], json.loads(printed.out))
             return printed.out if status == OK else printed.err
 
         yield command
