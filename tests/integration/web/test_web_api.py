@@ -198,7 +198,7 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
     ("asked", "words"),
     [
         ({}, ["-o", "csv"]),
-        ({"raw": True, "kind": "attachment"}, ["--csv-raw", "--kind", "attachment"]),
+        ({"raw": True, "kind": "attachment"}, ["-o", "csv", "--csv-raw", "--kind", "attachment"]),
         ({"text": "ok", "where": "date>1990"}, ["-o", "csv", "--text", "ok", "--where", "date>1990"]),
     ],
 )
