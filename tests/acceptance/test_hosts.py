@@ -179,7 +179,7 @@ def _replayed(bench: Bench, port: int) -> dict[str, Any]:
         "--output-file",
         str(found),
     )
-    bench.edbench("trace", "replay", str(trace), "--path", str(target), *options)
+    bench.edbench("trace", "replay", "--repeats", "1", str(trace), "--path", str(target), *options)
     assert not list(target.iterdir())
     return dict(json.loads(found.read_text()))
 

@@ -155,6 +155,8 @@ class JobReplay:
         command = [
             "trace",
             "replay",
+            "--repeats",
+            "1",
             str(trace),
             "--path",
             str(target),
@@ -207,7 +209,20 @@ class Deduplicated:
         heard = _hear(
             place,
             work,
-            ["bench", "storage", "dedup", "--path", str(target), *settings, "-o", "json", "--output-file", str(said)],
+            [
+                "bench",
+                "storage",
+                "--repeats",
+                "1",
+                "dedup",
+                "--path",
+                str(target),
+                *settings,
+                "-o",
+                "json",
+                "--output-file",
+                str(said),
+            ],
             said,
         )
         if heard.document:
@@ -241,6 +256,8 @@ class Profile:
         command = [
             "bench",
             "storage",
+            "--repeats",
+            "1",
             self.name,
             *where,
             *chosen,
