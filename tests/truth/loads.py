@@ -93,7 +93,14 @@ class Replay:
         target.mkdir()
         said = work / "result.json"
         arguments = [str(trace), "--path", str(target), "--pace", self.pace, "-o", "json", "--output-file", str(said)]
-        return _hear(place, work, ["replay", *arguments, *place.arguments, *self.more], said, None, self.processors)
+        return _hear(
+            place,
+            work,
+            ["trace", "replay", "--repeats", "1", *arguments, *place.arguments, *self.more],
+            said,
+            None,
+            self.processors,
+        )
 
 
 @dataclass(frozen=True, slots=True)
