@@ -19,6 +19,7 @@ from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile
+from formats.office.ooxml.kinds import LEFT
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.text import Reader
 from formats.office.ooxml.xml import elements, local
@@ -31,7 +32,7 @@ _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
 _MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
-    rb"|(?:^|/)vbaproject\.bin$"
+    rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
     # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
     rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
     re.IGNORECASE,
@@ -81,8 +82,8 @@ _DECLARED_CHILDREN = (
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
-    "fonts, custom XML",
-    "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
+    *LEFT,
+    "addresses behind links and of files that are elsewhere beyond the first 10,000 different ones: the exception is `too_large`",
 )
 
 
@@ -111,14 +112,15 @@ class OoxmlHandler(LeafHandler):
             extensions=("docx", "docm", "dotx", "dotm"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
             "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
-            "the numbers that lists make, in front of their paragraphs; addresses behind links and in fields",
+            "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
+            "merge, what pops up at links and in forms; addresses behind links and in fields, of linked pictures and the template",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
             leaves_out=(
                 "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
                 "digits stand for them",
-                "entries of an index (XE), codes of other fields, addresses of fields that have their code in an attribute "
-                "(`w:fldSimple`), alternative text of older drawings (VML)",
+                "entries of an index (XE), codes of other fields, alternative text of older drawings (VML)",
+                "who tracked a change",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -127,12 +129,15 @@ class OoxmlHandler(LeafHandler):
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; comments, "
-            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; addresses "
-            "behind links",
+            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; what pivot "
+            "tables and links to other workbooks keep of their sources, the log of changes of a shared workbook, queries and connections, "
+            "scenarios, names and captions of tables, names with their comments; addresses behind links and of other workbooks",
             metadata=_DECLARED_KEYS,
-            children=_DECLARED_CHILDREN,
+            children=_DECLARED_CHILDREN + "; the data model as it is stored",
             leaves_out=(
                 "formulas (their results are there; in xlsx the strings of those without one)",
+                "in xlsb numbers in logs of changes, in links to other workbooks and in the rows of pivot tables' caches",
+                "what the data model holds: it is packed in a way that is not published",
                 FORMATS_LEFT,
                 *_DECLARED_LEFT,
             ),
@@ -142,7 +147,7 @@ class OoxmlHandler(LeafHandler):
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
             text="slides in order, hidden ones too, with notes, comments, charts and diagrams, and alternative text of "
-            "pictures and shapes; then what masters and layouts add to slides; addresses behind links",
+            "pictures and shapes; then what masters and layouts add to slides, names of sections and of slide shows; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
@@ -226,14 +231,14 @@ def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
 
 
 def _family(package: Package) -> str | None:
-    """word, xl, xlsb, ppt or visio, by where the parts with text lie; None when there are none."""
-    if "xl/workbook.bin" in package.names:
+    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by where they lie; None when there are none."""
+    mains = package.having("main")
+    if any(name.endswith(".bin") for name in package.having("worksheet")):
         return "xlsb"
     for name in package.having("main", "slide", "worksheet"):
         folder = name.split("/", 1)[0]
         if folder in ("word", "xl", "ppt", "visio"):
-            return folder
-    mains = package.having("main")
+            return "xlsb" if folder == "xl" and name.endswith(".bin") else folder
     for family, role in (("ppt", "slide"), ("xl", "worksheet")):
         if package.having(role):
             return family
