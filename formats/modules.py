@@ -54,6 +54,8 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-visio.template.macroenabled.main+xml",
         "application/vnd.ms-visio.stencil.main+xml",
         "application/vnd.ms-visio.stencil.macroenabled.main+xml",
+        "application/vnd.ms-word2006ml",
+        "application/vnd.ms-wordml",
     ),
     "office.doc.handler": ("application/msword",),
     "office.xls.handler": ("application/vnd.ms-excel",),
@@ -63,6 +65,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-excel.sheet.4",
         "application/vnd.ms-excel.sheet.5",
     ),
+    "office.spreadsheetml": ("application/vnd.ms-spreadsheetml",),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
     "office.publisher": ("application/x-mspublisher",),
     "office.foreign": (

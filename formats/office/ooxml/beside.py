@@ -13,6 +13,8 @@ SAYS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
     **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
     **dict.fromkeys(("helpText", "statusText", "alias"), ("val",)),
+    "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
+    "annotation": ("author",),
 }
 TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
 _BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")

@@ -12,6 +12,7 @@ from formats import clean
 from formats.archives.zip.directory import ZipEntry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.identification.text import as_text, office_xml
 from formats.office import custom as office_custom
 from formats.office import vba as office_vba
 from formats.office.carried import carried
@@ -19,6 +20,7 @@ from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile
+from formats.office.ooxml import flat as ooxml_flat
 from formats.office.ooxml.kinds import LEFT
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.text import Reader
@@ -48,6 +50,15 @@ _KEYS = {
     "modified": "modified",
     "Application": "application",
     "Company": "company",
+    # Of Word 2003
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Description": "description",
+    "Keywords": "keywords",
+    "LastAuthor": "last_author",
+    "Created": "created",
+    "LastSaved": "modified",
 }
 _WORD = (
     _OFFICE + "wordprocessingml.document",
@@ -75,7 +86,7 @@ _VISIO = tuple(
     for kind in ("drawing", "template", "stencil")
     for macros in ("", ".macroenabled")
 )
-_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
+_DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
     "the archive's order"
@@ -103,13 +114,13 @@ class OoxmlHandler(LeafHandler):
     """docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO)
+    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO, *ooxml_flat.MEDIA_TYPES)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Word documents",
-            media_types=_WORD,
-            extensions=("docx", "docm", "dotx", "dotm"),
+            media_types=(*_WORD, *ooxml_flat.MEDIA_TYPES),
+            extensions=("docx", "docm", "dotx", "dotm", "xml"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
             "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
             "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
@@ -170,7 +181,7 @@ class OoxmlHandler(LeafHandler):
         """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a damaged
         archive, those that can be had, then its error."""
         try:
-            source, _ = _plain(source, limits)
+            source, _, _ = _plain(source, limits)
         except DocumentError:
             return
         with source.open() as file:
@@ -183,7 +194,7 @@ class OoxmlHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
         what can be had and `error`; DocumentError when that is nothing."""
-        source, opened = _plain(source, limits)
+        source, opened, damage = _plain(source, limits)
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             package = Package(file, source.size, limits)
@@ -194,7 +205,7 @@ class OoxmlHandler(LeafHandler):
             reader.read(family)
             metadata = _metadata(package)
         out = collector.result()
-        out.error = package.error or reader.error
+        out.error = damage or package.error or reader.error
         if out.error is not None and not out.text:
             raise out.error
         out.pages, out.metadata = reader.slides, metadata | opened
@@ -216,13 +227,17 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
     yield child
 
 
-def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
-    """The package, decrypted if it is encrypted; then also what its metadata says of that."""
+def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
+    """The package, decrypted if it is encrypted, then also what its metadata says of that; put together if it is one file of XML, then also
+    what is wrong with that."""
+    if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
+        source, damage = ooxml_flat.package(source, limits)
+        return source, {}, damage
     if not source.head.startswith(_OLE):
-        return source, {}
+        return source, {}, None
     if not encrypted(source):
         raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
-    return office_unlock.package(source, limits)
+    return *office_unlock.package(source, limits), None
 
 
 def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
