@@ -17,6 +17,7 @@ _ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
 _TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
 _RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
 _VALIDATION, _BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 64, 153, 156, 479, 617, 618, 637
+_TRIED = 64  # how often each byte of a record may be taken for a part of some text
 NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
 _ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and what cells are in them
 _ITEM_NUMBER = 21  # of a pivot table's cache
@@ -207,13 +208,17 @@ def words(package: Package, name: str, wanted: frozenset[int] | None = None) -> 
 
 
 def _wide_texts(data: bytes) -> Iterator[str]:
-    """Whatever in a record is a count and as many characters that can be shown."""
+    """Whatever in a record is a count and as many characters that can be shown. DocumentError where that is too much to try."""
+    left = _TRIED * len(data)
     at = data.find(b"\0\0", 2)
     while at >= 0:
-        start = at - 2
-        end = at + 2 + 2 * int.from_bytes(data[start:at], "little")
-        text = data[at + 2 : end].decode("utf-16-le", "replace") if at + 2 < end <= len(data) else ""
-        if text and text.isprintable() and "\ufffd" not in text and (len(text) > 1 or text.isalnum()):
-            yield text
-            at = end
+        end = at + 2 + 2 * int.from_bytes(data[at - 2 : at], "little")
+        if at + 2 < end <= len(data):
+            left -= end - at
+            if left < 0:
+                raise DocumentError(ExceptionCode.CORRUPT, "a record of the workbook has counts of texts everywhere")
+            text = data[at + 2 : end].decode("utf-16-le", "replace")
+            if text.isprintable() and "\ufffd" not in text and (len(text) > 1 or text.isalnum()):
+                yield text
+                at = end
         at = data.find(b"\0\0", at + 1)
