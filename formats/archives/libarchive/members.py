@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from isal import isal_zlib
 
@@ -10,6 +11,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats.archives.compressed import skippable
 from formats.archives.libarchive.library import ArchiveEntry, ArchiveReader
+from formats.archives.rest import rest
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child
 from formats.streams import SMALL_MEMBER, PieceStream, as_binary
@@ -76,12 +78,16 @@ class Members:
             raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
 
 
-def all_members(reader: ArchiveReader, size: int, limits: Limits, *, solid: bool) -> Iterator[Child]:
+def all_members(
+    reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO | None = None, what: str = ""
+) -> Iterator[Child]:
     """Every member but directories, its position among all as ordinal. DocumentError where the archive is cut or
-    damaged: the rest is lost."""
+    damaged: the rest is lost. With its `file`, the bytes after the last member are accounted for (see `rest`)."""
     members = Members(reader, size, limits, solid=solid)
     position = 0
     while (entry := members.next()) is not None:
         if not entry.directory:
             yield members.child(entry, position)
         position += 1
+    if file is not None:
+        yield from rest(file, reader.position, size, position, what)
