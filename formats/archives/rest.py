@@ -26,8 +26,11 @@ def rest(
     detail = f"{count:,} {name.decode()} of the {what}"
     file.seek(at)
     first = file.read(min(count, SMALL_MEMBER))
-    if opened and identify(MemorySource(name, first)) != UNKNOWN:
-        small = count <= SMALL_MEMBER
+    small = count <= SMALL_MEMBER
+    known = opened and identify(MemorySource(name, first)) != UNKNOWN
+    if opened and small and not known and (bare := first.rstrip(b"\0")) != first:
+        first, known = bare, identify(MemorySource(name, bare)) != UNKNOWN
+    if known:
         yield Child(
             name=name,
             kind=Kind.ARCHIVE_MEMBER,

@@ -79,15 +79,18 @@ class Members:
 
 
 def all_members(
-    reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO | None = None, what: str = ""
+    reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO, what: str, end: int | None = None
 ) -> Iterator[Child]:
     """Every member but directories, its position among all as ordinal. DocumentError where the archive is cut or
-    damaged: the rest is lost. With its `file`, the bytes after the last member are accounted for (see `rest`)."""
+    damaged: the rest is lost. The bytes of `file` after its end, or after the last member, are accounted for (see `rest`)."""
     members = Members(reader, size, limits, solid=solid)
     position = 0
-    while (entry := members.next()) is not None:
-        if not entry.directory:
-            yield members.child(entry, position)
-        position += 1
-    if file is not None:
-        yield from rest(file, reader.position, size, position, what)
+    try:
+        while (entry := members.next()) is not None:
+            if not entry.directory or entry.size:
+                yield members.child(entry, position)
+            position += 1
+    except DocumentError as error:
+        left = max(0, size - reader.position)
+        raise DocumentError(error.code, f"{error.detail}; {left:,} bytes of the {what} were left") from error
+    yield from rest(file, reader.position if end is None else end, size, position, what)

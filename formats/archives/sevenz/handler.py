@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
+from formats.archives.rest import rest
 from formats.archives.sevenz.codecs import FolderReader
 from formats.archives.sevenz.folders import Folder
 from formats.archives.sevenz.header import Archive, SevenZipEntry, read_archive
@@ -65,6 +66,7 @@ class SevenZipHandler(LeafHandler):
             budget = TryBudget(limits)
             archive = _read(file, source, limits, budget)
             yield from _Members(file, source, archive, limits, budget).children()
+            yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

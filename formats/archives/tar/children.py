@@ -38,8 +38,8 @@ def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = 
         raise (reader.error or error) from error
     if reader.error is not None:
         raise reader.error
-    if not outside.damaged and 0 < len(outside.last) == outside.after:
-        yield from rest(io.BytesIO(outside.last), 0, outside.after, ordinal, "tar archive")
+    if not outside.damaged and outside.after <= len(outside.last):
+        yield from rest(io.BytesIO(outside.last), 0, len(outside.last), ordinal, "tar archive")
     if (error := outside.error()) is not None:
         raise error
 

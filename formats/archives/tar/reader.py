@@ -159,7 +159,7 @@ def _pass_over(reader: ByteReader, block: bytes, outside: Outside, ended: bool, 
     reader.give_back(block)
     if ended:
         outside.after += solid
-        outside.last = found[:solid]
+        outside.last = found[: solid + -solid % BLOCK]
     else:
         outside.entries = outside.entries or position
         outside.damaged += solid
