@@ -11,12 +11,12 @@ from typing import Any, BinaryIO
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.archives.names import shown
-from formats.archives.rest import rest
 from formats.archives.tar.children import tar_children
 from formats.archives.tar.header import is_tar_header
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.inflate import DECODE_ERRORS, zstd_decompressor
+from formats.rest import rest
 from formats.streams import CHUNK, PieceStream, as_binary
 
 AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member of a tar

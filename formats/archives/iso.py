@@ -13,10 +13,10 @@ from pycdlib.pycdlibexception import PyCdlibException
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from formats.archives.rest import rest
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 MEDIA_TYPE = "application/x-iso9660-image"

@@ -11,9 +11,9 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats.archives.compressed import skippable
 from formats.archives.libarchive.library import ArchiveEntry, ArchiveReader
-from formats.archives.rest import rest
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child
+from formats.rest import rest
 from formats.streams import SMALL_MEMBER, PieceStream, as_binary
 
 

@@ -15,10 +15,10 @@ from formats.archives.libarchive.library import ArchiveReader, library
 from formats.archives.libarchive.members import Members
 from formats.archives.names import shown
 from formats.archives.rar.headers import Layout, Member, members, read_layout
-from formats.archives.rest import rest
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.rest import rest
 from formats.streams import JoinedRange
 
 _FORMATS = {4: "rar", 5: "rar5"}

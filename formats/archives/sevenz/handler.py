@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from formats.archives.rest import rest
 from formats.archives.sevenz.codecs import FolderReader
 from formats.archives.sevenz.folders import Folder
 from formats.archives.sevenz.header import Archive, SevenZipEntry, read_archive
@@ -19,6 +18,7 @@ from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.passwords import TryBudget
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")

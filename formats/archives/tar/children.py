@@ -8,11 +8,11 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind
-from formats.archives.rest import rest
 from formats.archives.tar.byte_reader import ByteReader
 from formats.archives.tar.reader import Outside, TarEntry, iter_tar
 from formats.archives.tar.sparse import expanded
 from formats.base import Child
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}

@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.archives.names import Likely
-from formats.archives.rest import AFTER, BEFORE, rest
 from formats.archives.zip.crypto import unlock
 from formats.archives.zip.directory import (
     LOCAL,
@@ -30,6 +29,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.inflate import METHODS
 from formats.passwords import TryBudget
+from formats.rest import AFTER, BEFORE, rest
 from formats.streams import SMALL_MEMBER
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte

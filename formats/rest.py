@@ -1,4 +1,4 @@
-"""Bytes of an archive file that are in none of its members."""
+"""Bytes of a file that are in none of its members: outside of an archive, or of a document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ AFTER, BEFORE = b"bytes after the end", b"bytes before the beginning"
 
 
 def rest(
-    file: BinaryIO, start: int, stop: int, ordinal: int, what: str, *, name: bytes = AFTER, opened: bool = True
+    file: BinaryIO,
+    start: int,
+    stop: int,
+    ordinal: int,
+    what: str,
+    *,
+    name: bytes = AFTER,
+    opened: bool = True,
+    kind: Kind = Kind.ARCHIVE_MEMBER,
 ) -> Iterator[Child]:
     """Account for the bytes in this range, which belong to no member. Zeros at its start are padding and ignored. Others
     are `corrupt` with their number, after a child (if `opened`) that has them where they are of a known type."""
@@ -33,7 +41,7 @@ def rest(
     if known:
         yield Child(
             name=name,
-            kind=Kind.ARCHIVE_MEMBER,
+            kind=kind,
             ordinal=ordinal,
             data=first if small else None,
             stream=None if small else RangeStream.buffered(file, at, count),
