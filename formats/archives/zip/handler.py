@@ -216,7 +216,10 @@ class Gaps:
 def _name(child: Child, names: Likely) -> None:
     """Show a name that says no charset in what all such names are surely in; one that nobody could read otherwise in what they are
     likeliest in, and its notes say so."""
-    if (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
+    if (told := names.by_letters(child.name)) is not None:
+        child.shown, charset = told
+        child.notes = child.notes | {"name_charset": charset}
+    elif (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
         child.shown = shown
         if not names.sure:
             child.notes = child.notes | {"name_charset": names.charset}
