@@ -14,6 +14,7 @@ from cli.output import bytes_text
 from cli.show.table import table
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
+from controller.labels.surroundings import storage_text
 from core.names import display_name
 from core.options.production import JobType
 from sql.groups import GroupRow
@@ -41,10 +42,12 @@ def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid
             state = group_state([s.job.state for _, s in members])
             created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
             rows.append(
-                (group.id, group.name, "", "", state, "", created, f"group of {len(group.members)}, {group.kind}")
+                (group.id, group.name, "", "", state, "", created, "", f"group of {len(group.members)}, {group.kind}")
             )
             rows += [_job_row(d, s, indent="  ") for d, s in members]
-    return table(("job", "name", "type", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 4))
+    return table(
+        ("job", "name", "type", "database", "state", "phase", "created (UTC)", "storage", "reason"), rows, whole=(0, 4)
+    )
 
 
 def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
@@ -57,6 +60,7 @@ def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[objec
         s.job.state,
         s.job.phase,
         created,
+        storage_text(s.surroundings),
         s.job.reason or "",
     )
 
@@ -76,6 +80,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     reason = f" ({job.reason})" if job.reason else ""
     what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
     console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    if storage := storage_text(counts.summary.surroundings):
+        console.print(f"storage: {storage}", markup=False, soft_wrap=True)
     if counts.summary.type == JobType.DISCOVERY:
         console.print(f"dates that note no zone: {job.options.time_zone}", markup=False)
     for line in progress.waiting:

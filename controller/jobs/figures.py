@@ -168,6 +168,8 @@ class Figures(Document):
     frames_lost: int
     calls_complete: bool
     storage: str
+    storage_is: str = Field("", description="Type, source and path of the storage under test when the job was created.")
+    elapsed_note: str = Field("", description="What was taken off elapsed and what was not; empty: nothing.")
     versions: dict[str, str]
     filer: FilerFigures | None
     passwords: BankNote
