@@ -15,8 +15,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from cli.context import shared
 from cli.output import bytes_text
 from cli.taking import taking
+from controller.observe.place_kind import refuse_off_storage
 from core.clock import Clock
 from core.errors import Interrupted
+from core.settings import read_settings
 from dataset_gen.orders import CorpusOrder
 
 _PLAIN_SECONDS = 5.0
@@ -40,6 +42,7 @@ def generate(
     from dataset_gen.corpus import generate_corpus  # every writer of formats is slow to come
 
     context = shared(ctx)
+    refuse_off_storage(directory, read_settings(context.env))
     started = context.clock.monotonic_ns()
     try:
         with reporter(context.err, context.clock, "generating") as report:
