@@ -20,11 +20,12 @@ from cli.profiles.running import Targets, Wish, asked, below, studied
 from core.errors import RunFailed, StorageFault, UsageError
 from core.settings import Settings
 from experiments.package.finish import finish
+from experiments.package.records import RESULTS
 from experiments.package.take import doubt, unsealed
 from experiments.profiles.catalogue import profiles, settings_of
 from experiments.profiles.profile import Profile
 from experiments.profiles.refusal import refuse_filer, refuse_room, refuse_targets
-from experiments.study import RESULTS, new_id
+from experiments.study import new_id
 from experiments.summary import package
 from experiments.summary.page import verdict
 from experiments.summary.rows import row_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import faulthandler
 import json
 import os
 import signal
@@ -135,6 +136,7 @@ def test_a_program_may_still_abort() -> None:
     """It ends by the signal that it sends itself, and the slot sees it."""
     pid = os.fork()
     if not pid:
+        faulthandler.disable()
         lock_down_program(os.getppid(), (sys.executable,))
         os.abort()
     _, status = os.waitpid(pid, 0)
