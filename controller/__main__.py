@@ -36,7 +36,8 @@ log = logging.getLogger("controller")
 
 def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECONDS) -> None:
     """Bring every database to this version's schema, once it answers, check that the storage root is writable, and note which
-    storage it is on: workers that have another do not start.
+    storage it is on: workers that have another do not start, and neither does this process where one was noted and the root has
+    none of ours (after the host started again, the filer may not be mounted yet).
 
     Raises UsageError, DatabaseFault when a database stays away for `patience` seconds, StorageFault.
     """
@@ -46,12 +47,13 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
         raise StorageFault(
             f"user {os.getuid()} cannot write to the storage root {settings.storage}; see EDBENCH_UID in .env.example"
         )
-    storage = identify(settings.storage, mark=True)
     deadline = time.monotonic() + patience
     while not stop.is_set():
         try:
             for database in open_databases(settings, application="edbench controller"):
                 with database.transaction(durable=True) as conn:
+                    new = workers.noted_storage(conn, str(settings.storage)) is None
+                    storage = identify(settings.storage, mark=new)
                     workers.note_storage(conn, str(settings.storage), storage.kind, storage.source, storage.token)
                 database.dispose()
             return

@@ -67,8 +67,8 @@ def identify(root: Path, *, mark: bool) -> Identity:
         token = file.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
         raise StorageFault(
-            f"{file} cannot be read ({getattr(error, 'strerror', None) or error}): this is not the storage that the controller has;"
-            f" {_ADVICE}"
+            f"{file} cannot be read ({getattr(error, 'strerror', None) or error}): this is not the storage that the system was started"
+            f" on; {_ADVICE}"
         ) from error
     return Identity(kind=entry.kind, source=entry.source, token=token)
 

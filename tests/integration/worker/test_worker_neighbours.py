@@ -72,7 +72,7 @@ def test_a_worker_with_another_storage_than_the_controller_does_not_start(
     assert f"EDBENCH_STORAGE {storage} is another storage here than in the controller" in said
     (storage / TOKEN).unlink()
     assert main(["--name", "w9"], settings.environment()) == 1
-    assert "not the storage that the controller has" in capsys.readouterr().err
+    assert "not the storage that the system was started on" in capsys.readouterr().err
 
 
 def test_a_database_that_is_away_keeps_no_worker_from_starting(caplog: pytest.LogCaptureFixture) -> None:

@@ -61,7 +61,7 @@ def test_a_volume_that_kept_other_options_is_found(source: str, kind: str, optio
 
 def test_the_token_is_written_once_and_read_by_everyone(tmp_path: Path) -> None:
     """Whoever may only read finds it; where there is none, it is another storage."""
-    with pytest.raises(StorageFault, match="not the storage that the controller has"):
+    with pytest.raises(StorageFault, match="not the storage that the system was started on"):
         identify(tmp_path, mark=False)
     first = identify(tmp_path, mark=True)
     assert len(first.token) == 32
