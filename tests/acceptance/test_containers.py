@@ -181,28 +181,9 @@ def test_what_a_container_cannot_do_is_refused(system: System) -> None:
 def test_a_parser_that_was_taken_over_gets_nowhere_in_a_container(system: System) -> None:
     """As the containers' ordinary user, under the engine's own seccomp profile: it reads no secret, nothing of the worker's memory and
     environment, signals nothing and opens no socket. Outside the sandbox the same user does, so the attacks are real."""
-    plugin = PLUGINS.joinpath("intruder_plugin.py").read_text()
-    attack = f"""
-import json, os, pathlib, sys
-pathlib.Path("/tmp/attack").mkdir(exist_ok=True)
-pathlib.Path("/tmp/attack/intruder_plugin.py").write_text({plugin!r})
-sys.path.insert(0, "/tmp/attack")
-from intruder_plugin import HANDLERS, Targets
-from core.records import Limits
-from formats.base import MemorySource
-from worker.box.boxed import boxed
-from worker.box.messages import introduction
-from worker.box.probe import lacking
-from worker.box.start import order_box, start_nursery
-targets = Targets(slot=1, port=9464, unix="/tmp/attack/none", readable="/secrets/login", directory="/tmp/attack")
-source = MemorySource(b"x", targets.file())
-env = dict(os.environ) | {{"PYTHONPATH": "/tmp/attack"}}
-box = order_box(start_nursery(1024, ("intruder_plugin",), env))
-inside = boxed(introduction(HANDLERS[0]), box).text(source, Limits()).metadata
-outside = HANDLERS[0].text(source, Limits()).metadata
-print(json.dumps({{"inside": inside, "outside": outside, "lacking": lacking()}}))
-"""
-    found = json.loads(system.compose("exec", "-T", "worker", "python", "-c", attack).stdout)
+    attack = (PLUGINS / "in_a_container.py").read_text()
+    plugin = (PLUGINS / "intruder_plugin.py").read_text()
+    found = json.loads(system.compose("exec", "-T", "worker", "python", "-c", attack, plugin).stdout)
     inside = {what: how for what, how in found["inside"].items() if isinstance(how, str)}
     assert {what: how for what, how in inside.items() if not how.startswith("refused")} == {}
     assert found["inside"]["secrets"] == []
