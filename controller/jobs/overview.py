@@ -60,7 +60,10 @@ class JobRow(Document):
     time_zone: str = Field(default=DEFAULT_ZONE, description="Of dates that note none; the ledger has them in UTC.")
     created: datetime.datetime
     finished: datetime.datetime | None
-    storage: str = Field(default="", description="Type, source and path of the storage under test when it was created.")
+    storage: str = Field(
+        default="",
+        description="Type, server and path of the storage under test when it was created, and what its source is on where that is another.",
+    )
     elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
     elapsed_note: str = Field(default="", description="What was taken off elapsed and what was not; empty: nothing.")
     items: int

@@ -22,6 +22,7 @@ from controller.jobs.figures import (
     rates,
 )
 from controller.labels.stored import job_labels, surroundings_of_job
+from controller.labels.surroundings import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
@@ -103,7 +104,7 @@ def job_result(
         calls_complete=calls_complete is not False and not lost and around.observe,
         storage=str(settings.storage),
         elapsed_note=noted,
-        storage_is=str(around.storage),
+        storage_is=storage_text(around.to_json()),
         versions=_versions(options.index_engine, server),
         filer=_filer(options.filer),
         passwords=options.passwords,

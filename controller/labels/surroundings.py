@@ -61,10 +61,12 @@ def surroundings_of(settings: Settings, source: bytes, target: Path | None = Non
 
 
 def storage_text(data: Mapping[str, Any] | None) -> str:
-    """The storage of a job by its stored surroundings; empty where an earlier version created it."""
+    """The storage of a job by its stored surroundings, and what its source is on where that is another; empty where an earlier
+    version created it."""
     if data is None:
         return ""
-    return str(Place(**data["storage"]))
+    source = "" if data["source"] is None else f"; source on {Place(**data['source'])}"
+    return f"{Place(**data['storage'])}{source}"
 
 
 def noted(data: Any, settings: Settings) -> Surroundings:
