@@ -125,7 +125,11 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     before = system.standing()
     arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
     done = system.edbench("experiment", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
-    result = read_result(Path(done.stdout.splitlines()[-1]).parent)
+    package = Path(done.stdout.splitlines()[-1]).parent
+    assert {path.stat().st_uid for path in (package, *package.rglob("*"))} == {1000}, (
+        "root ran it, the containers' user reads it"
+    )
+    result = read_result(package)
     assert [point.databases for point in result.points] == [1, 2]
     assert result.verdict.startswith("EMULATED FILER nas-1g")
     for point in result.points:
