@@ -108,12 +108,12 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     process.kill()
     process.communicate()
     result = system.home / "resumed.json"
-    done = system.edbench("resume", "last", "--cluster", "compose", "--json", str(result))
+    done = system.edbench("job", "resume", "last", "--cluster", "compose", "-o", "json", "--output-file", str(result))
     found = json.loads(result.read_text())
     assert done.stdout.splitlines()[-1] == found["job_id"]
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
-    again = system.edbench("resume", "last", "--cluster", "compose")
+    again = system.edbench("job", "resume", "last", "--cluster", "compose")
     assert "came to its end before" in again.stderr
     assert again.stdout.splitlines()[-1] == found["job_id"]
 
@@ -124,7 +124,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     part = Path(shutil.copytree(small, system.shared / "corpora" / "small"))
     before = system.standing()
     arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
-    done = system.edbench("experiment", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
+    done = system.edbench("bench", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
     package = Path(done.stdout.splitlines()[-1]).parent
     assert {path.stat().st_uid for path in (package, *package.rglob("*"))} == {1000}, (
         "root ran it, the containers' user reads it"
@@ -149,7 +149,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     assert system.standing() == before
     assert not (system.shared / "experiments").exists()
 
-    line = [str(EDBENCH), "experiment", *arguments, "--databases", "1"]
+    line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
     process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: system.in_a_run() >= 2, "a run has containers")
     assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
@@ -171,7 +171,7 @@ def test_commands_run_in_the_controller_too(system: System) -> None:
 def test_what_a_container_cannot_do_is_refused(system: System) -> None:
     """A corpus on local scratch, workers that the command does not start, and a source without files: one line each."""
     asked = {
-        ("generate", "corpora/here", "--scale", "0.0002"): "not on the storage under test",
+        ("corpus", "generate", "corpora/here", "--scale", "0.0002"): "not on the storage under test",
         ("discover", str(system.corpus), "--workers", "6"): "does not start the workers",
         ("discover", "/evidence"): "is empty",
     }
@@ -344,7 +344,7 @@ def _switches_storage(clone: System, corpus: Path) -> None:
         after = {job["job_id"]: job for job in _listed(clone)}
         assert len(after) == 2
         assert after[before["job_id"]] == before
-        labels = clone.compose("exec", "-T", "controller", "edbench", "jobs").stdout
+        labels = clone.compose("exec", "-T", "controller", "edbench", "job", "list").stdout
         assert "edbench-test-filer" in labels
     finally:
         clone.down()
@@ -353,7 +353,9 @@ def _switches_storage(clone: System, corpus: Path) -> None:
 
 def _listed(system: System) -> list[dict[str, Any]]:
     """The jobs, as the command in the controller lists them."""
-    return list(json.loads(system.compose("exec", "-T", "controller", "edbench", "jobs", "--json").stdout))
+    return list(
+        json.loads(system.compose("exec", "-T", "controller", "edbench", "job", "list", "--output", "json").stdout)
+    )
 
 
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:
@@ -418,7 +420,7 @@ def test_swarm(system: System) -> None:
     settings = dict(line.split("=", 1) for line in system.env_file.read_text().splitlines() if "=" in line)
     system.env |= {key: value.strip("'") for key, value in settings.items()}
     try:
-        system.edbench("deploy", "swarm", "--workers", "2", "--output", str(file))
+        system.edbench("deploy", "swarm", "--workers", "2", "--output-file", str(file))
         assert file.stat().st_mode & 0o777 == 0o600
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}

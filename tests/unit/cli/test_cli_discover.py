@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.context import CommandContext
+from cli.discover import compose_cluster
 from cli.installation import Installation
-from cli.jobs.cluster import compose_cluster
 from cli.main import USAGE, main
 from core.errors import UsageError
 from core.settings import Settings
@@ -72,7 +72,7 @@ def test_a_corpus_that_is_not_on_the_storage_under_test_is_refused(
         pytest.skip("/dev/shm is no file system of its own here")
     login = "postgresql+psycopg2://u:p@h/d"
     env = {"EDBENCH_DATABASES": f"db1={login}", "EDBENCH_BROKER": "redis://:p@h", "EDBENCH_STORAGE": str(storage)}
-    assert main(["generate", str(tmp_path / "corpus"), "--scale", "0.0001"], env) == USAGE
+    assert main(["corpus", "generate", str(tmp_path / "corpus"), "--scale", "0.0001"], env) == USAGE
     error = capsys.readouterr().err
     assert "not on the storage under test (memory (tmpfs)" in error
     assert len(error.strip().splitlines()) == 1
