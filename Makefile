@@ -150,7 +150,8 @@ results: setup ## measure docs/results again: real file systems, packages, other
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
-	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2)
+	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
+		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
 	@printf 'The page: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
 
 scale: ## have N=8 workers in containers from now on
