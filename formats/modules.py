@@ -32,6 +32,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "archives.ar": ("application/x-archive",),
     "archives.cpio": ("application/x-cpio",),
     "archives.iso": ("application/x-iso9660-image",),
+    "archives.program": ("application/x-dosexec",),
     "office.ooxml.handler": (
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.template",
@@ -142,6 +143,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.oasis.opendocument.graphics-flat-xml",
     ),
     "mail.contacts.handler": ("text/vcard", "text/calendar"),
+    "mail.encoded": ("text/x-uuencode", "text/x-yenc", "application/mac-binhex40"),
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }
 

@@ -17,7 +17,7 @@ _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacroshe
 _TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
 _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
 _FORMULA_CHARACTERS = 8_192  # as many as Excel takes
-_STRINGS = re.compile(r'"((?:[^"]++|"")*+)"')
+_STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
 _VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell says when it is filled in (18.3.1.32)
 # What else of a sheet says something in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
 _ASIDE = {
