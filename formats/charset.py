@@ -402,7 +402,7 @@ class Decoder:
         rest, many = b"", False
         while data := rest + stream.read(CHUNK):
             final = len(data) == len(rest)
-            if (b"\0" in data or b"\xff\xfe" in data or b"\xfe\xff" in data) and first_wide(data) is not None:
+            if (b"\0" in data or (b"\xfe" in data and b"\xff" in data)) and first_wide(data) is not None:
                 self._codec = ""
                 yield from self._parts(stream, data)
                 return
