@@ -11,7 +11,7 @@ import enum
 
 
 class ExceptionCode(enum.StrEnum):
-    """Every code an exception row may carry; `edbench job` counts by these."""
+    """Every code an exception row may carry; `edbench job show` counts by these."""
 
     CORRUPT = "corrupt"  # the bytes do not follow the format
     TRUNCATED = "truncated"  # the bytes end before the format says they may
@@ -110,6 +110,10 @@ class DocumentError(EdbenchError):
 
 class PagesWithoutText(DocumentError):
     """Some pages of a document show pictures and have no text, where others have text; no failure where OCR reads them."""
+
+
+class FieldUnread(DocumentError):
+    """The value of a metadata field cannot be read for sure, so the field is absent; nothing of the text is missing."""
 
 
 class SourceFileError(DocumentError):

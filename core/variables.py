@@ -39,7 +39,7 @@ _ALL = (
     Variable("EDBENCH_INDEX_ENGINE", "`tantivy` or `whoosh`", "tantivy"),
     Variable(
         "EDBENCH_FILER",
-        "emulated filer: `titan`, `nas-1g`, `nas-10g` or a file ([filer.md](filer.md)); every result says so first",
+        "emulated filer: `titan`, `nas-1g`, `nas-10g`, `cloud-nas` or a file ([filer.md](filer.md)); every result says so first",
         "none",
     ),
     Variable(
@@ -105,7 +105,8 @@ _ALL = (
         "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
     ),
     Variable(
-        "EDBENCH_CHAOS", "set by `edbench chaos` for its processes: the socket that it is told of every moment at"
+        "EDBENCH_CHAOS",
+        "set by the fault campaign (tests/chaos) for its processes: the socket that it is told of every moment at",
     ),
 )
 

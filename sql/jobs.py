@@ -54,6 +54,7 @@ class JobSummary:
     created_at: datetime.datetime
     first_claim_at: datetime.datetime | None
     finished_at: datetime.datetime | None
+    surroundings: Mapping[str, Any] | None = None  # what it was created on; None: an earlier version created it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class NewJob:
     slots: int  # of each, likewise
     storage: bytes | None = None
     group_id: uuid.UUID | None = None
+    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.surroundings)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 
@@ -134,6 +136,7 @@ def create_job(conn: Connection, job: NewJob) -> None:
         options=json.dumps(job.options.to_json()),
         workers=job.workers,
         slots=job.slots,
+        surroundings=None if job.surroundings is None else json.dumps(job.surroundings),
     )
     bulk.insert_custodians(conn, job.id, job.custodians)
     bulk.insert_tasks(conn, job.id, job.tasks)
@@ -175,6 +178,7 @@ def _summary(row: Any) -> JobSummary:
         created_at=row.created_at,
         first_claim_at=row.first_claim_at,
         finished_at=row.finished_at,
+        surroundings=row.surroundings,
     )
 
 
@@ -192,7 +196,7 @@ def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
     """One job with its circumstances; raises UsageError when there is none."""
     row = QUERIES["get_job"].run(conn, job=job).one_or_none()
     if row is None:
-        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+        raise UsageError(f"there is no job {job}; see `edbench job list`")
     return _summary(row)
 
 
@@ -200,10 +204,10 @@ def find_job(conn: Connection, prefix: str) -> Job:
     """The job whose id begins so (hyphens and case do not matter); raises UsageError when none or several do."""
     digits = prefix.strip().replace("-", "").lower()
     if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
-        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench jobs`")
+        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench job list`")
     rows = QUERIES["find_jobs"].run(conn, prefix=digits).all()
     if not rows:
-        raise UsageError(f"there is no job {prefix}; see `edbench jobs`")
+        raise UsageError(f"there is no job {prefix}; see `edbench job list`")
     if len(rows) > 1:
         raise UsageError(f"several jobs begin with {prefix}; give more digits of the id")
     return _job(rows[0])

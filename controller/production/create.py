@@ -15,6 +15,7 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
+from controller.labels.surroundings import surroundings_of
 from controller.production.choosing import (
     LeftOut,
     Picked,
@@ -147,6 +148,7 @@ def _create(
         tasks=[],
         workers=plan.workers,
         slots=plan.slots,
+        surroundings=surroundings_of(settings, first.source).to_json(),
     )
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
@@ -232,7 +234,7 @@ def _nothing(out: LeftOut, containers: int) -> str:
             f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
             f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
         )
-    return "no item is chosen: look with `edbench search` what the query finds, and which tags there are"
+    return "no item is chosen: look with `edbench review search` what the query finds, and which tags there are"
 
 
 def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:

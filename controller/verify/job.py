@@ -55,7 +55,7 @@ class Example:
 
 
 class Verification(Document):
-    """What came of it, as `edbench verify --json` has it. `manifest` is None when only the job's own promises were
+    """What came of it, as `edbench verify -o json` has it. `manifest` is None when only the job's own promises were
     checked."""
 
     job_id: str
@@ -65,7 +65,10 @@ class Verification(Document):
     records: int  # of a load file that was taken into the source, of this job's custodians
     terms: int
     documents: int  # in all shards
-    ghosts: int  # of these, left by attempts that were lost; no difference
+    ghosts: int = Field(
+        description="Of the documents, those that no item owns: a task had published them, its claim was lost (by an outage of the"
+        " database, or a killed worker), and the task was done again. No search returns them; they are no difference."
+    )
     files: int  # written children on the filer
     counts: Annotated[tuple[Count, ...], Field(exclude=True)]
     examples: tuple[Example, ...]

@@ -66,6 +66,8 @@ class System:
 
     def up(self) -> None:
         """As `make up N=3 DATABASES=2` does it."""
+        self.shared.mkdir()
+        os.chown(self.shared, 1000, 1000)
         self.env |= {"EDBENCH_SHARED": str(self.shared), "DATABASES": str(DATABASES)}
         self.run("sh", "scripts/compose-env.sh", str(self.env_file))
         for name in ("EDBENCH_SHARED", "DATABASES"):  # from here on the file says it
@@ -85,7 +87,18 @@ class System:
     def discover(self, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
         """Begin a job over the corpus; where its result will be."""
         result = self.home / f"{uuid.uuid4().hex}.json"
-        line = [str(EDBENCH), "discover", str(self.corpus), "--cluster", "compose", "--json", str(result), *arguments]
+        line = [
+            str(EDBENCH),
+            "discover",
+            str(self.corpus),
+            "--cluster",
+            "compose",
+            "-o",
+            "json",
+            "--output-file",
+            str(result),
+            *arguments,
+        ]
         process = subprocess.Popen(line, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         return process, result
 
@@ -97,7 +110,7 @@ class System:
 
     def verify(self, job: str) -> dict[str, Any]:
         found = self.home / "verified.json"
-        self.edbench("verify", job, "--json", str(found))
+        self.edbench("verify", job, "-o", "json", "--output-file", str(found))
         return dict(json.loads(found.read_text()))
 
     @property
