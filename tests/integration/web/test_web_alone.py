@@ -73,6 +73,7 @@ def test_no_measurement_begins_meanwhile(
     if path == "jobs":
         source = measuring.copy.settings.storage.parent / "evidence"
         source.mkdir()
+        (source / "a.txt").write_text("a")
         body = {"source": str(source)}
     if path == "productions":
         body = body | {"out": f"{measuring.copy.settings.storage}/production"}
