@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from core.errors import UsageError
 from core.options.bounds import MOST_BYTES
 from core.program.urls import shown_url
+from core.reading import read_problem
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
@@ -116,15 +117,15 @@ def _guarded(url: str, what: str, login: str | None) -> str:
     if has_password(url) or _by_socket(url) or {"sslcert", "passfile"} & parse_qs(urlsplit(url).query).keys():
         return url
     raise UsageError(
-        f"{what} has no password, so anybody who reaches it may use it; write scheme://user:password@host, or"
-        f" scheme://host and the rest into a file that {LOGIN_FILE} names"
+        f"{what} has no password, so anyone who reaches it may use it; write scheme://user:password@host, or"
+        f" scheme://host and put user:password into a file that {LOGIN_FILE} names"
     )
 
 
 def read_login(text: str, origin: str) -> str:
     """`user:password` of a login file; raises UsageError, with where it comes from, when it is not that."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]+:[A-Za-z0-9._~-]+", text.strip()):
-        raise UsageError(f"{origin} must hold user:password, of letters, digits, dots, dashes and underscores")
+        raise UsageError(f"{origin} must contain user:password; both may have letters, digits and . _ ~ -")
     return text.strip()
 
 
@@ -135,7 +136,7 @@ def _login(env: Mapping[str, str]) -> str | None:
     try:
         return read_login(Path(path).read_text(encoding="utf-8"), f"{LOGIN_FILE}: {path}")
     except (OSError, ValueError) as error:
-        raise UsageError(f"{LOGIN_FILE}: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UsageError(f"{LOGIN_FILE}: {read_problem(path, error)}") from error
 
 
 def database_urls(text: str) -> list[tuple[str, str]]:

@@ -18,15 +18,15 @@ class CorpusOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="what the corpus is made of: a name of `edbench profile list`, or a TOML file",
+            description="corpus profile: a name of `edbench profile list`, or a TOML file",
         ),
     ] = "reference"
     scale: Annotated[
-        float, Field(ge=0.0, le=MOST_SCALE, description="1.0 is the whole profile: 45 GB raw of reference")
+        float, Field(ge=0.0, le=MOST_SCALE, description="1.0 is the full size of the profile: 45 GB raw for reference")
     ] = 0.01
     seed: Annotated[
-        int, Field(ge=0, le=MOST_SEED, description="the same seed and scale give the same bytes everywhere")
+        int, Field(ge=0, le=MOST_SEED, description="the same seed and scale give the same bytes on every machine")
     ] = 1
     processes: Annotated[
-        int | None, Field(ge=1, le=256, description="processes that write  [default: one a processor]")
+        int | None, Field(ge=1, le=256, description="processes that write  [default: one per core]")
     ] = None

@@ -25,7 +25,7 @@ class Outage:
     def failed(self, error: Exception, now: float) -> float:
         """Note a failed attempt; returns the seconds to wait before the next one."""
         if not self.on:
-            log.warning("%s; trying again until it is back", error)
+            log.warning("%s; retrying until it answers", error)
         wait = _BACKOFF_SECONDS[min(self._attempts, len(_BACKOFF_SECONDS) - 1)]
         self._attempts += 1
         self._retry_at = now + wait
@@ -39,7 +39,7 @@ class Outage:
         """Note a successful attempt; whether it ended an outage."""
         if not self.on:
             return False
-        log.warning("%s is back after %d attempts", self._name, self._attempts)
+        log.warning("%s answers again after %d attempts", self._name, self._attempts)
         self._attempts = 0
         self._retry_at = 0.0
         return True

@@ -33,8 +33,8 @@ def doctor(
         if not json:
             console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")
             console.print(finding.what, markup=False)
-            if finding.mend:
-                console.print(f"      -> {finding.mend}", markup=False)
+            if finding.fix:
+                console.print(f"      -> {finding.fix}", markup=False)
             flush()
     if json:
         print_json([dataclasses.asdict(finding) for finding in findings])

@@ -12,6 +12,7 @@ from typing import TextIO
 from controller.arrays.mapping import ArrayMap, Column, CsvForm
 from controller.arrays.readings import BadRow, Point, Readings, converted
 from core.errors import UsageError
+from core.reading import read_problem
 
 ROWS = 2_000_000
 
@@ -20,12 +21,14 @@ def read_csv(path: Path, mapping: ArrayMap) -> Readings:
     """Every row that can be read. Raises UsageError when the file cannot be, or lacks a column of the map."""
     form = mapping.csv
     if form is None:
-        raise UsageError("the map is of a Prometheus query; leave out the file, or give a map with [csv]")
+        raise UsageError("the map is for a Prometheus query; give no CSV file, or give a map with [csv]")
     try:
         with path.open(encoding=form.encoding, newline="") as lines:
             return _read(lines, path, form, mapping.columns)
-    except (OSError, LookupError, UnicodeError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+    except LookupError as error:
+        raise UsageError(f"{path}: the map names the encoding {form.encoding!r}, which does not exist") from error
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise UsageError(read_problem(path, error)) from error
 
 
 def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...]) -> Readings:

@@ -107,9 +107,9 @@ def chosen(text: str, say: Callable[[str], None]) -> tuple[Kind, ...]:
         if "all" not in wanted and kind.name not in wanted:
             continue
         if why := kind.missing():
-            say(f"left out: jobs of kind {kind.name}: {why}")
+            say(f"skipped: jobs of kind {kind.name}: {why}")
         else:
             possible.append(kind)
     if not possible:
-        raise UsageError(f"--kind {text}: none of these can be had here")
+        raise UsageError(f"--kind {text}: none of these kinds is available here")
     return tuple(possible)

@@ -41,7 +41,7 @@ def resolved_definition(file: Path, env: Mapping[str, str]) -> dict[str, Any]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SystemFault(f"`docker compose config` cannot be run: {error}") from error
     if done.returncode != 0:
-        raise UsageError(f"`docker compose config` says: {done.stderr.decode(errors='replace').strip()}")
+        raise UsageError(f"`docker compose config` failed: {done.stderr.decode(errors='replace').strip()}")
     out = json.loads(done.stdout)
     assert isinstance(out, dict)
     return out

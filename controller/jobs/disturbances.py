@@ -23,17 +23,19 @@ def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
     suspended = [stop for stop in stops if stop.state == "suspended"]
     labels = []
     if paused:
-        labels.append(f"{PAUSED} for {duration(paused)}, taken off elapsed; caches had time to change: {_AGAIN}")
+        labels.append(f"{PAUSED} for {duration(paused)}, subtracted from elapsed; caches had time to change: {_AGAIN}")
     if suspended:
         lost = duration(sum(stop.seconds for stop in suspended))
-        labels.append(f"{SUSPENDED} for {lost}, which elapsed holds ({suspended[-1].reason}): mend that, {_AGAIN}")
+        labels.append(f"{SUSPENDED} for {lost}, included in elapsed ({suspended[-1].reason}): fix that, {_AGAIN}")
     return [*labels, *_workers_changed(conn, job)]
 
 
 def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
     row = FIGURES.workers_changed(conn, job=job, seconds=LIVE_SECONDS)
     if row.planned and row.worked > row.planned:
-        return [f"{WORKERS_CHANGED}: {row.worked} did its tasks, not the {row.planned} it began with: {_AGAIN}"]
+        return [
+            f"{WORKERS_CHANGED}: {row.worked} workers ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
+        ]
     if row.lost:
-        return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]
+        return [f"{WORKERS_CHANGED}: {row.lost} workers left before its end: {_AGAIN}"]
     return []

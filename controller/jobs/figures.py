@@ -110,24 +110,26 @@ class ProductionFigures(Document):
     items: int
     chosen: Annotated[int | None, NotNone] = Field(
         None,
-        description="Items that were chosen: those that are taken, withheld, copies, system files and containers together;"
-        " none of a job from before they were counted.",
+        description="Items that were chosen: produced, withheld, duplicates, system files and containers together;"
+        " null for jobs of versions that did not count them.",
     )
-    withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
-    withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
-    copies: int = Field(0, description="Items that were left out as duplicates of others (`originals`), of the rest.")
-    system_files: int = Field(0, description="Items that were left out as system files (`not_nist`), of the rest.")
-    containers: int = Field(
-        0, description="Containers that were chosen: what they hold is in it where it was chosen itself."
+    withhold: list[str] = Field([], description="Tags whose items were withheld, with their families.")
+    withheld: int = Field(0, description="Chosen items that were withheld.")
+    copies: int = Field(0, description="Of the remaining ones, items that were omitted as duplicates (`originals`).")
+    system_files: int = Field(
+        0, description="Of the remaining ones, items that were omitted as system files (`not_nist`)."
     )
+    containers: int = Field(0, description="Chosen containers; their content is produced where it was chosen itself.")
     left_out: int = Field(
         0,
-        description="Of pages: copies that have none and are not in it, whose original is withheld since they were made.",
+        description="For an export of pages: duplicates without pages that are not produced, because their original was withheld later.",
     )
     tag_changes: int = Field(
-        0, description="How often since it was made items of its sources were given a tag that it goes by, or lost it."
+        0, description="How often since its creation items of its sources got or lost a tag that it selects by."
     )
-    equal: int = Field(0, description="Items that are in it and equal one with such a tag, by bytes or message.")
+    equal: int = Field(
+        0, description="Produced items that are duplicates, by bytes or as messages, of an item with such a tag."
+    )
     files: list[ProducedFiles]
 
 

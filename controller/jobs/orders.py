@@ -42,14 +42,16 @@ class DiscoveryOrder(Order):
     """What anybody may say, with its default."""
 
     databases: Annotated[
-        int, Field(ge=1, le=64, description="database servers: a job on each, over the same data set")
+        int, Field(ge=1, le=64, description="number of database servers; each gets a job over the same data set")
     ] = 1
-    shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
-    source_copies: Annotated[int, Field(ge=1, le=64, description="1, or a copy of the source for each database")] = 1
-    single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
+    shard: Annotated[bool, Field(description="split the custodians among the databases")] = False
+    source_copies: Annotated[
+        int, Field(ge=1, le=64, description="1: all jobs read the source; else one copy of the source per database")
+    ] = 1
+    single_pass: Annotated[bool, Field(description="extract text while unpacking, in one pass")] = False
     index_streams: Annotated[
         int | None,
-        Field(ge=1, le=512, description="tasks of phase index at a time, of each job  [default: no limit]"),
+        Field(ge=1, le=512, description="tasks of phase index at a time, per job  [default: no limit]"),
     ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
@@ -57,7 +59,7 @@ class DiscoveryOrder(Order):
     client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
     project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
     ocr: Annotated[
-        bool, Field(title="OCR", description="read pictures and scans too, by tesseract, in a phase of its own")
+        bool, Field(title="OCR", description="read images and scans with tesseract, in a phase of its own")
     ] = False
     ocr_languages: Annotated[
         str | None,
@@ -66,22 +68,26 @@ class DiscoveryOrder(Order):
             min_length=1,
             max_length=200,
             pattern=TEXT,
-            description=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]",
+            description=f"OCR languages by tesseract's names, such as eng+deu  [default: {DEFAULT_LANGUAGES}]",
         ),
         Metavar("NAMES"),
     ] = None
     time_zone: Annotated[
         str,
         Field(
-            max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin; the ledger has UTC"
+            max_length=100,
+            pattern=TEXT,
+            description="time zone of dates that have none, such as Europe/Berlin; stored dates are UTC",
         ),
         Metavar("NAME"),
     ] = DEFAULT_ZONE
-    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
-    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
-        FsyncPolicy.NONE
+    priority: Annotated[Priority, Field(description="share of the slots that the job gets when other jobs run")] = (
+        Priority.NORMAL
     )
-    layout: Annotated[Layout, Field(description="where extracted children lie")] = Layout.SHARED
+    fsync: Annotated[
+        FsyncPolicy, Field(title="fsync", description="when written files are synced to stable storage")
+    ] = FsyncPolicy.NONE
+    layout: Annotated[Layout, Field(description="directory layout of extracted children")] = Layout.SHARED
     index_engine: Annotated[
         str | None,
         Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: {_ENGINE.name}]"),
@@ -92,7 +98,7 @@ class DiscoveryOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description=f"emulated filer: {', '.join(profile_names())}, or for a command a file in TOML"
+            description=f"emulated filer: {', '.join(profile_names())}, or (in a command) a TOML file"
             f"  [default: {_FILER.name} or none]",
         ),
         Metavar("NAME"),
@@ -130,22 +136,39 @@ class DiscoveryOrder(Order):
 class OperatorOrder(DiscoveryOrder):
     """And what is for the command line alone."""
 
-    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
-    max_depth: Annotated[int, Field(ge=1, le=100, description="nesting that is still opened")] = _LIMITS.depth
+    trace: Annotated[bool, Field(description="record every storage call for `edbench replay`")] = False
+    max_depth: Annotated[int, Field(ge=1, le=100, description="deepest nesting of containers that is opened")] = (
+        _LIMITS.depth
+    )
     parse_mb: Annotated[
-        int, Field(ge=1, le=1_000_000, description="a message or document above so many MB is too_large")
+        int,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="largest message or document that is parsed, in MB; larger ones get the exception too_large",
+        ),
     ] = _LIMITS.parse_bytes // 1_000_000
     item_seconds: Annotated[
-        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item, beside what its size adds")
+        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item in seconds; large items get more")
     ] = _LIMITS.item_seconds
     expansion_ratio: Annotated[
-        float, Field(ge=1, le=1e9, description="extracted over loose bytes, above which a file is a bomb")
+        float,
+        Field(
+            ge=1,
+            le=1e9,
+            description="most extracted bytes per byte of a loose file; above, it gets the exception expansion_limit",
+        ),
     ] = _LIMITS.expansion_ratio
     lease_seconds: Annotated[
-        float, Field(ge=0.5, le=DAY_SECONDS, description="a task is another slot's when its own was silent for so long")
+        float,
+        Field(
+            ge=0.5,
+            le=DAY_SECONDS,
+            description="seconds without a sign of life of a slot after which another one gets its task",
+        ),
     ] = _OPTIONS.lease_seconds
     dispatch_seconds: Annotated[
-        float, Field(ge=0.5, le=DAY_SECONDS, description="a message that nobody took for so long is sent again")
+        float, Field(ge=0.5, le=DAY_SECONDS, description="seconds after which an unclaimed message is sent again")
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:

@@ -28,7 +28,7 @@ def hand_over(directory: bytes, storage_root: Path) -> None:
             os.close(root)
     except OSError as error:
         raise StorageFault(
-            f"the job's directory cannot be given to the owner of {storage_root}: {error.strerror};"
+            f"cannot change the owner of the job's directory to that of {storage_root}: {error.strerror};"
             " run the command as that owner",
             errno=error.errno or 0,
         ) from error

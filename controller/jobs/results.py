@@ -113,7 +113,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
             *ruled_by,
             *_labels(settings, calls_complete and not lost, cached=CACHED in ruled_by),
             *box_labels(worker.box for worker in workers),
-            *(["the time of phase ocr is in elapsed and GB/hour"] if options.ocr.asked else []),
+            *(["elapsed and GB/hour include the time of phase ocr"] if options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
         ],
     )
@@ -183,9 +183,9 @@ def box_labels(lacking: Iterable[str]) -> list[str]:
     """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
     all of it."""
     return [
-        "files were parsed in the slots themselves: EDBENCH_BOX was off"
+        "files were parsed without a sandbox: EDBENCH_BOX was off"
         if what == "off"
-        else f"parsers' boxes lacked something: {what}"
+        else f"the sandbox of the parsers was weaker: {what}"
         for what in sorted(set(filter(None, lacking)))
     ]
 

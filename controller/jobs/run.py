@@ -80,7 +80,7 @@ def run_all_to_rest(
             except KeyboardInterrupt:
                 interrupted = True
                 what = "the job" if len(handles) == 1 else "the jobs"
-                say(f"interrupted: pausing {what}; press Ctrl-C again to leave it as it is")
+                say(f"interrupted: pausing {what}; press Ctrl-C again to exit at once and leave it as it is")
                 pause_all(handles, clock)
     except KeyboardInterrupt:
         if interrupted:
@@ -212,14 +212,14 @@ def judge(outcome: Outcome, job: str, violations: int) -> str | None:
     """
     if outcome.state is JobState.SUSPENDED:
         raise RunFailed(
-            f"job {job} is suspended: {outcome.reason}; once that is mended, `edbench resume {job}` goes on"
+            f"job {job} is suspended: {outcome.reason}; fix that, then continue with `edbench resume {job}`"
         )
     if outcome.state is JobState.PAUSED:
-        return f"job {job} was paused by another command; go on with `edbench resume {job}`"
+        return f"job {job} was paused by another command; continue with `edbench resume {job}`"
     if outcome.state is JobState.CANCELLED:
         return f"job {job} was cancelled by another command; `edbench delete {job}` removes what it wrote"
     if not outcome.state.over:
-        raise RunFailed(f"job {job} is {outcome.state} still; see `edbench job {job}`")
+        raise RunFailed(f"job {job} is still {outcome.state}; see `edbench job {job}`")
     if violations:
         raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job {job}`")
     return None

@@ -79,10 +79,10 @@ def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]
 def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
     state = get_job(conn, images.id).state
     if not state.completed:
-        raise UsageError(f"--images {images.id} is {state} by now; process anew", field="images")
+        raise UsageError(f"--images {images.id} is {state} now; run the processing job again", field="images")
     if requeued := PRODUCTION.production_requeued(conn, job=images.id):
         raise UsageError(
-            f"job {requeued[0]} was requeued after job {images.id} had taken its items, whose pages may be others now:"
-            " process anew, then export those pages",
+            f"job {requeued[0]} was requeued after job {images.id} had chosen its items, whose pages may have changed:"
+            " run the processing job again, then export its pages",
             field="images",
         )

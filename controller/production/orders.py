@@ -25,7 +25,7 @@ _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whate
 
 def _plain(prefix: str) -> str:
     if re.fullmatch("([A-Za-z][A-Za-z0-9_-]*)?", prefix) is None:
-        raise ValueError("take letters, digits, _ and -, a letter first")
+        raise ValueError("use letters, digits, _ and -, starting with a letter")
     return prefix
 
 
@@ -38,14 +38,14 @@ def _asked(query: str | None) -> str | None:
 
 def _tag(given: str | None) -> str | None:
     if given is not None and not given.strip():
-        raise ValueError("the tag is empty; give the name of one, or leave it out")
+        raise ValueError("the tag is empty; give the name of a tag, or remove the option")
     return given
 
 
 def named_images(job: str | None) -> str | None:
     """The job whose pages are taken. Raises ValueError for none that is called so."""
     if job is not None and not job.strip():
-        raise ValueError("no job is named; give a job of `edbench process`, or leave it out")
+        raise ValueError("no job is named; give a job of `edbench process`, or remove the option")
     return job
 
 
@@ -56,7 +56,7 @@ def _tags(given: list[str] | None) -> list[str] | None:
     if given is None:
         return None
     if len(given) > _MOST_TAGS:
-        raise ValueError(f"these are {len(given):,} tags; {_MOST_TAGS} are the most")
+        raise ValueError(f"{len(given):,} tags; at most {_MOST_TAGS} are allowed")
     try:
         return list(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
     except UsageError as error:
@@ -71,40 +71,42 @@ class ProductionOrder(Order):
         Field(
             max_length=10_000,
             pattern=TEXT,
-            description="which items, as `edbench search` takes it  [default: all of them]",
+            description="query that selects the items, as in `edbench search`  [default: all of them]",
         ),
         AfterValidator(_asked),
     ] = None
     tag: Annotated[
-        str | None, Field(max_length=100, pattern=TEXT, description="only those with this tag"), AfterValidator(_tag)
+        str | None, Field(max_length=100, pattern=TEXT, description="only items with this tag"), AfterValidator(_tag)
     ] = None
     withhold: Annotated[
         list[str] | None,
         AfterValidator(_tags),
-        Field(description="leave out what has this tag, and its whole family; may be given several times"),
+        Field(description="withhold items with this tag and their whole families; may be given several times"),
         Metavar("TAG"),
     ] = None
     originals: Annotated[
         bool,
         Field(
             title="Originals alone",
-            description="leave out duplicates of what is taken, as `edbench dedupe` found them",
+            description="omit duplicates of produced items, as `edbench dedupe` found them",
         ),
     ] = False
     not_nist: Annotated[
-        bool, Field(title="No system files", description="leave system files out, as `edbench denist` found them")
+        bool, Field(title="No system files", description="omit system files, as `edbench denist` found them")
     ] = False
-    no_families: Annotated[bool, Field(description="take items without the rest of their families")] = False
+    no_families: Annotated[bool, Field(description="produce items without the rest of their families")] = False
     prefix: Annotated[
         str,
         Field(
             max_length=40,
-            description="what control numbers begin with: letters, digits, _ and -, a letter first",
+            description="prefix of control numbers: letters, digits, _ and -, starting with a letter",
         ),
         AfterValidator(_plain),
         Metavar("TEXT"),
     ] = "EDB"
-    digits: Annotated[int, Field(ge=1, le=18, description="of a control number, at least")] = _CHOICE.digits
+    digits: Annotated[int, Field(ge=1, le=18, description="least number of digits of a control number")] = (
+        _CHOICE.digits
+    )
     first: Annotated[int, Field(ge=1, le=10**15, description="number of the first item")] = _CHOICE.first
     folder_files: Annotated[int, Field(ge=1, le=1_000_000, description="items in one folder")] = _CHOICE.folder_files
     volume_gb: Annotated[
@@ -113,22 +115,24 @@ class ProductionOrder(Order):
             ge=_LEAST_GB,
             le=_MOST_GB,
             title="Volume, GB",
-            description="natives (of an extraction none) and text in one volume, GB of 10⁹ bytes  [default: one volume]",
+            description="size of a volume: natives (none in an extraction) and text, in GB of 10⁹ bytes  [default: one volume]",
         ),
     ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
     ] = ""
-    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
-    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
-        FsyncPolicy.NONE
+    priority: Annotated[Priority, Field(description="share of the slots that the job gets when other jobs run")] = (
+        Priority.NORMAL
     )
-    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
+    fsync: Annotated[
+        FsyncPolicy, Field(title="fsync", description="when written files are synced to stable storage")
+    ] = FsyncPolicy.NONE
+    trace: Annotated[bool, Field(description="record every storage call for `edbench replay`")] = False
 
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
         """What the job is to do, without its items. Raises UsageError."""
         if self.prefix.upper() in _DEVICES and self.digits == 1:
-            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows keeps for itself; give more digits",
+            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows reserves; give more digits",
                              field="digits")  # fmt: skip
         try:
             str(out).encode("utf-8")

@@ -177,10 +177,10 @@ def _index(rates: Rates, discovered: int) -> float:
 def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:
     """What the operator must know before he begins."""
     if rates.null_share is None:
-        yield "UNPAIRED is to be expected: the runs that were measured had no pair on null storage"
+        yield "NO BASELINE is to be expected: the runs that were measured had no pair on null storage"
     elif (store := _largest_store(rates, profile, raw)) > SHARE * wish.client_memory:
         yield (
-            f"UNPAIRED is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
+            f"NO BASELINE is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
             f" storage may hold {percent(SHARE)} of {size(wish.client_memory)}; a profile with more custodians has smaller ones"
         )
     if max(workers) > (most := rates.measured[-1].workers):

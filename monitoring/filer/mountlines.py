@@ -47,12 +47,12 @@ def numbers(text: str) -> list[int]:
         values = [int(word) for word in words]
     except ValueError:
         wrong = next((word for word in words if not _NUMBER.fullmatch(word)), text.strip())
-        raise LineError(f"{wrong[:30]!r} is no number of 64 bits") from None
+        raise LineError(f"{wrong[:30]!r} is not a 64-bit number") from None
     if not values or 0 <= min(values) <= max(values) < 1 << 63:
         return values
     for value, word in zip(values, words, strict=True):
         if not -(1 << 63) <= value < 1 << 64:
-            raise LineError(f"{word[:30]!r} is no number of 64 bits")
+            raise LineError(f"{word[:30]!r} is not a 64-bit number")
     return [value - (1 << 64) if value >= 1 << 63 else value for value in values]
 
 

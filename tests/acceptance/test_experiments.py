@@ -81,7 +81,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert conditions["corpus"]["content"]["files"] == conditions["corpus"]["files"]
     assert conditions["databases"][0]["mount"]["type"]
     assert conditions["null_storage"]["cap_bytes"] == cap
-    assert "UNPAIRED" not in result.labels
+    assert "NO BASELINE" not in result.labels
     assert len(conditions["clock_offset_s"]) == 2
     assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
     assert result.verdict.startswith("CACHED: not a storage result")  # some megabytes, and gigabytes of memory

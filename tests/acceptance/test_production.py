@@ -79,7 +79,7 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             path.write_text("somebody else's")
         chain = _last_action(bench, job)["chain"]
         told = bench.ask("delete", job).stderr
-        assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
+        assert "did not write, which stay: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
         noted = _last_action(bench, "last")
         assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == (

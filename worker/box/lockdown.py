@@ -35,7 +35,7 @@ class Powers:
     @property
     def lacking(self) -> list[str]:
         """What could not be had, for people; empty when all was."""
-        named = (("no user of its own", self.user), ("no Landlock", self.landlock), ("no seccomp", self.seccomp))
+        named = (("no user ID of its own", self.user), ("no Landlock", self.landlock), ("no seccomp", self.seccomp))
         return [f"{what} ({why})" for what, why in named if why]
 
 
@@ -79,7 +79,7 @@ def _be_somebody_else(needs: str = "") -> str:
     """Become a user that nothing belongs to; "" when it is so, else why not. This process stays who it is where that
     user could not run the program that it needs."""
     if os.geteuid() != 0:
-        return "only root can give it one"
+        return "only root can assign one"
     why = ""
     for ident in (OWN_UIDS + os.getpid(), _NOBODY):
         try:
@@ -89,7 +89,7 @@ def _be_somebody_else(needs: str = "") -> str:
             if needs and not os.access(needs, os.R_OK | os.X_OK, effective_ids=True):
                 os.setresuid(0, 0, 0)
                 os.setresgid(0, 0, 0)
-                return "it could not run what it needs"
+                return "that user cannot run the program"
             os.setresgid(ident, ident, ident)
             os.setresuid(ident, ident, ident)
         except OSError as error:

@@ -25,7 +25,7 @@ def try_out() -> Powers:
         answer = said.read()
     os.waitpid(pid, 0)
     if not answer:
-        raise OSError("a process could not lock itself down")
+        raise OSError("a process could not restrict itself")
     return Powers(**json.loads(answer))
 
 

@@ -32,7 +32,7 @@ def refuse_strange_host(settings: Settings) -> None:
             with database.transaction() as conn:
                 hosts = workers.live_hosts(conn)
         except (DatabaseFault, SQLAlchemyError) as error:  # away, or without a schema still
-            log.warning("whether other workers of %s share our emulated filer is not known: %s", address.name, error)
+            log.warning("cannot check whether other workers of %s use the same emulated filer: %s", address.name, error)
             continue
         finally:
             database.dispose()

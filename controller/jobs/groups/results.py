@@ -64,4 +64,4 @@ def _labels(selected: Jobs, group: GroupRow, jobs: Sequence[JobFigures], setting
 def _read(group: GroupRow) -> str:
     if group.source_copies > 1:
         return f"each job read its own copy of the source, {group.source_copies} in all"
-    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
+    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, spread over the jobs"

@@ -94,7 +94,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("search", "--forget", "none"), "no saved search"),
         (("search", "saved:none"), "no saved search"),
         (("tag", "seen"), "go together"),
-        (("tag", "a/b", "the"), "cannot be called"),
+        (("tag", "a/b", "the"), "not a name for"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
         (("terms", "/nonexistent", "--csv", "--csv-raw"), "exclude each other"),
@@ -133,7 +133,7 @@ def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     assert "1 items found, 1 of them got the tag mine" in run(capsys, "tag", "mine", "--item", begins)
     assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "--json"))] == [hit["item"]]
     assert "1 of them lost" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
-    assert "several items' ids begin" in run(capsys, "item", begins[0], status=USAGE)
+    assert "several item ids begin" in run(capsys, "item", begins[0], status=USAGE)
     for command in ("dedupe", "threads"):
         run(capsys, command)
     topmost = json.loads(run(capsys, "item", hit["family"], "--json"))

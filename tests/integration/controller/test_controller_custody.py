@@ -141,4 +141,4 @@ def test_the_command_tells_what_was_forged(
     assert f": {last}" in capsys.readouterr().out
     path.write_text(path.read_text().replace("three@host", "third@host", 1))
     assert main(["custody", "--check", str(path)], env) == FAILED
-    assert "who is not what was hashed" in capsys.readouterr().out
+    assert "who differs from what was hashed" in capsys.readouterr().out

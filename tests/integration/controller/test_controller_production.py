@@ -147,7 +147,7 @@ def test_pages_that_would_have_an_exports_numbers_are_not_numbered(made: Product
     assert made.counted(pages, 1, 3, 1) is JobState.SUSPENDED
     state, reason = made.state(pages)
     assert state == "suspended"
-    assert f"job {export.id}: cancel this job and process anew with --first 4" in reason
+    assert f"job {export.id}: cancel this job and create it again with --first 4" in reason
     assert made.first_pages(pages) == [None] * 3
     assert made.resumed(pages) is JobState.SUSPENDED
     cancel_job(export)
@@ -219,7 +219,9 @@ def test_an_export_of_pages_is_held_against_others(made: Productions) -> None:
         "UPDATE job SET options = jsonb_set(options, '{production,prefix}', '\"A\"') WHERE id = %(j)s RETURNING 1",
         j=plain.id,
     )
-    with pytest.raises(UsageError, match=f"job {plain.id}: process anew with --first 6 or another --prefix"):
+    with pytest.raises(
+        UsageError, match=f"job {plain.id}: run the processing job again with --first 6 or another --prefix"
+    ):
         made.create(JobType.EXPORT, pages)
 
 
@@ -257,7 +259,7 @@ def test_a_discovery_is_not_requeued_under_a_job_that_takes_its_items(task_bench
     """One line says what to do, and nothing has changed; once that job is over it can be."""
     made = _discovered(task_bench, {"a.txt": b"a", "empty.txt": b""})
     taking, before = made.create(JobType.EXTRACTION), task_bench.value("SELECT count(*) FROM item")
-    line = f"job {taking.id} takes items or pages of job {made.source.id}; cancel that one, or wait"
+    line = f"job {taking.id} uses items or pages of job {made.source.id}; cancel that job, or wait"
     with pytest.raises(UsageError, match=line):
         requeue_exceptions(alone(made.source), storage_root=task_bench.storage_root)
     assert made.state(made.source)[0] == "completed_with_exceptions"
@@ -278,7 +280,7 @@ def test_of_a_group_all_jobs_are_requeued_or_none(task_bench: TaskBench) -> None
     )  # fmt: skip
     jobs = Jobs(each=(other, made.source), home=database, group=group)
     taking = made.create(JobType.EXTRACTION)
-    with pytest.raises(UsageError, match=f"job {taking.id} takes items or pages of job {made.source.id}"):
+    with pytest.raises(UsageError, match=f"job {taking.id} uses items or pages of job {made.source.id}"):
         requeue_exceptions(jobs, storage_root=task_bench.storage_root)
     assert made.state(other)[0] == "completed_with_exceptions"
     cancel_job(taking)
@@ -295,7 +297,7 @@ def test_pages_of_items_that_were_processed_again_are_not_exported(task_bench: T
         states.request_resume(conn, made.source.id)
     assert task_bench.run() == "completed"
     made.source = made.job(made.source.id)
-    with pytest.raises(UsageError, match=f"job {made.source.id} was requeued after job {pages.id}.* process anew"):
+    with pytest.raises(UsageError, match=f"job {made.source.id} was requeued after job {pages.id}.* run the processing job again"):
         made.create(JobType.EXPORT, pages)
     made.create(JobType.EXPORT, made.processed(1, 1))
 
@@ -305,7 +307,7 @@ def test_what_an_export_takes_is_not_deleted(made: Productions) -> None:
     pages = made.processed(1, 1, 1)
     export = made.create(JobType.EXPORT, pages)
     for taken in (pages, made.source):
-        line = f"job {export.id} takes items or pages of job {taken.id}; delete that one, or wait"
+        line = f"job {export.id} uses items or pages of job {taken.id}; delete that job, or wait"
         with pytest.raises(UsageError, match=line):
             delete_job(taken, FILER, made.bench.storage_root)
         assert made.state(taken)[0].startswith("completed")
@@ -348,7 +350,7 @@ def test_a_creation_that_was_killed_keeps_no_directory(
     assert json.loads((made.bench.home / "out" / MARKER).read_text())["job"] == export.id.hex != gone
     folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
     assert folders == {made.source.id.hex, export.id.hex}
-    with pytest.raises(UsageError, match=f"holds what job {export.id} wrote; delete that job"):
+    with pytest.raises(UsageError, match=f"contains the output of job {export.id}; delete that job"):
         made.create(JobType.EXPORT, out=out, prefix="B")
 
 
@@ -370,15 +372,15 @@ def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monk
     ours = json.loads((out / MARKER).read_text())
     assert ours["job"] == export.id.hex
     for name, marker, beside, line in (
-        ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "wrote; delete that job"),
-        ("older", {"job": uuid.uuid4().hex}, False, "wrote; delete that job"),
+        ("theirs", {"job": uuid.uuid4().hex, "ledger": "7 elsewhere"}, False, "the output of job"),
+        ("older", {"job": uuid.uuid4().hex}, False, "the output of job"),
         (
             "full",
             ours | {"job": uuid.uuid4().hex},
             True,
-            "not there any more or never was, and other files; move these away",
+            "which does not exist, and other files; move these away",
         ),
-        ("cut", None, False, "has a marker that names no job"),
+        ("cut", None, False, "has a marker ("),
     ):
         place = made.bench.home / name
         place.mkdir()

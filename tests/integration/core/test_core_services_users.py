@@ -140,7 +140,7 @@ def test_a_root_without_its_rights_is_told_at_once(open_dir: Path) -> None:
     done = subprocess.run(
         [*line, str(scratch)], check=True, capture_output=True, text=True, env=env, timeout=COMMAND_SECONDS
     )
-    assert done.stdout.startswith("UsageError this root has not the rights of one")
+    assert done.stdout.startswith("UsageError running as root without CAP_CHOWN")
     assert not (scratch / "services/postgres/data").exists()
 
 

@@ -108,7 +108,7 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
     assert run.null_elapsed_s is not None
     assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
     assert "keeps nothing" in result.conditions["null_storage"]["place"]
-    assert not any(label.startswith("UNPAIRED") for label in result.labels)
+    assert not any(label.startswith("NO BASELINE") for label in result.labels)
     assert check(directory).differences == ()
 
 

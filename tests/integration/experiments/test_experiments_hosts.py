@@ -180,7 +180,7 @@ def test_a_host_that_was_there_first_comes_when_the_command_does(tmp_path: Path,
                 "early"
             ]
             with (
-                pytest.raises(UsageError, match=f"port {port} of {ADDRESS} is taken: wait until"),
+                pytest.raises(UsageError, match=f"port {port} of {ADDRESS} is in use; wait until"),
                 meeting(tmp_path / "second", ADDRESS, port),
             ):
                 pytest.fail("two at one port")

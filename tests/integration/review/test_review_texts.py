@@ -140,9 +140,9 @@ def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
                     ask()
 
     save_search(job.each, "theirs", "the language:en")
-    refused(rf"nothing is known of languages in job {copy.handle.id} yet; `edbench languages {copy.handle.id}` does it")
+    refused(rf"languages were not detected in job {copy.handle.id} yet; run `edbench languages {copy.handle.id}`")
     languages([job], copy.settings)
     for ask in (each for query in ("language:en", "* NOT language:de", "saved:theirs") for each in asks(query)):
         ask()
     copy.run("UPDATE job SET finished_at = now()")
-    refused(rf"processed again since its languages were told; `edbench languages {copy.handle.id}` does it anew")
+    refused(rf"processed again since its languages were detected; run `edbench languages {copy.handle.id}` again")

@@ -216,7 +216,7 @@ def test_a_query_is_not_put_together_with_a_tag_as_text(discovered: Discovered) 
     found = discovered(_mails())
     found.tag("hot", "a alone.txt")
     assert found.takes(query="budget OR pears", tag="hot") == ["a alone.txt"]
-    with pytest.raises(UsageError, match="a bracket is closed that was not opened"):
+    with pytest.raises(UsageError, match="this bracket closes none"):
         found.create(query="budget) OR (pears", tag="hot")
 
 
@@ -490,7 +490,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     found.tag("counsel", "m.eml", "pears.txt")
     found.tag("privileged", "m.eml", "plan.txt")
     said = (
-        r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be taken any more .* process anew"
+        r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be selected any more .* run the processing job again"
     )
     with pytest.raises(UsageError, match=said) as refused:
         export()

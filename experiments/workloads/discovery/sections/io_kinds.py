@@ -44,7 +44,7 @@ def io_kinds(result: Result) -> Section:
     ]
     rows = [(kind, recorded, _size(read), _size(written), *rest) for kind, recorded, read, written, *rest in numbers]
     shown = table(_HEADER, rows, text_columns=frozenset({0, 1, 4, 5}))
-    header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "told_by")
+    header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "counted_by")
     share = io["unrecorded_share"]
     said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
     parts = (

@@ -116,7 +116,7 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
         ('name = "read"', 'name = "Ops"', "a name of its own"),
         ('"array1"', '"a · b"', "an array's name"),
         ('delimiter = ";"', 'delimiter = ","', "not the same"),
-        ("[csv]", "[csv", "cannot be read"),
+        ("[csv]", "[csv", "has a syntax error"),
     ],
 )
 def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -105,12 +105,12 @@ def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
     """No pair, and a filer that may cache anything: both stand before the figures, and say how to get rid of them."""
     points = _points(a_run(null_elapsed_s=None), a_run(6.0))
     labels = labels_of(points, [None, None], cached=False, undeclared=True)
-    assert labels == ("FILER CACHE UNDECLARED", "UNPAIRED at 1 of 2 points")
+    assert labels == ("FILER CACHE UNDECLARED", "NO BASELINE at 1 of 2 points")
     undeclared, unpaired = advice_on(labels)
     assert undeclared.startswith("FILER CACHE UNDECLARED: ")
     assert "--filer-cache" in undeclared
-    assert unpaired.startswith("UNPAIRED: ")
-    assert labels_of(points[:1], [None], cached=False) == ("UNPAIRED",)
+    assert unpaired.startswith("NO BASELINE: ")
+    assert labels_of(points[:1], [None], cached=False) == ("NO BASELINE",)
 
 
 def test_every_label_says_what_to_do() -> None:
