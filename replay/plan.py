@@ -99,7 +99,7 @@ def plan_replay(
     """
     played = [number for number, stream in enumerate(header.streams) if stream.calls]
     if not played:
-        raise UsageError("the trace holds no calls; there is nothing to replay")
+        raise UsageError("the trace contains no calls; there is nothing to replay")
     if not 1 <= clients <= MAX_CLIENTS:
         raise UsageError(f"{clients} clients; it can be from 1 to {MAX_CLIENTS}")
     if not 1 <= paths <= MAX_PATHS:

@@ -40,7 +40,7 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Without `dedupe` all would be no duplicates."""
-    assert "nothing is known of dedupe" in run(capsys, "items", "--duplicates", "no", status=USAGE)
+    assert "has no dedupe findings yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
     assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "--csv", status=USAGE)
     for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
         assert "nothing is known of languages" in run(capsys, *asked, status=USAGE)

@@ -297,7 +297,9 @@ def test_pages_of_items_that_were_processed_again_are_not_exported(task_bench: T
         states.request_resume(conn, made.source.id)
     assert task_bench.run() == "completed"
     made.source = made.job(made.source.id)
-    with pytest.raises(UsageError, match=f"job {made.source.id} was requeued after job {pages.id}.* run the processing job again"):
+    with pytest.raises(
+        UsageError, match=f"job {made.source.id} was requeued after job {pages.id}.* run the processing job again"
+    ):
         made.create(JobType.EXPORT, pages)
     made.create(JobType.EXPORT, made.processed(1, 1))
 

@@ -95,7 +95,7 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     dedupe([source], Scope.JOB, By.FAMILY)
     old = _options(source, tmp_path / "old", originals=True)
     made = _created(source, _options(source, tmp_path / "first", originals=True))
-    with pytest.raises(UsageError, match=f"job {made.id} tells of the duplicates"):
+    with pytest.raises(UsageError, match=f"job {made.id} uses the duplicates"):
         dedupe([source], Scope.CUSTODIAN, By.FAMILY)
     assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
     _cancel(made)
@@ -134,7 +134,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
         check_findings(handles, [database], duplicates=True)
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
-    with pytest.raises(UsageError, match=rf"nothing is known of dedupe in job {source.id} yet; `edbench dedupe {ids}`"):
+    with pytest.raises(UsageError, match=rf"job {source.id} has no dedupe findings yet; run `edbench dedupe {ids}`"):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)
     check_findings(handles, [database], duplicates=True)

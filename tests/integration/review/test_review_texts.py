@@ -54,7 +54,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
-    with pytest.raises(UsageError, match=r"nothing is known of near in job .*`edbench near "):
+    with pytest.raises(UsageError, match=r"has no near findings yet; run `edbench near "):
         last_near(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
     rows = list(stream_near(job.each))
@@ -76,7 +76,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
     assert (action.action, action.details) == ("near", told | {"found": action.details["found"]})
     assert action.details["found"]["near"] == found.near  # what came of it, and of which jobs
-    with pytest.raises(UsageError, match=r"a threshold of 0.3 cannot be; take one from 0.5"):
+    with pytest.raises(UsageError, match=r"the threshold 0.3 is not possible; use one from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(UsageError, match=r"processed again since; `edbench near .*` does it anew"):

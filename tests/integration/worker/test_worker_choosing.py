@@ -489,9 +489,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     assert found.taken(export()) == found.taken(pages)
     found.tag("counsel", "m.eml", "pears.txt")
     found.tag("privileged", "m.eml", "plan.txt")
-    said = (
-        r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be selected any more .* run the processing job again"
-    )
+    said = r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be selected any more .* run the processing job again"
     with pytest.raises(UsageError, match=said) as refused:
         export()
     assert refused.value.field == "images"
@@ -527,5 +525,5 @@ def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discov
     (out / "withheld.csv").write_text("\n".join(listed[:-1]) + "\n")
     check(out, faults.append)
     assert [fault.partition(": ")[2] for fault in faults] == [
-        f"what lies between {listed[-2].partition(',')[2]} and it is missing"
+        f"numbers between {listed[-2].partition(',')[2]} and it are missing"
     ]
