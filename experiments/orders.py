@@ -22,27 +22,29 @@ DEFAULT_REPEATS = 5
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that tell of kinds of work beside each other, not of a storage
 
-Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="the points"), _NUMBERS]
-Repeats = Annotated[int, Field(ge=1, le=100, description="runs of each point; 5 or more are recommended")]
+Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="values of the points"), _NUMBERS]
+Repeats = Annotated[int, Field(ge=1, le=100, description="repeats of each point; 5 or more are recommended")]
 MinSeconds = Annotated[
     float,
     Field(
         ge=1,
         le=MOST_SECONDS,
-        description="how long each run has to be; a point with a shorter one is labelled SHORT",
+        description="least length of a run; a point with a shorter run is labelled SHORT",
     ),
 ]
 Seed = Annotated[
-    int | None, Field(ge=0, le=MOST_SEED, description="of the random order of the points  [default: a new one]")
+    int | None, Field(ge=0, le=MOST_SEED, description="seed of the random order of the points  [default: a new one]")
 ]
-Workers = Annotated[int, Field(ge=1, le=512, description="worker processes to start (embedded services only)")]
-Slots = Annotated[int | None, Field(ge=1, le=64, description="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
+Workers = Annotated[
+    int, Field(ge=1, le=512, description="number of worker processes to start (embedded services only)")
+]
+Slots = Annotated[int | None, Field(ge=1, le=64, description="slots per worker  [default: EDBENCH_SLOTS or 4]")]
 FilerCache = Annotated[
     str | None,
     Field(
         max_length=40,
         pattern=TEXT,
-        description="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
+        description="what the filer can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
     ),
     Metavar("SIZE"),
 ]
@@ -60,12 +62,14 @@ class StudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="memory that null storage may hold, such as 8GB: larger corpora take several portions"
+            description="most memory for null storage, such as 8GB; larger corpora are run in several portions"
             "  [default: 60 % of what is free]",
         ),
         Metavar("SIZE"),
     ] = None
-    cold: Annotated[bool, Field(description="drop what caches this process may drop, and say what stayed")] = False
+    cold: Annotated[bool, Field(description="drop the caches that this process may drop, and report what stayed")] = (
+        False
+    )
 
 
 class ScaleUpPoints(Order):
@@ -80,7 +84,7 @@ class ScaleOutPoints(Order):
 
     databases: Points = "1,2"
     workers: Workers = 2
-    source_copies: Annotated[bool, Field(description="each job reads a copy of the source of its own")] = False
+    source_copies: Annotated[bool, Field(description="give each job its own copy of the source")] = False
     seed: Seed = None
 
 
@@ -89,10 +93,15 @@ class KneePoints(Order):
 
     max_p99: Annotated[
         str,
-        Field(max_length=200, pattern=TEXT, title="Max p99", description="bounds, such as read=20ms,write=40ms"),
+        Field(
+            max_length=200,
+            pattern=TEXT,
+            title="Max p99",
+            description="bounds on p99 latency, such as read=20ms,write=40ms",
+        ),
         Metavar("OP=TIME,…"),
     ]
-    max_workers: Annotated[int, Field(ge=1, le=512, description="the highest load that is tried")] = 32
+    max_workers: Annotated[int, Field(ge=1, le=512, description="highest load that is tried")] = 32
 
 
 class JobTypesOrder(Order):
@@ -102,7 +111,7 @@ class JobTypesOrder(Order):
     slots: Slots = None
     time_zone: Annotated[
         str,
-        Field(max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin"),
+        Field(max_length=100, pattern=TEXT, description="time zone of dates that have none, such as Europe/Berlin"),
         Metavar("NAME"),
     ] = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
@@ -117,14 +126,16 @@ class R1Order(Order):
     """Report R1's rows on an emulated site."""
 
     scale: Annotated[
-        str, Field(max_length=40, pattern=TEXT, description="of the report's data: 1/500 are 90 MB"), Metavar("1/K")
+        str,
+        Field(max_length=40, pattern=TEXT, description="fraction of the report's data: 1/500 is 90 MB"),
+        Metavar("1/K"),
     ] = "1/500"
     time_scale: Annotated[
         str,
         Field(
             max_length=40,
             pattern=TEXT,
-            description="everything takes so many times as long as on the site: 0.5 is twice as fast; auto: as slow as this machine"
+            description="factor by which everything takes longer than on the site: 0.5 is twice as fast; auto: as slow as this machine"
             " needs to keep up, see docs/site.md",
         ),
         Metavar("K|auto"),
@@ -134,7 +145,7 @@ class R1Order(Order):
         Field(
             ge=0,
             le=512,
-            description="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/site.md]",
+            description="tasks of phase index at a time, per job; 0: no limit  [default: as fitted, docs/site.md]",
         ),
     ] = None
     repeats: Repeats = DEFAULT_REPEATS
@@ -145,14 +156,14 @@ class R1Order(Order):
 class ProfileOrder(Order):
     """What every storage profile may be told beside where it runs and its settings."""
 
-    small: Annotated[bool, Field(description="settings of seconds and megabytes: to see that it works")] = False
+    small: Annotated[bool, Field(description="use settings that take seconds and megabytes, to try it out")] = False
     repeats: Repeats = 1
     min_seconds: Annotated[
         float | None,
         Field(
             ge=1,
             le=MOST_SECONDS,
-            description="how long each run has to be for a result  [default: the profile's, else 600]",
+            description="least length of a run  [default: the profile's, else 600]",
         ),
     ] = None
     seed: Seed = None
@@ -161,9 +172,9 @@ class ProfileOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="emulated filer that delays our own clients' calls  [default: EDBENCH_FILER]",
+            description="emulated filer that delays the calls of edbench's own clients  [default: EDBENCH_FILER]",
         ),
         Metavar("NAME|FILE"),
     ] = None
     filer_cache: FilerCache = None
-    yes: Annotated[bool, Field(description="also where it takes over 80 % of the free space")] = False
+    yes: Annotated[bool, Field(description="run even if it uses over 80 % of the free space")] = False

@@ -31,7 +31,7 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=200,
             pattern=TEXT,
-            description="client processes, one number after another  [default: as recorded]",
+            description="numbers of client processes, one point each  [default: as recorded]",
         ),
         _NUMBERS,
     ] = None
@@ -50,7 +50,7 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="refuse numbers of clients that are not so: strong deals one data set out to them, weak gives each"
+            description="require a kind of scaling: strong divides one data set among the clients, weak gives each"
             " clone of the trace its own",
         ),
         Metavar("SCALING"),
@@ -61,7 +61,7 @@ class ReplayStudyOrder(Order):
             max_length=200,
             pattern=TEXT,
             title="Max p99",
-            description="search the largest load with response p99 within, as read=20ms",
+            description="search the largest load whose response p99 stays within bounds, such as read=20ms",
         ),
         Metavar("OP=TIME,…"),
     ] = None
@@ -75,10 +75,10 @@ class ReplayStudyOrder(Order):
     ] = None
     peak: Annotated[
         int | None,
-        Field(ge=1, le=_MOST_RATE, description="of --levels  [default: found as fast as it goes]"),
+        Field(ge=1, le=_MOST_RATE, description="peak for --levels, in calls/s  [default: measured at full speed]"),
         Metavar("CALLS/S"),
     ] = None
-    repeats: Annotated[int, Field(ge=1, le=100, description="replays of each point; 5 or more are recommended")] = 1
+    repeats: Annotated[int, Field(ge=1, le=100, description="repeats of each point; 5 or more are recommended")] = 1
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
     filer: Annotated[
@@ -92,10 +92,10 @@ class ReplayStudyOrder(Order):
         Metavar("NAME,NAME,…"),
     ] = None
     workers: Annotated[
-        int, Field(ge=1, le=512, description="worker processes the clients are spread over (embedded)")
+        int, Field(ge=1, le=512, description="number of worker processes that run the clients (embedded services)")
     ] = 1
     seed: Annotated[
-        int, Field(ge=0, le=MOST_SEED, description="of the files' contents, and of the random order of the points")
+        int, Field(ge=0, le=MOST_SEED, description="seed of the file contents and of the random order of the points")
     ] = 0
 
 
@@ -113,16 +113,16 @@ class PredictOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="the filer asked about: a profile, or for a command a file in TOML  [default: the calibration's]",
+            description="filer to predict for: a profile, or (in a command) a TOML file  [default: the calibration's]",
         ),
         Metavar("NAME"),
     ] = None
-    job_type: Annotated[
-        JobType, Field(description="what kind of job is asked about; needs --from but for discovery")
-    ] = JobType.DISCOVERY
+    job_type: Annotated[JobType, Field(description="type of job to predict; all but discovery require --from")] = (
+        JobType.DISCOVERY
+    )
     slots: Annotated[
         int | None,
-        Field(ge=1, le=64, description="slots of each worker  [default: the calibration's; with --site 4]"),
+        Field(ge=1, le=64, description="slots per worker  [default: the calibration's; with --site 4]"),
     ] = None
     raw_gb: Annotated[
         float | None,
@@ -139,11 +139,11 @@ class PredictOrder(Order):
         Field(
             ge=0,
             le=512,
-            description="tasks of phase index at a time, of each job; 0: no limit  [default: the calibration's]",
+            description="tasks of phase index at a time, per job; 0: no limit  [default: the calibration's]",
         ),
     ] = None
-    shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
+    shard: Annotated[bool, Field(description="split the custodians among the databases")] = False
     one_host: Annotated[
         bool,
-        Field(description="everything shares the calibration's processors; else each worker and server has its own"),
+        Field(description="everything shares the cores of the calibration; else each worker and server has its own"),
     ] = False

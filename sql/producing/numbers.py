@@ -43,7 +43,7 @@ def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> 
     numbering.rollback()
     return (
         f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
-        f" it again with --first {twice.free}, or delete that one"
+        f" it again with --first {twice.free}, or delete that job"
     )
 
 

@@ -128,7 +128,7 @@ def test_an_export_is_held_against_pages(made: Productions) -> None:
     """The second page of one item is no other item's number, whatever the type of the job."""
     pages = made.processed(1, 3, 1)
     assert made.first_pages(pages) == [1, 2, 5]
-    with pytest.raises(UsageError, match=f"job {pages.id}: give --first 6, or another --prefix"):
+    with pytest.raises(UsageError, match=f"job {pages.id} .*: give --first 6, or another --prefix"):
         made.create(JobType.EXPORT)
     with pytest.raises(UsageError, match="give --first 6"):
         made.create(JobType.EXPORT, first=5)
@@ -147,7 +147,8 @@ def test_pages_that_would_have_an_exports_numbers_are_not_numbered(made: Product
     assert made.counted(pages, 1, 3, 1) is JobState.SUSPENDED
     state, reason = made.state(pages)
     assert state == "suspended"
-    assert f"job {export.id}: cancel this job and create it again with --first 4" in reason
+    assert f"job {export.id} " in reason
+    assert reason.endswith("cancel this job and create it again with --first 4, or delete that job")
     assert made.first_pages(pages) == [None] * 3
     assert made.resumed(pages) is JobState.SUSPENDED
     cancel_job(export)
@@ -164,7 +165,7 @@ def test_pages_of_two_jobs_meet_at_the_later_barrier(made: Productions) -> None:
     assert "--first 7" in made.state(one)[1]
     apart = made.create(JobType.PROCESSING, first=7)
     assert made.counted(apart, 9, 9, 9) is Phase.STAMP
-    with pytest.raises(UsageError, match=f"job {apart.id}: give --first 34"):
+    with pytest.raises(UsageError, match=f"job {apart.id} .*: give --first 34"):
         made.create(JobType.PROCESSING, first=11)
 
 
@@ -220,7 +221,7 @@ def test_an_export_of_pages_is_held_against_others(made: Productions) -> None:
         j=plain.id,
     )
     with pytest.raises(
-        UsageError, match=f"job {plain.id}: run the processing job again with --first 6 or another --prefix"
+        UsageError, match=f"job {plain.id} .*: run the processing job again with --first 6 or another --prefix"
     ):
         made.create(JobType.EXPORT, pages)
 
@@ -242,7 +243,7 @@ def test_nothing_is_written_into_the_evidence_of_another_job(made: Productions) 
     (theirs / "bob").mkdir(parents=True)
     other = Shelf(bench.database, os.fsencode(theirs)).stored()
     for out in (theirs / "bob" / "prod", theirs, theirs.parent):
-        with pytest.raises(UsageError, match=f"the evidence {theirs} of job .* are in each other") as refused:
+        with pytest.raises(UsageError, match=f"the evidence {theirs} of job .* are inside each other") as refused:
             made.create(JobType.EXPORT, out=str(out))
         assert refused.value.field == "out"
     assert list(theirs.rglob("*")) == [theirs / "bob"]
@@ -382,7 +383,7 @@ def test_a_directory_is_taken_over_from_nobody_who_lives(made: Productions, monk
             True,
             "which does not exist, and other files; move these away",
         ),
-        ("cut", None, False, "has a marker ("),
+        ("cut", None, False, "has a marker .* without a job"),
     ):
         place = made.bench.home / name
         place.mkdir()

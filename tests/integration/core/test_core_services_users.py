@@ -159,7 +159,7 @@ def test_closed_place(closed: Path) -> None:
     assert (place / "password").stat().st_mode & 0o077 == 0
     assert not (scratch / "services/postgres/data").exists()
     (place / "data").rename(place / "moved")
-    with pytest.raises(UsageError, match="is gone"), embedded_services(Settings(scratch=scratch), slots=1):
+    with pytest.raises(UsageError, match="is missing"), embedded_services(Settings(scratch=scratch), slots=1):
         pass
     remove_data(Home(scratch))
     assert not place.exists()
