@@ -16,7 +16,7 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; `fix` says what to do and is empty only when it is ok."""
+    """One finding; `fix` is what to do, empty only when it is ok."""
 
     level: Level
     what: str

@@ -63,7 +63,7 @@ class Station(Document):
 
 
 class FilerFigures(Document):
-    """The emulated filer; what its stations did is there where somebody watched them (controller.filer.emulated)."""
+    """The emulated filer, with figures of its stations where these were observed (controller.filer.emulated)."""
 
     name: str
     scale: float
@@ -206,7 +206,7 @@ class JobFigures(Figures):
 
 class GroupFigures(Figures):
     """Of a group. `elapsed_s` is from the first claim of the first job to the end of the last, pauses included, less
-    the time in which all were held at a barrier; rates are over that. Beside: the longest job's, which report R1 has."""
+    the time in which all were held at a barrier; rates are over that. The longest job's are those of report R1."""
 
     group_id: uuid.UUID
     kind: GroupKind

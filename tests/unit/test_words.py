@@ -45,7 +45,7 @@ REPLACED = {
     r"(on|of) the page\b(?!s)|the page's (token|form)|the page and (the )?API": "web UI",
 }
 _WORDS = re.compile(
-    r"(?<![\w.{/-])(?:" + "|".join(f"(?P<w{n}>{word})" for n, word in enumerate(REPLACED)) + r")(?![\w/]|\.\w)",
+    r"(?<![\w.{/\[-])(?:" + "|".join(f"(?P<w{n}>{word})" for n, word in enumerate(REPLACED)) + r")(?![\w/]|\.\w)",
     re.IGNORECASE,
 )
 
@@ -75,8 +75,8 @@ def _shown(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, path: Pa
     return (bool(node.decorator_list) and "web" in path.parts) or "typer.Context" in annotations
 
 
-def _lines(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    yield from enumerate(text.splitlines(), 1)
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
 
 
 def _page(path: Path) -> Iterator[tuple[int, str]]:
@@ -108,15 +108,17 @@ def _script(path: Path) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, found.start()) + 1, re.sub(r"\$\{[^}]*\}", "{}", literal)
 
 
+# Names of fields in stored result packages.
+_KEPT = {"said", "processor", "processor_s"}
+
+
 def _schema(path: Path) -> Iterator[tuple[int, str]]:
     """Descriptions and the names of fields."""
 
     def texts(node: Any) -> Iterator[str]:
         if isinstance(node, dict):
-            yield from (
-                value for key, value in node.items() if key in ("description", "title") and isinstance(value, str)
-            )
-            yield from node.get("properties", ()) if isinstance(node.get("properties"), dict) else ()
+            yield from (value for key, value in node.items() if key == "description")
+            yield from (name for name in node.get("properties", ()) if name not in _KEPT)
             for value in node.values():
                 yield from texts(value)
         elif isinstance(node, list):
@@ -128,8 +130,8 @@ def _schema(path: Path) -> Iterator[tuple[int, str]]:
 
 def _comments(path: Path) -> Iterator[tuple[int, str]]:
     """Comments, which is what the targets of the Makefile and the settings of the containers are explained by."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        yield number, line if path.name == ".env.example" else line.partition("#")[2]
+    for number, line in _lines(path):
+        yield number, line.partition("#")[2]
 
 
 Reader = Callable[[Path], Iterator[tuple[int, str]]]
@@ -143,10 +145,11 @@ SURFACES: dict[str, tuple[Reader, tuple[str, ...]]] = {
     **{package: (_python, (f"{package}/**/*.py",)) for package in _PACKAGES},
     "templates of the web UI": (_template, ("web/templates/**/*.html",)),
     "scripts of the web UI": (_script, ("web/static/js/*.js",)),
-    "profiles, protocols and sites": (_comments, ("core/filer/*/*.toml", "dataset_gen/profiles/*.toml")),
+    "profiles, protocols and sites": (_lines, ("core/filer/*/*.toml", "dataset_gen/profiles/*.toml")),
     "schemas": (_schema, ("docs/schemas/*.json",)),
     "README": (_page, ("README.md", "plugins/*/README.md")),
     "docs": (_page, ("docs/**/*.md",)),
+    "alerts": (_lines, ("monitoring/prometheus/rules/*.yml",)),
     "Makefile": (_comments, ("Makefile",)),
     "containers": (_comments, (".env.example", "docker-compose*.yml")),
 }

@@ -10,7 +10,7 @@ from replay.plan import data_sets
 
 
 class Scaling(enum.StrEnum):
-    """Of the numbers of clients of a study of one trace."""
+    """Of the numbers of clients of an experiment with one trace."""
 
     STRONG = "strong"  # one data set, dealt out to them
     WEAK = "weak"  # a data set for each clone of the trace: so many clients, so much work
