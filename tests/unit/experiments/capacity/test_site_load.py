@@ -104,7 +104,7 @@ def test_processor_time_of_a_run_elsewhere_is_told_at_the_speed_of_its_machine(t
         assert (after.local_s, after.site.rows) == (before.local_s, before.site.rows)
     write_result(slow, tmp_path)
     said = " ".join(forecast(Wish(databases=(1,), site="laptop-nas", result=tmp_path, **SMALL)).assumptions)  # type: ignore[arg-type]
-    assert "processors of speed 0.50" in said
+    assert "cores of speed 0.50" in said
 
 
 def test_the_same_processor_time_and_rows_are_asked_for_however_they_are_dealt_out(lived: Result) -> None:

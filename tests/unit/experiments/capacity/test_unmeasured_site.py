@@ -102,5 +102,5 @@ def test_a_limited_result_of_a_site_needs_no_filer(r1: Result, tmp_path: Path) -
     assert any("GENERATOR-LIMITED" in line for line in found.assumptions)
     with pytest.raises(UsageError, match="give --site"):
         forecast(dataclasses.replace(wish, filer="titan"))
-    with pytest.raises(UsageError, match="says where everything is"):
+    with pytest.raises(UsageError, match="defines the hosts"):
         forecast(dataclasses.replace(wish, one_host=True))

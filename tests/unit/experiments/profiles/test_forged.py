@@ -230,7 +230,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "a series of the report edited": (
         SWEPT,
         lambda at: (at / "series/clients.csv").write_text("point,refused\nall,0\n"),
-        "series/clients.csv: not what the result makes of it",
+        "series/clients.csv: not what the result gives",
     ),
 }
 

@@ -136,7 +136,7 @@ def test_a_ratio_is_what_was_written_over_what_the_storage_grew_by() -> None:
         (["data=own"], "source=DIR"),
         (["data=zeros", "source=/"], "other way round"),
         (["reduce=no-such-program-here -x"], "there is no no-such-program-here"),
-        (["used= "], "is no command"),
+        (["used= "], "is not a command"),
         (["stated=zeros"], "backups=2.8"),
         (["data=nonsense"], "data"),
     ],

@@ -86,5 +86,5 @@ def test_a_file_that_is_gone_is_told(custodians: Path, tmp_path: Path) -> None:
 def test_null_storage_is_memory(tmp_path: Path) -> None:
     """A directory that does not lie in memory is none, nor one that is not there."""
     assert no_memory(tmp_path / "none") is not None
-    assert "no memory file system" in (no_memory(Path("/proc")) or "")
+    assert "not a memory file system" in (no_memory(Path("/proc")) or "")
     assert 0 <= may_take(tmp_path) <= free_memory() <= client_memory()
