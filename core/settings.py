@@ -188,14 +188,14 @@ def _positive(env: Mapping[str, str], key: str, default: int) -> int:
 def _switch(env: Mapping[str, str], key: str) -> bool:
     text = env.get(key) or "on"
     if text not in ("on", "off"):
-        raise UsageError(f"{key} is {text!r}; it can be on or off")
+        raise UsageError(f"{key} is {text!r}; use on or off")
     return text == "on"
 
 
 def _log_level(env: Mapping[str, str]) -> str:
     text = env.get("EDBENCH_LOG_LEVEL") or "WARNING"
     if text.upper() not in LOG_LEVELS:
-        raise UsageError(f"EDBENCH_LOG_LEVEL is {text!r}; it can be {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}")
+        raise UsageError(f"EDBENCH_LOG_LEVEL is {text!r}; use {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}")
     return text.upper()
 
 
@@ -216,7 +216,7 @@ def parse_bytes(text: str, what: str) -> int:
         raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
     nbytes = int(float(match[1]) * _UNITS[match[2]])
     if nbytes > MOST_BYTES:
-        raise UsageError(f"{what} is {text!r}; no file or filer has so many bytes: at most {MOST_BYTES // 10**12}TB")
+        raise UsageError(f"{what} is {text!r}; use at most {MOST_BYTES // 10**12}TB")
     return nbytes
 
 
@@ -224,7 +224,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     """Settings from the given environment; raises UsageError with the variable's name on a bad value."""
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
     if engine not in INDEX_ENGINES:
-        raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
+        raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; use {' or '.join(INDEX_ENGINES)}")
     login = _login(env)
     return Settings(
         databases=parse_databases(env.get("EDBENCH_DATABASES", ""), login),

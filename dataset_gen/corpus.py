@@ -144,12 +144,12 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
             description = read_json(file)
             if any(description.get(key) != value for key, value in wanted.items()):
                 raise UsageError(
-                    f"{directory} holds another corpus (profile {description.get('profile')}, scale {description.get('scale')}, "
-                    f"seed {description.get('seed')}); name another directory or remove it"
+                    f"{directory} contains another corpus (profile {description.get('profile')}, scale {description.get('scale')}, "
+                    f"seed {description.get('seed')}); give another directory or remove it"
                 )
             return description if file.name == DESCRIPTION else None
     if any(entry.name != _WORK for entry in directory.iterdir()):
-        raise UsageError(f"{directory} is not empty and holds no corpus; name a new or an empty directory")
+        raise UsageError(f"{directory} is not empty and not a corpus; give a new or an empty directory")
     return None
 
 

@@ -81,7 +81,7 @@ def _values(
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"{column.origin}: {text[:40]!r} is no number")
+            raise ValueError(f"{column.origin}: {text[:40]!r} is not a number")
         yield column, value
 
 
@@ -94,7 +94,7 @@ def _moment(text: str, form: CsvForm) -> float:
             return at
         moment = datetime.fromisoformat(text) if form.format == "iso" else datetime.strptime(text, form.format)
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text[:40]!r} is no time of the form {form.format}") from None
+        raise ValueError(f"{text[:40]!r} is not a time of the form {form.format}") from None
     if moment.tzinfo is None:
         if form.zone is None:
             raise ValueError(f"{text[:40]!r} has no time zone, and the map has no zone")

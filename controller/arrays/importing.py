@@ -99,7 +99,7 @@ def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s:
     times = [at + offset_s for at in readings.times()]
     if not times:
         bad = f"; {readings.bad[0]}" if readings.bad else ""
-        raise UsageError(f"there are no values{bad}")
+        raise UsageError(f"no values found{bad}")
     if not any(start <= at <= finish + readings.interval_s() for at in times):
         raise UsageError(
             f"no value is within the job's time: the array has {shown(times[0])} to {shown(times[-1])}, the job ran"

@@ -64,7 +64,7 @@ def stack_of(
     services = {name: service for name, service in definition["services"].items() if name != _MAKER}
     for name in places:
         if name not in services:
-            raise UsageError(f"--place: there is no service {name}; there are {', '.join(sorted(services))}")
+            raise UsageError(f"--place: there is no service {name}; use {', '.join(sorted(services))}")
     made = _secrets(secrets) if secrets is not None else {}
     return {
         "version": "3.8",

@@ -224,7 +224,7 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 def _nothing(out: LeftOut, containers: int) -> str:
     """Is left, and why."""
     if containers and not out.items:
-        return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
+        return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
     if out.withheld and out.withheld == out.items + containers:
         return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
     if out.items:

@@ -58,7 +58,7 @@ def lock_sources(
         FIGURES.lock_job(conn, job=job)
     if by.tags and _changes(conn, sources, by.tags) != by.changes:
         raise UsageError(
-            f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
+            f"items got or lost a tag that this job selects by meanwhile ({', '.join(by.tags)}); run the command again"
         )
     return taken
 

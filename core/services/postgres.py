@@ -117,7 +117,7 @@ class PostgresServer:
         ours = postgres_version().partition(".")[0]
         if version != ours:
             raise UsageError(
-                f"{self._place} holds data of PostgreSQL {version}, and this edbench comes with {ours}; "
+                f"{self._place} contains data of PostgreSQL {version}, but this edbench uses {ours}; "
                 "set EDBENCH_SCRATCH to another directory, or remove this one (all jobs in it are deleted)"
             )
 

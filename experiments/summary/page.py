@@ -42,7 +42,7 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
     said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
     if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
-        said.append(f"{len(void)} of them are no storage results (CACHED, SHORT, NOT STEADY)")
+        said.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
     labelled = sum(bool(result.labels) for result in results.values())
     said.append(f"{labelled} carry labels" if labelled else "none carries a label")
     if lacking:

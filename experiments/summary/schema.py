@@ -57,7 +57,7 @@ def read_summary(directory: Path) -> Summary:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(read_problem(FILE, error)) from error
     if any("/" in entry.name or entry.name in ("", ".", "..") for entry in summary.entries):
-        raise UsageError(f"{FILE}: a test's name is no path")
+        raise UsageError(f"{FILE}: the name of a test must not be a path")
     return summary
 
 

@@ -99,7 +99,7 @@ def transport_line(text: str, statvers: str) -> Transport:
     protocol, _, rest = text.strip().partition(" ")
     names = _TRANSPORTS.get(protocol)
     if names is None:
-        raise LineError(f"{protocol[:20]!r} is no transport: {', '.join(_TRANSPORTS)}")
+        raise LineError(f"{protocol[:20]!r} is not a transport: {', '.join(_TRANSPORTS)}")
     needed = len(names) - (len(_LATER) if statvers == "1.0" and names[-1] == _LATER[-1] else 0)
     values = dict(zip(names, _at_least(rest, needed, f"a {protocol} transport"), strict=False))
     return Transport(

@@ -237,7 +237,7 @@ def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
     """Raises UsageError where what is written would lie among what is read."""
     for path in paths:
         if source and lies_in(path, source):
-            raise UsageError(f"--set source={source} holds --path {path}: writers would read what they write")
+            raise UsageError(f"--set source={source} contains --path {path}: writers would read their own output")
 
 
 def _words(command: str) -> list[str]:

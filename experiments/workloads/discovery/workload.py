@@ -171,5 +171,5 @@ class Discovery(Workload):
     def _unchanged(self) -> Content:
         after = content_of(self._corpus)
         if after != self._content:
-            raise RunFailed("the corpus was changed while it was measured: what it holds is not what it held before")
+            raise RunFailed("the corpus changed during the measurement: its content differs from before")
         return after

@@ -448,7 +448,7 @@ def test_a_tag_that_a_job_goes_by_is_not_given_while_it_is_made(
 
     with monkeypatch.context() as patch:
         patch.setattr(create, "pick", tag_while_choosing)
-        with pytest.raises(UsageError, match=r"meanwhile \(privileged\); do it again"):
+        with pytest.raises(UsageError, match=r"meanwhile \(privileged\); run the command again"):
             made.create(JobType.EXTRACTION, withhold=("privileged",))
         assert made.bench.value("SELECT count(*) FROM job") == 1
         made.create(JobType.EXTRACTION, withhold=("hot",))  # had by then all that it was going to have

@@ -72,8 +72,8 @@ def test_times_zones_decimals_scales_and_counters(tmp_path: Path) -> None:
 def test_bad_rows_are_told_by_line(tmp_path: Path) -> None:
     """Lines are those of the file; an empty cell is nothing bad."""
     assert [str(bad) for bad in readings(tmp_path).bad] == [
-        "line 5: Read KiB/s: 'abc' is no number",
-        "line 6: 'nonsense' is no time of the form %d.%m.%Y %H:%M:%S",
+        "line 5: Read KiB/s: 'abc' is not a number",
+        "line 6: 'nonsense' is not a time of the form %d.%m.%Y %H:%M:%S",
         "line 8: 2 cells, none for Ops",
     ]
 

@@ -169,7 +169,10 @@ def test_a_host_whose_user_may_not_read_here(asked: tuple[Look, str]) -> None:
     """The storage is the same, the users are not: that is what is said."""
     look, text = asked
     sight = dataclasses.replace(look_at(look, "h2"), token="", unseen={"token": "Permission denied"})
-    with pytest.raises(UsageError, match=r"host h2 cannot read files that this host writes .* \(Permission denied\): grant it read access"):
+    with pytest.raises(
+        UsageError,
+        match=r"host h2 cannot read files that this host writes .* \(Permission denied\): grant it read access",
+    ):
         refuse_other_storage(HELLO, sight, look, text)
 
 

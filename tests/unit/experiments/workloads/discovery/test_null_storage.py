@@ -32,7 +32,7 @@ def test_portions_hold_every_file_once_and_no_more_than_there_is_room(needs: dic
 
 def test_a_file_that_needs_more_than_there_may_be_is_named() -> None:
     """It cannot be cut: there is no pair, and why."""
-    with pytest.raises(StorageFault, match=r"b\.pst with what is taken out of it needs 0\.002 GB"):
+    with pytest.raises(StorageFault, match=r"b\.pst with its extracted children needs 0\.002 GB"):
         portions_of({b"a.txt": 10, b"b.pst": 2 * CAP}, CAP)
 
 

@@ -32,7 +32,9 @@ from experiments.workloads.discovery.sections.beside_r1 import beside_r1
 def test_few_lines_say_whether_the_ratios_come_out() -> None:
     """And where they do not, or the machine did not keep up, that before anything else."""
     study = r1_study()
-    assert brief(study, checks(study), 2000)[0].startswith("R1's ratios are reproduced here (1/2000 of its data, 1 run of")
+    assert brief(study, checks(study), 2000)[0].startswith(
+        "R1's ratios are reproduced here (1/2000 of its data, 1 run of"
+    )
     assert brief(study, checks(study), 2000)[1] == "Of the report's other figures 10 of 10 hold."
     slow = r1_point(1, 30, gb_per_hour_discovered=1.18 * 11.69)
     missed = r1_study(r1_point(1, 10), slow, r1_point(2, 30))
