@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ def _python(path: Path) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and _shown(node, path):
             yield node.lineno, ast.get_docstring(node) or ""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in parts:
+            continue
+        if " " in node.value or node.value.isupper():  # else it is a key or a name
             yield node.lineno, node.value
 
 
@@ -160,21 +163,67 @@ _NOT_SHOWN = re.compile(
 )
 
 
-def hits(surface: str) -> Iterator[str]:
+# Rewritten in other branches. An entry without hits fails below: delete it then.
+PENDING = (
+    "README.md",
+    "cli/",
+    "controller/timeline/limits.py",
+    "docker-compose.yml",
+    "docs/",
+    "experiments/report/",
+    "formats/",
+    "web/",
+)
+
+
+@cache
+def hits(surface: str) -> tuple[str, ...]:
     """Each replaced word of a surface, as `path:line: word (the words to use): text`."""
     read, patterns = SURFACES[surface]
+    out = []
     for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
         name = path.relative_to(ROOT).as_posix()
         if _NOT_SHOWN.match(name):
             continue
         for line, text in read(path):
-            if read is _python and not (" " in text or text.isupper()):
-                continue  # a key or a name
             for found in _WORDS.finditer(text):
                 instead = list(REPLACED.values())[int(str(found.lastgroup)[1:])]
-                yield f"{name}:{line}: {found[0]!r} ({instead}): {' '.join(text.split())[:160]}"
+                out.append(f"{name}:{line}: {found[0]!r} ({instead}): {' '.join(text.split())[:160]}")
+    return tuple(out)
 
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_users_read_no_replaced_words(surface: str) -> None:
-    assert "\n".join(hits(surface)) == ""
+    assert "\n".join(hit for hit in hits(surface) if not hit.startswith(PENDING)) == ""
+
+
+@pytest.mark.parametrize("pending", PENDING)
+def test_what_is_pending_still_has_some(pending: str) -> None:
+    assert any(hit.startswith(pending) for surface in SURFACES for hit in hits(surface)), (
+        f"delete {pending!r} of PENDING"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("core/a.py", 'def f():\n    """Told."""\n    raise X(f"{f} says so")  # tells\n', [3]),
+        ("core/a.py", 'KEYS = {"processor": 1, "UNPAIRED": 2}', [1]),
+        ("cli/a.py", 'def f(ctx: typer.Context) -> None:\n    """Tell it."""\n', [1]),
+        ("web/static/js/a.js", "// told\nconst a = `nobody ${told} is here`;\nconst b = 'told';\n", [2]),
+        ("web/templates/a.html", '{# told #}\n<p class="told told">it lies here</p>\n', [2]),
+        ("docs/a.md", '`told` and ``\n\n```\ntold\n```\nHe wrote "told", it is made up.\n', [6]),
+        ("Makefile", "a: told ## mend it\n", [1]),
+    ],
+)
+def test_words_are_found_where_users_read_them(name: str, text: str, lines: list[int], tmp_path: Path) -> None:
+    """And not in code, in docstrings that nobody is shown, in comments and in quotations."""
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    read = next(
+        read
+        for read, patterns in SURFACES.values()
+        if any(Path(name).match(pattern.replace("**/", "")) for pattern in patterns)
+    )
+    assert [line for line, text in read(path) if _WORDS.search(text)] == lines

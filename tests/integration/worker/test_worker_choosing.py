@@ -318,7 +318,7 @@ def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
     """It is nothing beside what it holds, and that was not chosen with it."""
     found = discovered({"m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here")}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
-    with pytest.raises(UsageError, match="nothing but 1 containers is chosen; choose what they hold"):
+    with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
         found.create(tag="hot", families=False)
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
