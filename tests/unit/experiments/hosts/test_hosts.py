@@ -161,7 +161,7 @@ def test_a_copy_of_the_storage_is_another_one(asked: tuple[Look, str], tmp_path:
     (copy / "corpus").mkdir(parents=True)
     elsewhere = _elsewhere(look, copy)
     Path(elsewhere.token).write_text(text)
-    with pytest.raises(UsageError, match=r"what host h2 writes to the storage .* does not arrive here"):
+    with pytest.raises(UsageError, match=r"files that host h2 writes to the storage .* do not appear here"):
         refuse_other_storage(HELLO, look_at(elsewhere, "h2"), look, text)
 
 

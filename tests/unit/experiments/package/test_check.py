@@ -171,37 +171,37 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "the end moved": (_run(_clock_set), "elapsed_s"),
     "another package's result": (_of_another, "result.json: run_id is"),
     "runs swapped": (_swapped, "raw/runs/000.json.gz is another run"),
-    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result makes"),
+    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result gives"),
     "another client": (
         _result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
         "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
     ),
     "a run cut short": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes((at / "raw/runs/000.json.gz").read_bytes()[:-20]),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "a run that is none": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"[]")),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "bytes of a run changed": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 99),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "a plan without end": (
         lambda at: edit_json(at / "raw/study.json", lambda data: data["plan"].update(repeats=10**12)),
         "1,000,000,000,000 repeats",
     ),
-    "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
+    "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json does not exist"),
     "a verdict before the verdict": (
         _replaced(FILE, '"verdict": ', '"verdict": "twice as fast", "verdict": '),
-        "result.json cannot be read: an object has 'verdict' twice",
+        "result.json has a syntax error: an object has 'verdict' twice",
     ),
     "a plan before the plan": (
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
-        "raw/study.json cannot be read: an object has 'min_seconds' twice",
+        "raw/study.json has a syntax error: an object has 'min_seconds' twice",
     ),
-    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
+    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "give no result: KeyError"),
 }
 
 

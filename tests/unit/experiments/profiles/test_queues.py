@@ -51,7 +51,7 @@ def test_what_cannot_be_kept_is_not_set(queue: Path, tmp_path: Path) -> None:
     """A setting that nobody could put back is worse than none; it is said."""
     (tmp_path / "file").write_text("in the way")
     with tuned([tmp_path], "bfq", None, tmp_path / "file") as (told,):
-        assert "nothing is set" in told.refused[0]
+        assert "nothing was changed" in told.refused[0]
         assert told.scheduler == "none"
 
 

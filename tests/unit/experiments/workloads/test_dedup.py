@@ -134,8 +134,8 @@ def test_a_ratio_is_what_was_written_over_what_the_storage_grew_by() -> None:
     ("given", "why"),
     [
         (["data=own"], "source=DIR"),
-        (["data=zeros", "source=/"], "other way round"),
-        (["reduce=no-such-program-here -x"], "there is no no-such-program-here"),
+        (["data=zeros", "source=/"], "vice versa"),
+        (["reduce=no-such-program-here -x"], "no-such-program-here is not installed"),
         (["used= "], "is not a command"),
         (["stated=zeros"], "backups=2.8"),
         (["data=nonsense"], "data"),
