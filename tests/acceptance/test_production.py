@@ -247,7 +247,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         exporting = ("export", "last", "--images", job, "--out", str(home / "all"))
         said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
         assert "is suspended" in said
-        assert "bring that back" in said
+        assert "restore it" in said
         away.rename(page)
         bench.edbench("resume", "last")
         bench.until_over()

@@ -95,7 +95,7 @@ def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Pa
     assert "exists already on the storage root" in refused.stderr
     assert list((there.storage / "corpora").iterdir()) == []
     said = " ".join(there.ask("doctor", check=None).stdout.split())
-    assert "upper and lower case are one" in said or "listed as name" in said
+    assert "it ignores case" in said or "listed as name" in said
 
 
 _MAIL = b"""From: anna@example.org

@@ -43,7 +43,7 @@ def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.C
     assert "has no dedupe findings yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
     assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "--csv", status=USAGE)
     for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
-        assert "nothing is known of languages" in run(capsys, *asked, status=USAGE)
+        assert "languages were not detected" in run(capsys, *asked, status=USAGE)
 
 
 def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,7 +91,7 @@ def test_a_killed_host_that_is_started_again_is_another_one(bed: Bed) -> None:
     beside = bed.join("h1")
     assert beside.wait(PATIENCE) == 2
     assert beside.stderr is not None
-    assert "another agent is host h1 here: end that" in beside.stderr.read().splitlines()[-1]
+    assert "another agent is host h1 here: stop that" in beside.stderr.read().splitlines()[-1]
     first.kill()
     first.wait()
     bed.join("h1")

@@ -125,7 +125,7 @@ def test_a_host_whose_clock_is_off_by_minutes(place: tuple[Meeting, str], joined
     """Its calls would be told of seconds in which no job ran."""
     with (
         joined("fast", clock=_Ahead()),
-        pytest.raises(UsageError, match=r"the clock of host fast is \d+\.\d s ahead of this one's, .*: set it"),
+        pytest.raises(UsageError, match=r"the clock of host fast is \d+\.\d s ahead of this one's, .*: synchronise it"),
     ):
         _fleet(place, 1, tmp_path, []).await_all(PATIENCE)
 

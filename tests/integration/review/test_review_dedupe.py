@@ -275,7 +275,7 @@ def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(databas
     with database.transaction() as conn:
         again = "UPDATE job SET finished_at = now() + interval '1 day' WHERE id = %(job)s"
         conn.exec_driver_sql(again, {"job": shelves[0].job})
-    with pytest.raises(UsageError, match="jobs that differ now"):
+    with pytest.raises(UsageError, match="jobs that changed since"):
         last_dedupe(jobs[1].each, [database])
 
 

@@ -100,10 +100,10 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
     _cancel(made)
     dedupe([source], Scope.CUSTODIAN, By.FAMILY)
-    with pytest.raises(UsageError, match="looked through for duplicates meanwhile"):
+    with pytest.raises(UsageError, match="got new duplicate findings meanwhile"):
         _created(source, old)
     assert not (tmp_path / "old" / ".edbench-production.json").exists()
-    with pytest.raises(UsageError, match="process them anew"):
+    with pytest.raises(UsageError, match="run the processing job again"):
         _options(source, tmp_path / "x", made, originals=True)
     dedupe([source], Scope.JOB, By.FAMILY)  # as it was then, so that it is the finding that there was
     assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings

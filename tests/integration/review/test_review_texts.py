@@ -79,7 +79,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     with pytest.raises(UsageError, match=r"the threshold 0.3 is not possible; use one from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
-    with pytest.raises(UsageError, match=r"processed again since; `edbench near .*` does it anew"):
+    with pytest.raises(UsageError, match=r"processed again after its near findings; run `edbench near .*` again"):
         last_near(job.each, databases)
 
 

@@ -245,7 +245,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 @pytest.mark.parametrize(
     ("wish", "field", "said"),
     [
-        ({"ocr_languages": "eng"}, "ocr_languages", "add --ocr"),
+        ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
         ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data of zzz"),
         ({"ocr": True, "ocr_languages": ""}, "ocr_languages", "at least 1"),

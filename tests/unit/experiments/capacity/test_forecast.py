@@ -160,7 +160,7 @@ def test_databases_that_nobody_counted_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (Wish(workers=(1,), databases=(1,), filer="none"), "no filer to predict for"),
+        (Wish(workers=(1,), databases=(1,), filer="none"), "not a filer to predict for"),
         (Wish(workers=(1,), databases=(1,), filer="no-such-filer"), "No such file"),
         (Wish(workers=(999,), databases=(1,), slots=64), "at most 20,000 slots"),
         (Wish(workers=(1,), databases=(999,)), "999 databases: at most 64"),

@@ -104,5 +104,5 @@ def test_a_bound_on_units_at_a_time_is_a_limit_of_its_own() -> None:
 
 
 def test_hosts_belong_to_workers_processors() -> None:
-    with pytest.raises(UsageError, match="hosts are shared"):
+    with pytest.raises(UsageError, match="workers share the cores of hosts"):
         _network(hosts=(Station(name="host 1"),))

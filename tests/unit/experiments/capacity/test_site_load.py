@@ -144,7 +144,7 @@ def test_a_forecast_for_a_site_says_what_it_stands_on() -> None:
     said = " ".join(found.assumptions)
     assert "EMULATED SITE laptop-nas, data 1/1, time x 1: 1 host of 8 cores in all, workers of 8" in said
     assert "the calibration was made on none" in said
-    assert "taken for that of a processor of speed 1: nobody measured its speed" in said
+    assert "assumed to be that of cores of speed 1" in said
     assert "experiment r1" not in said
     assert "tasks of phase index at a time, of each job: no limit" in said
     assert {point.question.slots for point in found.points} == {4}

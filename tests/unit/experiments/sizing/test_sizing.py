@@ -183,7 +183,7 @@ def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None
     """A storage root that is not there yet is not judged."""
     sizing = planned(Wish(client_memory=900_000 * GB, filer_cache=0, hours=1e9), some_rates())
     assert isinstance(sizing, Sizing)
-    with pytest.raises(UsageError, match="there: make room"):
+    with pytest.raises(UsageError, match="there: free space"):
         refuse_room(sizing, tmp_path)
     refuse_room(sizing, tmp_path / "later")
 

@@ -142,7 +142,7 @@ def test_parameters_are_those_of_the_study() -> None:
     assert f"{INDEX_STREAMS} tasks of phase index at a time" in lists["Fitted"][-1]
     assert f"those put together to {INDEX_STREAMS}" in lists["Fitted"][-1]
     for streams in ("no limit", 10):
-        assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this study: {streams}")
+        assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this experiment: {streams}")
     assert parameters(_on("mine", INDEX_STREAMS)) == []
     assert "five hosts of 44 cores" not in _r1_section(_on("mine", INDEX_STREAMS))
 
