@@ -110,6 +110,10 @@ class PagesWithoutText(DocumentError):
     """Some pages of a document show pictures and have no text, where others have text; no failure where OCR reads them."""
 
 
+class FieldUnread(DocumentError):
+    """The value of a metadata field cannot be read for sure, so the field is absent; nothing of the text is missing."""
+
+
 class SourceFileError(DocumentError):
     """A loose file could not be listed, opened or read; only meaningful while the source root stands.
 

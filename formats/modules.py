@@ -135,6 +135,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.oasis.opendocument.graphics-template",
     ),
     "mail.contacts.handler": ("text/vcard", "text/calendar"),
+    "mail.encoded": ("text/x-uuencode", "text/x-yenc", "application/mac-binhex40"),
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from formats.charset_labels import by_mark
+from formats.mail.boundary import unlabelled_boundary
+from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
+from formats.mail.smime.content_type import is_in_base64
 
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
@@ -35,7 +38,12 @@ _REPORTS = frozenset(
         "message/tracking-status",
     )
 )
+FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
+
+_FOLDED = re.compile(rb"\r?\n[ \t]")  # of a vCard or a calendar: any line may be
+_CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
+_CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
 
 _HTML_START = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|script|style|meta|link|table|h[1-6]|p|div|span|font|br|center|a|b|ul|pre"
@@ -99,16 +107,22 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
     if start.startswith(b"from ") and starts_message(head.lstrip(b"\r\n"), 0, after_blank=True):
+        if _GIT_PATCH.match(head.lstrip()) and (
+            extension in (b"patch", b"diff") or declared in ("text/x-patch", "text/x-diff")
+        ):
+            return "text/plain"
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
-    if kind := _by_first_word(start):
+    if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):
         return kind
+    if is_in_base64(head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)):
+        return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if declared in _REPORTS:
         return "text/plain"
-    if is_mail(head, extension):
+    if is_mail(head, extension) or _is_entity(head):
         return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)
 
@@ -160,6 +174,8 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
         return "text/html"
     if declared == "message/rfc822" or (extension == b"eml" and _header_names(head)[0]):
         return "message/rfc822"
+    if (b"begin" in head or b"BinHex" in head) and (files := inline_files(head, 0, len(head))):
+        return FILES_IN_TEXT[files[0].encoding]
     return "text/plain"
 
 
@@ -181,6 +197,7 @@ def _markup(head: bytes, extension: bytes) -> str:
     return "text/plain"
 
 
+_GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
 _HEADER_LINES = 40
 _MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
 
@@ -222,6 +239,18 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     if extension in _NOT_MAIL_NAMES and not known & _STRONG:
         return odd == 0 and known.issuperset(names)
     return True
+
+
+# A header without what only messages have (RFC 8551, 3.1: such an entity is signed, and Outlook keeps it as an attachment).
+_ENTITY = re.compile(
+    rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",
+    re.IGNORECASE,
+)
+
+
+def _is_entity(head: bytes) -> bool:
+    """Whether these are the first bytes of a multipart, with a header of fields for its content or without any."""
+    return (_ENTITY.match(head) is not None and b"\n--" in head) or unlabelled_boundary(head, 0, len(head)) != b""
 
 
 def _is_emlx(head: bytes) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, FieldUnread
 from core.records import Kind, Limits
 from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from formats.charset import CHARSET_KEYS
@@ -19,6 +19,7 @@ from formats.mail.headers import (
     addresses,
     decode_text,
     field_date,
+    field_moment,
     header_metadata,
     message_id_hash,
     message_ids,
@@ -90,7 +91,7 @@ class EmlHandler(LeafHandler):
         whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _open(source, limits)
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.decoded()
+            data, damage = leaf.content(), leaf.damage
             yield Child(
                 name=child_name(leaf, position),
                 kind=Kind.ATTACHMENT,
@@ -127,7 +128,7 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        out.error = out.error or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or damage_of(message.root) or text_cut(message, "message") or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -163,7 +164,8 @@ _MESSAGES = Last(_ReadMessage)
 
 def _open(source: Source, limits: Limits) -> _ReadMessage:
     message = _MESSAGES(source.whole(limits.parse_bytes))
-    if message.root.start == 0 and not len(message.root.fields) and source.size:
+    root = message.root
+    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
 
@@ -182,6 +184,14 @@ def cut(message: Message, called: str) -> DocumentError | None:
 def text_cut(message: Message, called: str) -> DocumentError | None:
     """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
     return None if message.truncated and not message.ends_in_text else cut(message, called)
+
+
+def _date_unread(fields: Fields) -> DocumentError | None:
+    """That there is a date, which is not in the metadata because it cannot be read for sure."""
+    stored = fields.stored(b"date")
+    if not stored.strip() or field_moment(stored) is not None:
+        return None
+    return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
 
 
 def _partial(message: Message) -> DocumentError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, ExceptionCode, PagesWithoutText
+from core.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
 from core.names import own_name
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import TEXT_STATE, Handler, Source, Text
@@ -102,6 +102,11 @@ def _state_of(error: DocumentError | None) -> TextState:
     return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
 
 
+def _of_text(error: DocumentError | None) -> DocumentError | None:
+    """The error if something of the text is missing by it."""
+    return None if isinstance(error, FieldUnread) else error
+
+
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
     """With what lies around the item tells of it: further metadata, and that its text is not as good as its bytes look."""
     if not notes:
@@ -127,13 +132,13 @@ def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tu
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state in (None, TextState.GUESSED):
-        state = (state or TextState.OK) if text.strip() else _state_of(taken.error)
+        state = (state or TextState.OK) if text.strip() else _state_of(_of_text(taken.error))
     pages = taken.pages if taken.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
     row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=taken.metadata)
     if ocr and isinstance(lacks, PagesWithoutText) and is_candidate(item, row):
         lacks = None
-    if state in (TextState.OK, TextState.GUESSED) and (lacks := lacks or _unread(text)) is not None:
-        row = replace(row, state=TextState.PARTIAL)
+    if state in (TextState.OK, TextState.GUESSED) and (error := _of_text(lacks) or _unread(text)) is not None:
+        row, lacks = replace(row, state=TextState.PARTIAL), error
     if lacks is not None:
         out.item_failed(item.id, lacks)
     if state is TextState.UNSUPPORTED:
