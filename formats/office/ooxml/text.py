@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
+from formats.office.ooxml import kinds, parts, vml, xlsb
 from formats.office.ooxml import sheet as ooxml_sheet
-from formats.office.ooxml import vml, xlsb
 from formats.office.ooxml.beside import TAGS, Beside, chosen
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
@@ -17,7 +17,7 @@ _RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "s
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
-_DRAWN = ("drawing", "diagramdata", *_CHARTS)
+_DRAWN = ("drawing", "chartshapes", "diagramdata", *_CHARTS)
 _CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
 _NUMBERED = ("main", "header", "footer", "footnotes", "endnotes", "comments")  # parts of a document that have lists
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
@@ -103,10 +103,29 @@ class Reader:
             "visio": self._drawing,
         }
         families[family]()
+        self._rest()
         self._take("", self._package.addresses())
         if self._package.missing:
             detail = f"{self._package.missing} parts with text that it tells of are not in it"
             self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
+
+    def _rest(self) -> None:
+        """Parts that hold words and are no text, and those that nothing here knows."""
+        package = self._package
+        for name, role in package.roles.items():
+            words = kinds.WORDS.get(role)
+            if words is None and (role in kinds.KNOWN or name.startswith("customxml/") or not name.endswith(".xml")):
+                continue
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(package, name))
+            elif words is not None:
+                self._take(name, parts.said(package, name, words))
+            else:
+                self._take(name, parts.unknown(package, name))
+
+    def _said(self, role: str, words: kinds.Words) -> None:
+        for name in self._package.having(role):
+            self._take(f"words of {name}", parts.said(self._package, name, words))
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
@@ -132,7 +151,8 @@ class Reader:
         if found and found[0].any:
             for name in self._package.having(*_NUMBERED):
                 self._take(name, _numbered(self._package, name, found[0]))
-        self._paragraphs(*_NUMBERED, *_DRAWN)
+        self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
+        self._said("glossary", kinds.GLOSSARY)
         self._authors("comments")
 
     def _workbook(self) -> None:
@@ -147,12 +167,20 @@ class Reader:
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
-        self._paragraphs(*_DRAWN)
-        self._controls()
+        self._said("main", kinds.WORKBOOK)
+        self._common()
 
-    def _controls(self) -> None:
+    def _common(self) -> None:
+        """What workbooks of either form keep in the same parts."""
+        self._paragraphs(*_DRAWN)
         for name in vml.parts(self._package):
             self._take(name, vml.texts(self._package, name))
+        for name in self._package.having("pivotcachedefinition", "pivotcacherecords"):
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(self._package, name))
+            else:
+                self._take(name, parts.pivot(self._package, name))
+                self._guard(lambda name=name: self._read.update(self._package.related(name).values()))  # type: ignore[misc]
 
     def _finish(self, book: ooxml_sheet.Workbook) -> None:
         """The names of sheets that are not there, and what those that are lack."""
@@ -166,10 +194,14 @@ class Reader:
         for title, name in book.sheets:
             self._take(name, xlsb.lines(package, name, title, book))
         self._finish(book)
-        for name in xlsb.comment_parts(package):
+        for name in package.having("comments"):
             self._take(name, xlsb.comments(package, name))
-        self._paragraphs(*_DRAWN)
-        self._controls()
+        for name in package.having("threadedcomments"):
+            self._take(name, _plain(package, name, "text"))
+        self._authors("person")
+        for name in package.having("main"):
+            self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
+        self._common()
 
     def _drawing(self) -> None:
         """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
@@ -191,6 +223,7 @@ class Reader:
         self._authors("commentauthors", "authors")
         for name in package.having(*_MASTERS):
             self._take(name, _added(package, name))
+        self._said("main", kinds.PRESENTATION)
 
     def _authors(self, *roles: str) -> None:
         for name in self._package.having(*roles):
