@@ -32,6 +32,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "archives.ar": ("application/x-archive",),
     "archives.cpio": ("application/x-cpio",),
     "archives.iso": ("application/x-iso9660-image",),
+    "archives.program": ("application/x-dosexec",),
     "office.ooxml.handler": (
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.template",

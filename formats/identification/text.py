@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from formats.charset_labels import by_mark
+from formats.charset_mixed import first_wide, parts
 from formats.mail.boundary import unlabelled_boundary
 from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
@@ -59,9 +60,9 @@ def as_text(head: bytes) -> bytes | None:
     """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
     None when these are not the first bytes of a text."""
     encoding, length = by_mark(head)
-    if encoding:
-        rest = head[length:]
-        return _recode(rest, encoding) if encoding != "utf-8" else rest if _plain(rest) else None
+    head = head[length:]
+    if encoding and encoding != "utf-8":
+        return _recode(head, encoding)
     if b"\0" not in head:
         return head if _plain(head) else None
     for encoding, zeros in (
@@ -72,7 +73,7 @@ def as_text(head: bytes) -> bytes | None:
     ):
         if _mostly_ascii(head, encoding, zeros):
             return _recode(head, encoding)
-    return None
+    return _recode(head, "") if first_wide(head) else None
 
 
 def _plain(head: bytes) -> bool:
@@ -93,7 +94,11 @@ def _mostly_ascii(head: bytes, encoding: str, zeros: tuple[int, ...]) -> bool:
 
 
 def _recode(head: bytes, encoding: str) -> bytes | None:
-    text = head[: len(head) // 4 * 4].decode(encoding, "replace")
+    head = head[: len(head) // 4 * 4]
+    if "32" in encoding:
+        text = head.decode(encoding, "replace")
+    else:
+        text = "".join(part.decode(codec or "latin-1", "replace") for codec, part in parts((head,), encoding))
     if "\0" in text or text.count("\ufffd") > max(1, len(text) // 50):
         return None
     recoded = text.encode("utf-8", "replace")
