@@ -25,19 +25,19 @@ setup: ## create .venv with all locked packages; does nothing until the lock or 
 demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site (6 to 9 minutes on two cores)
 	@mkdir -p .demo
 	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
-	@test -e .demo/corpus || $(EDBENCH) generate .demo/corpus --profile reference --scale 0.002 --seed 7
+	@test -e .demo/corpus || $(EDBENCH) corpus generate .demo/corpus --profile reference --scale 0.002 --seed 7
 	@test -e .demo/small/dataset.json || rm -rf .demo/small
-	@test -e .demo/small || $(EDBENCH) generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
-	@! test -e .demo/result.json || $(EDBENCH) delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
+	@test -e .demo/small || $(EDBENCH) corpus generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
+	@! test -e .demo/result.json || $(EDBENCH) job delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
 	@rm -f .demo/result.json
-	$(EDBENCH) discover .demo/corpus --workers 2 --json .demo/result.json
+	$(EDBENCH) discover .demo/corpus --workers 2 -o json --output-file .demo/result.json
 	$(EDBENCH) verify last
 	@job="$$($(DEMO_JOB))"; printf '\nLook at the job, for instance:\n'; \
-		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n\n' "$$job" "$$job"
-	@$(EDBENCH) experiment scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
+		printf '  $(EDBENCH) job show %s\n  $(EDBENCH) review search %s "type:message/rfc822"\n\n' "$$job" "$$job"
+	@$(EDBENCH) bench scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
 		|| { cat .demo/machine.err >&2; exit 1; }
 	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
-	$(EDBENCH) experiment r1 --scale $(DEMO_SCALE) --repeats 1 --brief
+	$(EDBENCH) bench r1 --scale $(DEMO_SCALE) --repeats 1 --brief
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
 # computes in between (tests/support/systems/dealing.py).
@@ -61,7 +61,7 @@ test-browser: setup ## test the web UI in a real browser (skips without chromium
 test-containers: setup ## run the system in containers, kill some, compare (skips without a Docker engine)
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
-test-chaos: setup ## run edbench chaos 25 times, every other job type with a fault, a database that loses its last commits; some minutes
+test-chaos: setup ## run 25 jobs with faults at random moments, every other job type with a fault, a database that loses its last commits; some minutes
 	@$(PYTHON) -m pytest -rs -n 2 --dist load tests/acceptance/chaos_campaign.py tests/acceptance/database_crash.py $(PYTEST_ARGS)
 
 test-corpus: setup ## check the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long

@@ -36,8 +36,8 @@ def with_findings(
         for handle, finding in zip(sources, findings, strict=True):
             if theirs.get(handle.id.hex, finding) != finding:
                 raise UsageError(
-                    f"`edbench dedupe` found other duplicates in job {handle.id} after job {images.id} made pages of its"
-                    " originals; run the processing job again, or repeat the earlier `edbench dedupe` (same jobs, --scope and --by)",
+                    f"`edbench review dedupe` found other duplicates in job {handle.id} after job {images.id} made pages of its"
+                    " originals; run the processing job again, or repeat the earlier `edbench review dedupe` (same jobs, --scope and --by)",
                     field="images",
                 )
     return dataclasses.replace(options, production=dataclasses.replace(choice, findings=findings))

@@ -133,7 +133,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
                 raise UsageError(
-                    f"job {handle.id} is {state} and workers are running it; see `edbench job {handle.id}`"
+                    f"job {handle.id} is {state} and workers are running it; see `edbench job show {handle.id}`"
                 )
             _return_orphans(conn, handle)
             return state

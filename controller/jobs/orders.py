@@ -42,24 +42,26 @@ class DiscoveryOrder(Order):
     """What anybody may say, with its default."""
 
     databases: Annotated[
-        int, Field(ge=1, le=64, description="number of database servers; each gets a job over the same data set")
+        int,
+        Field(ge=1, le=64, description="Use this many database servers, with a job on each over the same data set."),
     ] = 1
-    shard: Annotated[bool, Field(description="split the custodians among the databases")] = False
+    shard: Annotated[bool, Field(description="Distribute the custodians over the databases.")] = False
     source_copies: Annotated[
-        int, Field(ge=1, le=64, description="1: all jobs read the source; else one copy of the source per database")
+        int, Field(ge=1, le=64, description="Read this many copies of the source: 1, or one for each database.")
     ] = 1
-    single_pass: Annotated[bool, Field(description="extract text while unpacking, in one pass")] = False
+    single_pass: Annotated[bool, Field(description="Extract text while unpacking, in one pass.")] = False
     index_streams: Annotated[
         int | None,
-        Field(ge=1, le=512, description="tasks of phase index at a time, per job  [default: no limit]"),
+        Field(ge=1, le=512, description="Index with at most N tasks of a job at a time.  [default: no limit]"),
     ] = None
     name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
     ] = ""
-    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
-    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
+    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this client.")] = ""
+    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this project.")] = ""
     ocr: Annotated[
-        bool, Field(title="OCR", description="read images and scans with tesseract, in a phase of its own")
+        bool,
+        Field(title="OCR", description="Read text in images and scanned pages with tesseract, as a phase of its own."),
     ] = False
     ocr_languages: Annotated[
         str | None,
@@ -68,7 +70,7 @@ class DiscoveryOrder(Order):
             min_length=1,
             max_length=200,
             pattern=TEXT,
-            description=f"OCR languages by tesseract's names, such as eng+deu  [default: {DEFAULT_LANGUAGES}]",
+            description=f"Use these tesseract languages, such as eng+deu.  [default: {DEFAULT_LANGUAGES}]",
         ),
         Metavar("NAMES"),
     ] = None
@@ -77,20 +79,20 @@ class DiscoveryOrder(Order):
         Field(
             max_length=100,
             pattern=TEXT,
-            description="time zone of dates that have none, such as Europe/Berlin; stored dates are UTC",
+            description="Assume this time zone for dates without one, such as Europe/Berlin.",
         ),
         Metavar("NAME"),
     ] = DEFAULT_ZONE
-    priority: Annotated[Priority, Field(description="share of the slots that the job gets when other jobs run")] = (
+    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
         Priority.NORMAL
     )
     fsync: Annotated[
-        FsyncPolicy, Field(title="fsync", description="when written files are synced to stable storage")
+        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
     ] = FsyncPolicy.NONE
-    layout: Annotated[Layout, Field(description="directory layout of extracted children")] = Layout.SHARED
+    layout: Annotated[Layout, Field(description="Choose the directories of extracted children.")] = Layout.SHARED
     index_engine: Annotated[
         str | None,
-        Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: {_ENGINE.name}]"),
+        Field(max_length=20, description=f"Index with {' or '.join(INDEX_ENGINES)}.  [default: {_ENGINE.name}]"),
         _ENGINE,
     ] = None
     filer: Annotated[
@@ -98,7 +100,7 @@ class DiscoveryOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description=f"emulated filer: {', '.join(profile_names())}, or (in a command) a TOML file"
+            description=f"Emulate a filer: {', '.join(profile_names())}, or (commands only) a TOML file."
             f"  [default: {_FILER.name} or none]",
         ),
         Metavar("NAME"),
@@ -136,8 +138,8 @@ class DiscoveryOrder(Order):
 class OperatorOrder(DiscoveryOrder):
     """And what is for the command line alone."""
 
-    trace: Annotated[bool, Field(description="record every storage call for `edbench replay`")] = False
-    max_depth: Annotated[int, Field(ge=1, le=100, description="deepest nesting of containers that is opened")] = (
+    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
+    max_depth: Annotated[int, Field(ge=1, le=100, description="Open nested containers down to this depth.")] = (
         _LIMITS.depth
     )
     parse_mb: Annotated[
@@ -145,30 +147,26 @@ class OperatorOrder(DiscoveryOrder):
         Field(
             ge=1,
             le=1_000_000,
-            description="largest message or document that is parsed, in MB; larger ones get the exception too_large",
+            description="Do not parse messages and documents above this many MB (exception too_large).",
         ),
     ] = _LIMITS.parse_bytes // 1_000_000
     item_seconds: Annotated[
-        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item in seconds; large items get more")
+        float, Field(ge=0.1, le=DAY_SECONDS, description="Stop an item after this time; large items get more.")
     ] = _LIMITS.item_seconds
     expansion_ratio: Annotated[
-        float,
-        Field(
-            ge=1,
-            le=1e9,
-            description="most extracted bytes per byte of a loose file; above, it gets the exception expansion_limit",
-        ),
+        float, Field(ge=1, le=1e9, description="Stop a file that expands by more than this factor.")
     ] = _LIMITS.expansion_ratio
     lease_seconds: Annotated[
         float,
         Field(
             ge=0.5,
             le=DAY_SECONDS,
-            description="seconds without a sign of life of a slot after which another one gets its task",
+            description="Give a task to another slot when its slot has not responded for this long.",
         ),
     ] = _OPTIONS.lease_seconds
     dispatch_seconds: Annotated[
-        float, Field(ge=0.5, le=DAY_SECONDS, description="seconds after which an unclaimed message is sent again")
+        float,
+        Field(ge=0.5, le=DAY_SECONDS, description="Send a message again when no worker has taken it for this long."),
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:

@@ -38,7 +38,9 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
     choice, theirs = options.production, images.job.options.production
     if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
-        raise UsageError(f"--images {images.id} is {what}; give a completed job of `edbench process`", field="images")
+        raise UsageError(
+            f"--images {images.id} is {what}; give a completed job of `edbench produce images`", field="images"
+        )
     if {handle.id.hex for handle in sources} != set(theirs.sources):
         raise UsageError(f"job {images.id} made pages of items of other jobs; name those jobs", field="images")
     for name in _THEIRS:

@@ -17,12 +17,14 @@ _NOTHING = Series(calls_per_second=(), database_activity=(), queue_depth=(), wor
 def study_of(result: schema.Result, kind: JobType, name: str) -> Result:
     """The study of the jobs of one type, workers varied. Raises UsageError where `result`, called `name`, has none."""
     if kind is JobType.REPLAY:
-        raise UsageError("a replay is not predicted: it repeats the calls of a trace; run it with `edbench replay`")
+        raise UsageError(
+            "a replay is not predicted: it repeats the calls of a trace; run it with `edbench trace replay`"
+        )
     if isinstance(result, TypeResult):
         return _of_types(result, kind, name)
     if kind is not JobType.DISCOVERY:
         raise UsageError(
-            f"{name} has no job of type {kind.value}; make a result that has with `edbench experiment job-types --corpus DIR"
+            f"{name} has no job of type {kind.value}; make a result that has with `edbench bench job-types --corpus DIR"
             " --workers 1,2`, and give it with --from"
         )
     return of_discovery(result)

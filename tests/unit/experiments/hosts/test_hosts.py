@@ -100,9 +100,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_hosts_and_where_they_are_awaited_belong_together() -> None:
     """Either alone means nothing."""
     assert hosts_wanted(None, None, 1.0) is None
-    with pytest.raises(UsageError, match="--hosts needs --listen"):
+    with pytest.raises(UsageError, match="--hosts requires --listen"):
         hosts_wanted(2, None, 1.0)
-    with pytest.raises(UsageError, match="--listen is of --hosts"):
+    with pytest.raises(UsageError, match="--listen requires --hosts"):
         hosts_wanted(None, "10.0.0.1", 1.0)
     with pytest.raises(UsageError, match="--hosts is 0"):
         hosts_wanted(0, "10.0.0.1", 1.0)

@@ -38,7 +38,7 @@ def _archive(*names: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
         for number, name in enumerate(names):
-            file.writestr("%0*d" % (len(name), number), b"word\n")
+            file.writestr(f"{number:0{len(name)}d}", b"word\n")
     data = bytearray(out.getvalue())
     for number, name in enumerate(names):
         data = bytearray(bytes(data).replace(b"%0*d" % (len(name), number), name))
