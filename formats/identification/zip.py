@@ -144,7 +144,7 @@ def _odf(extension: bytes) -> str:
 
 def _start(file: BinaryIO, size: int, entry: ZipEntry | None) -> bytes:
     """The first bytes of a member; b"" where there are none that can be read."""
-    from formats.archives.zip.handler import open_member  # few archives need it
+    from formats.archives.zip.member import open_member  # few archives need it
     from formats.inflate import METHODS
 
     if entry is None or entry.encrypted or entry.method not in METHODS:
