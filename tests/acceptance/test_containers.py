@@ -112,7 +112,7 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
     again = system.edbench("job", "resume", "last", "--cluster", "compose")
-    assert "came to its end before" in again.stderr
+    assert "ended before" in again.stderr
     assert again.stdout.splitlines()[-1] == found["job_id"]
 
 

@@ -170,7 +170,6 @@ PENDING = (
     "docker-compose.yml",
     "docs/",
     "experiments/report/",
-    "formats/",
     "web/",
 )
 

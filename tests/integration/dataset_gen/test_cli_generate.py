@@ -47,7 +47,7 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     assert command.returncode == 130
     assert "Traceback" not in said
     assert said.strip().splitlines()[-1].startswith("edbench: interrupted: ")
-    assert "goes on from there" in said.strip().splitlines()[-1]
+    assert "run the same command to continue" in said.strip().splitlines()[-1]
     assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
 
 
