@@ -88,7 +88,9 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert {path.name for path in bench.storage.iterdir()} == {"results"}
     assert not (bench.scratch / "experiments").exists()
 
-    assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(at)).stdout
+    assert (
+        "every figure, label and verdict follows from the observations" in bench.ask("result", "check", str(at)).stdout
+    )
     shown = bench.ask("result", "compare", str(at), str(at / "result.json")).stdout
     assert "fewer than 5 repeats: no statement" in shown
     other = shutil.copytree(at, bench.home / "other")

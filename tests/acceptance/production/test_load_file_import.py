@@ -68,7 +68,7 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
         "record 6: it has no number, and is imported as ann/item-1.txt",
     ]
     assert (
-        "6 records: 5 taken (5 natives, 0 texts, 0 with neither), 0 attached and left out, 1 not taken; 0 not as"
+        "6 records: 5 imported (5 natives, 0 texts, 0 with neither), 0 attachments omitted, 1 not imported; 0 differ from"
         in taken
     )
     with bench.standing():
