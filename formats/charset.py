@@ -84,6 +84,30 @@ def by_zeros(head: bytes) -> str:
     return ""
 
 
+def _other_lines(data: bytes, utf8: bool) -> str:
+    """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
+    "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
+    good, bad = [], []
+    for line in data.split(b"\n"):
+        if not line.isascii():
+            (good if _is_utf8(line) else bad).append(line)
+    others = b"\n".join(bad)
+    if (
+        not bad
+        or _is_damaged_utf8(others)
+        or not (utf8 or (4 * len(good) > len(bad) and _never_by_chance(b"\n".join(good))))
+    ):
+        return ""
+    codec = guess(others).codec or "cp1252"
+    return "" if codec in DOUBLE else codec
+
+
+def _lines(data: bytes, other: str) -> str:
+    """Each line in UTF-8 where it is that, in the other codec where it is not."""
+    lines = data.split(b"\n")
+    return "\n".join(read_in(line, "utf-8" if line.isascii() or _is_utf8(line) else other) for line in lines)
+
+
 def _is_damaged_utf8(data: bytes) -> bool:
     """Whether bytes that are not UTF-8 are so nearly, and so are damaged UTF-8 rather than another charset."""
     text = data.decode("utf-8", "replace")
@@ -320,6 +344,8 @@ def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
     try:
         return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
     except UnicodeDecodeError:
+        if other := _other_lines(data, False):
+            return _lines(data, other), Detected("utf-8", CharsetSource.UTF8, guessed=True)
         detected = _told(data, hint)
         return read_in(data, detected.charset), detected
 
@@ -353,6 +379,14 @@ class Decoder:
             yield _whole(decoder.decode(data), codec)
         yield _whole(decoder.decode(b"", True), codec)
 
+    def _by_lines(self, stream: BinaryIO, data: bytes, other: str) -> Iterator[str]:
+        """Lines in UTF-8 and those that are not."""
+        while data:
+            more = stream.read(CHUNK)
+            end = data.rfind(b"\n") + 1 if more and len(data) < 4 * CHUNK else len(data)
+            yield _lines(data[: end or len(data)], other)
+            data = data[end or len(data) :] + more
+
     def _parts(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
         """Of UTF-16, and of what else is between."""
         rest = iter(lambda: stream.read(CHUNK), b"")
@@ -378,6 +412,10 @@ class Decoder:
             try:
                 text, used = codecs.utf_8_decode(data, "strict", final)
             except UnicodeDecodeError:
+                if other := _other_lines(data, many):
+                    self.detected = Detected("utf-8", CharsetSource.UTF8, guessed=True)
+                    yield from self._by_lines(stream, data, other)
+                    return
                 if not self._codec:
                     self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, self._hint)
                 yield from self._plain(stream, data)

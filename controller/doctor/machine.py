@@ -99,11 +99,11 @@ def box() -> Finding:
     try:
         lacking = try_out().lacking
     except OSError as error:
-        return bad(f"parsers cannot run in a sandbox: {error}", "see docs/decisions/0044-the-box.md")
+        return bad(f"parsers cannot be put into a sandbox: {error}", "see docs/decisions/0044-the-box.md")
     if not lacking:
-        return ok("parsers run in a sandbox: own user ID, no files, no network, a fixed list of system calls")
-    fix = "run workers as root, so that each sandbox gets a user ID of its own, and allow seccomp and Landlock in containers"
-    return warn(f"parsers run in a weaker sandbox: {'; '.join(lacking)}", fix)
+        return ok("parsers run in a sandbox: no files, no sockets, no other processes, a fixed list of system calls")
+    fix = "use Linux 5.13 or newer with Landlock, and containers with the engine's own seccomp profile"
+    return warn(f"the parsers' sandbox is incomplete: {'; '.join(lacking)}", fix)
 
 
 def no_box() -> Finding:

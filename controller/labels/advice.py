@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.labels.rules import LOWERED, NO_BASELINE, OVERRUN, UNDECLARED, UNJUDGED
+from controller.labels.surroundings import ELSEWHERE
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
 from core.options.choices import FILER, SITE
 
@@ -15,6 +16,7 @@ _ADVICE = {
     " workers, with nothing else on this machine",
     UNJUDGED: "there is no verdict: calls, waits or this machine's CPU were not measured in a run; run it again with the"
     " workers on this machine and EDBENCH_OBSERVE on, for at least some seconds",
+    ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
     "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
     "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"
     " rule requires (--min-seconds; 10 minutes)",

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 
-_KANA, _HALF = "\u3041-\u3093\u30a1-\u30f6\u30fc", "\uff61-\uff9f"
+_KANA = "\u3041-\u3093\u30a1-\u30f6\u30fc"
 _JAPANESE = re.compile(f"[{_KANA}\u3005\u4e00-\u9fff\u3001-\u301c\u30fb\uff01-\uff5e]+")
 _SYLLABLES = re.compile(f"[{_KANA}]")
-_HALF_WIDTH = re.compile(f"(?![\uff9e\uff9f])[{_HALF}]{{3,}}")
 # Letters that have another form at the end of a word, and these forms.
 _HEBREW = re.compile("[\u05d0-\u05ea]+")
 _FINAL, _INNER = frozenset("\u05da\u05dd\u05df\u05e3\u05e5"), frozenset("\u05db\u05de\u05e0\u05e4\u05e6")
-_FEWEST_HEBREW = 4
+_FEWEST_HEBREW = 6  # with fewer letters capitals in Russian may look like it
 _CENTRAL = frozenset("ąćęłńóśźżáčďéěíňřšťúůýžľĺŕôäőűöüßăâîşţđ")
 _WESTERN = frozenset("àâäáãåæªçéèêëíìîïñóòôöõøºúùûüÿýß")
 _WESTERN_CODECS = ("cp437", "cp850", "cp1252")
@@ -41,14 +40,11 @@ def _read(name: bytes, codec: str) -> str:
 
 def _is_japanese(name: bytes) -> bool:
     """Kana and characters next to each other, of which two are syllables: an accented letter of DOS and the letter after it look like one
-    of them. Or nothing but half-width syllables, of which DOS has lines of boxes."""
+    of them."""
     text = _read(name, "cp932")
     runs = _JAPANESE.findall(text)
-    if not runs:
-        half = "".join(_HALF_WIDTH.findall(text))
-        return bool(half) and len(half) == sum(c > "\x7f" for c in text) and not _read(name, "cp437").isalpha()
     others = sum(c > "\x7f" for c in text) - sum(map(len, runs))
-    return not others and min(map(len, runs)) > 1 and len(_SYLLABLES.findall(text)) > 1
+    return not others and min(map(len, runs), default=0) > 1 and len(_SYLLABLES.findall(text)) > 1
 
 
 def _is_hebrew(name: bytes) -> bool:

@@ -85,6 +85,10 @@ class Fields:
         values = self._by_name.get(name)
         return values[0] if values else b""
 
+    def all_stored(self, name: bytes) -> list[bytes]:
+        """Every field of this name as it stands."""
+        return self._by_name.get(name, [])
+
     def raw(self, name: bytes) -> bytes:
         """The first field of this name, unfolded; b"" if there is none."""
         values = self._by_name.get(name)

@@ -24,12 +24,13 @@ _HQX_BEGIN = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _HQX_END = re.compile(rb":[ \t]*\r?(?:\n|\Z)")
-_HQX_ALPHABET = b"!\"#$%&'()*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr"
+_HQX_ALPHABET = b"!\"#$%&'()" + b"*+,-012345689@ABCDEFGHIJKLMNPQRSTUVXYZ[`abcdefhijklmpqr"
 _AS_BASE64 = bytes.maketrans(_HQX_ALPHABET, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _NOT_HQX = bytes(c for c in range(256) if c not in _HQX_ALPHABET)
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{1,100}={0,2}")
 _UU_CHARACTERS = bytes(range(32, 97))
 _MAX_FILES = 1_000
+_PIECE = re.compile(rb"(?:\r?\nM[ -`]{60}(?=\r?\n)){4}")  # full lines
 _MOST_UNPACKED = 1 << 28  # bytes
 _MINUS_42 = bytes((c - 42) & 0xFF for c in range(256))
 _NO_END = "it has no last line, so something may be missing"
@@ -109,6 +110,17 @@ def _line_fits(data: bytes, at: int, stop: int, begin: re.Match[bytes], *, stric
     if not line:  # an empty file, whose blank was trimmed
         return data.startswith(b"end", line_end + 1)
     return _is_uu_line(line) and not (strict and line.translate(None, _UU_CHARACTERS))
+
+
+def is_piece_of_file(data: bytes, start: int, end: int) -> bool:
+    """Whether lines of uuencode are in this range of a text: of a file that was sent in several messages."""
+    at = start - 1
+    for _ in range(_MAX_FILES):
+        if (at := data.find(b"\nM", at + 1, end)) < 0:
+            return False
+        if _PIECE.match(data, at, end):
+            return True
+    return False
 
 
 def _is_uu_line(line: bytes) -> bool:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from formats.charset import Detected, decode
+from formats.charset import Detected, by_zeros, decode
+from formats.charset_labels import by_mark
 from formats.last import LARGEST, remembered
 from formats.mail import transfer
 from formats.mail.around import SAMPLE, charset_around, charset_of_names
+from formats.mail.base64 import sound_base64
 from formats.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
 from formats.mail.header_lines import UNREAD, has_unread_fields
 from formats.mail.headers import (
@@ -26,14 +28,15 @@ from formats.mail.headers import (
     raw_text,
     unfolded,
 )
-from formats.mail.inline import inline_files
-from formats.mail.transfer import NONE, encoding_of
+from formats.mail.inline import inline_files, is_piece_of_file
+from formats.mail.transfer import BASE64, NONE, encoding_of
 
 MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
 _NONE: Mapping[str, str] = {}
 _FIRST_TOKEN = re.compile(r"[\s\"']*([A-Za-z0-9_-]*)")
 _UNSPLIT = "its parts cannot be separated: no line begins with its boundary"
+_UNITS = 8  # bytes in which UTF-16 and UTF-32 of a header have a NUL
 _HEADER = 1 << 12  # bytes in which every message has an end of a line
 _OTHER_LINE_END = re.compile(rb"(?<!\r\r)\n")
 _LONE_CR = re.compile(rb"\r(?!\n)")
@@ -92,8 +95,15 @@ class MailPart:
         self.damage: str | None = None  # what of its content was lost, once it was decoded
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
-        self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
         self.encoding = encoding_of(fields.raw(b"content-transfer-encoding"))
+        if len(types := fields.all_stored(b"content-type")) > 1 and not declared[0].startswith("multipart/"):
+            others = (_declared(other, b"", default) for other in types)  # a relay may have put one in front
+            declared = next((other for other in others if other[0].startswith("multipart/")), declared)
+        self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
+        if self.encoding == NONE and len(labels := fields.all_stored(b"content-transfer-encoding")) > 1:
+            encodings = map(encoding_of, map(unfolded, labels))
+            likely = next((encoding for encoding in encodings if encoding != NONE), NONE)
+            self.encoding = likely if likely != BASE64 or sound_base64(data[start:end]) is not None else NONE
 
     @property
     def naming_fields(self) -> tuple[bytes, bytes]:
@@ -148,6 +158,8 @@ class Message:
         self._oddly_named: list[MailPart] = []  # in eight bits
         self.limited = False  # there are more parts, which are left out
         self.truncated = False  # a multipart that runs to the end has no closing boundary
+        if b"\0" in data[:_UNITS] and (codec := by_mark(data)[0] or by_zeros(data[:_HEADER])):
+            data = data.decode(codec, "replace").lstrip("\ufeff").encode("utf-8", "replace")
         if data.find(b"\n", 0, _HEADER) < 0 and data.find(b"\r", 0, _HEADER) >= 0:
             data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
         elif data.find(b"\r\r\n", 0, _HEADER) >= 0 and not _OTHER_LINE_END.search(data, 0, _HEADER):
@@ -280,11 +292,20 @@ def text_with_files(data: bytes) -> MailPart:
 
 
 def _take_out_files(part: MailPart) -> int:
-    """Files that lie in a plain text become parts between the pieces of the text; how many these are together."""
-    if part.media_type != "text/plain" or part.encoding != NONE or not part.is_body:
+    """Files that are in a plain text become parts between the pieces of the text; how many these are together."""
+    if part.media_type != "text/plain" or not part.is_body:
         return 0
+    if part.encoding != NONE:
+        decoded = part.content()
+        if not (files := inline_files(decoded, 0, len(decoded))):
+            return 0
+        part.replace(decoded)
+    else:
+        files = inline_files(part.data, part.start, part.end)
+        if not files and is_piece_of_file(part.data, part.start, part.end):
+            part.damage = part.damage or "a piece of a file is in it, without its beginning"
     at = part.start
-    for file in inline_files(part.data, part.start, part.end):
+    for file in files:
         if at < file.start:
             part.children.append(_piece(part, at, file.start))
         taken = _piece(part, file.start, file.end)

@@ -73,6 +73,9 @@ _INLINE = frozenset(
         "xref",
     ]
 )
+_CUT = re.compile(
+    f"</(?:[A-Za-z0-9_-]+:)?(?:{'|'.join(sorted(_INLINE))})><(?:[A-Za-z0-9_-]+:)?(?:{'|'.join(sorted(_INLINE))})[\\s/>]"
+)
 _BLOCKS = frozenset(
     [
         "address",
@@ -158,7 +161,7 @@ _PLACES = ("x", "y", "dy")  # of letters in a drawing: with one of these they ar
 _DATA, _SVG = "data", "{http://www.w3.org/2000/svg}svg"
 
 
-def said(root: Element) -> list[str]:
+def said(root: Element, markup: str) -> list[str]:
     """Non-blank character data in order, then sentences in attributes of elements that hold nothing else: a text message, say.
     Where there is no character data at all, every attribute's value: the file keeps there what it has. Of pictures (SVG) none;
     of property lists no data (bytes)."""
@@ -167,7 +170,7 @@ def said(root: Element) -> list[str]:
             element.text = None
     drawing = root.tag in ("svg", _SVG)
     pieces = _apart(root)
-    if pieces is None or (drawing and root.find(".//{*}tspan") is not None):
+    if pieces is None or _CUT.search(markup):
         pieces = _flowing(root)
     if drawing:
         return pieces

@@ -30,7 +30,9 @@ _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-templa
 # ObjectReplacements are renderings of what is there already.
 _FLAT = tuple(f"{_PREFIX}{kind}-flat-xml" for kind in ("text", "spreadsheet", "presentation", "graphics"))
 _THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
-_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
+_CARRIED = re.compile(
+    rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + _THUMBNAIL.pattern, re.IGNORECASE
+)
 _OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
 _KEYS = {
     "title": "title",
@@ -48,12 +50,12 @@ _WITHOUT_LISTS = tuple(f"opendocument.{kind}".encode() for kind in ("spreadsheet
 _NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
 _DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
 _DECLARED_CHILDREN = (
-    "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
-    " archive's order"
+    "pictures, media, embedded objects (a packaged file under its own name), earlier versions of the document and the thumbnail, marked "
+    "`thumbnail`, in the archive's order"
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
-    "renderings of objects, macros",
+    "renderings of objects, macros, settings of views and printers, signatures, the template, data about earlier versions",
     "who deleted or changed a passage",
     "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
 )

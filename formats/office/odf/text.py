@@ -14,7 +14,7 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.odf import lists as odf_lists
-from formats.office.odf.beside import FORM, LINKS, MOST, Attributes, Beside
+from formats.office.odf.beside import FORM, LINKS, MOST, SAYS, SOURCES, Attributes, Beside
 from formats.office.ooxml.xml import Element, gathered
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -26,8 +26,8 @@ _FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 # A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
-_PARAGRAPH = _TEXT + "p"
-_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _SVG + "title", _SVG + "desc", _MATH + "annotation"))
+_PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # how characters are read
+_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
 # Of the text namespace, but not part of the paragraph they stand in.
 _TRACKED = _TEXT + "tracked-changes"
 _BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
@@ -80,10 +80,14 @@ class _Lines:
             self._comments += 1
         elif tag in LINKS and self._inside:
             self._beside.link(attributes)
+        elif tag in SOURCES:
+            self._beside.source(attributes)
+        elif tag in SAYS:
+            self._beside.says(tag, attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
-            if tag.startswith(_TEXT) and (label := self._lists.label(tag, attributes)):
+            if tag.startswith(_TEXT) and tag != _RUBY and (label := self._lists.label(tag, attributes)):
                 self._hold(top, label + " ")
         elif tag == _CREATOR and self._comments and self._inside:
             top = []

@@ -11,10 +11,18 @@ from formats.office.ooxml import sheet as ooxml_sheet
 from formats.office.ooxml.beside import TAGS, Beside, chosen
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
-from formats.office.ooxml.xml import Element, elements, local
+from formats.office.ooxml.xml import Element, attribute, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList"))
-_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
+_RUN = frozenset(
+    ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
+)
+_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
+# The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
+_SYMBOLS = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
+    "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞←→≥×•≠",
+)
+_OF_FONTS = 0xF000
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
 _DRAWN = ("drawing", "chartshapes", "diagramdata", *_CHARTS)
@@ -30,8 +38,19 @@ def paragraph(element: Element) -> str:
         name = local(node)
         if name == "p":
             return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
+        if name == "rt":
+            return _with_readings(element)
         out.append(_run(node, name))
     return "".join(out)
+
+
+def _with_readings(element: Element) -> str:
+    """Text of a paragraph, then how characters in it are read (17.3.3.24): between them it would cut words."""
+    texts: tuple[list[str], list[str]] = [], []
+    for node in _own(element):
+        if local(node) in _RUN:
+            texts[next(node.iterancestors("{*}rt"), None) is not None].append(_run(node, local(node)))
+    return " ".join(map("".join, texts))
 
 
 def _run(element: Element, name: str) -> str:
@@ -41,9 +60,22 @@ def _run(element: Element, name: str) -> str:
         return f" {said} " if (said := element.get("string")) else ""
     if name == "ddList":
         return chosen(element)
+    if name == "sym":
+        return _sign(attribute(element, "font"), attribute(element, "char"))
     if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
         return ""
     return _MARKS[name]
+
+
+def _sign(font: str, place: str) -> str:
+    """The character in a place of a font; a blank for one of a font of signs other than Symbol."""
+    try:
+        character = chr(int(place, 16) % _OF_FONTS if font == "Symbol" else int(place, 16))
+    except (ValueError, OverflowError):
+        return " "
+    if font == "Symbol":
+        return character.translate(_SYMBOLS)
+    return character if ord(character) < _OF_FONTS and character.isprintable() else " "
 
 
 def _own(element: Element) -> Iterator[Element]:

@@ -174,5 +174,5 @@ def attribute(element: Element, name: str) -> str:
     """An attribute by its local name; "" when it is missing."""
     value = element.get(name)
     if value is None:
-        value = next((value for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
-    return str(value)
+        return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
+    return value

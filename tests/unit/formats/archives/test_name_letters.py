@@ -38,10 +38,10 @@ def _archive(*names: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
         for number, name in enumerate(names):
-            file.writestr(f"{number:0{len(name)}d}", b"word\n")
+            file.writestr(str(number).zfill(len(name)), b"word\n")
     data = bytearray(out.getvalue())
     for number, name in enumerate(names):
-        data = bytearray(bytes(data).replace(b"%0*d" % (len(name), number), name))
+        data = bytearray(bytes(data).replace(str(number).zfill(len(name)).encode(), name))
     return bytes(data)
 
 

@@ -208,3 +208,20 @@ def test_soft_line_breaks_with_blanks_behind() -> None:
             [],
             [],
         )
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_message_in_wide_characters(codec: str) -> None:
+    """As an editor saved it."""
+    data = f"{HEAD}Content-Type: multipart/mixed; boundary=bb\r\n\r\n{BODY}".replace("alphabody", "alphabody ü")
+    assert identify(MemorySource(b"x", data.encode(codec))) == "message/rfc822"
+    assert read(data.encode(codec)) == ("alphabody ü", [(b"a.csv", b"wordincsv,y")], [])
+
+
+def test_fields_that_are_there_twice() -> None:
+    """The one that says more counts, if the body bears it out."""
+    data = f"{HEAD}Content-Type: text/plain\r\nContent-Type: multipart/mixed; boundary=bb\r\n\r\n{BODY}"
+    assert read(data.encode()) == ("alphabody", [(b"a.csv", b"wordincsv,y")], [])
+    head = f"{HEAD}Content-Transfer-Encoding: 7bit\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    assert read(f"{head}d29yZA==\r\n".encode())[0] == "word"
+    assert read(f"{head}two words.\r\n".encode())[0] == "two words."

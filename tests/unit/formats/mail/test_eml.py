@@ -449,3 +449,19 @@ def test_a_memorandum_keeps_its_lines() -> None:
     assert text.text == "Client: Acme Holdings\nMatter: Zeppelin takeover\nBody text.\n"
     sent = HANDLER.text(MemorySource(b"mail", b"Message-ID: <1@x>\n" + memo), LIMITS)
     assert sent.text == "Body text.\n"
+
+
+def test_a_message_without_a_header_keeps_its_words() -> None:
+    """It is declared to be one; what is there is text, and that is reported."""
+    text = EmlHandler().text(MemorySource(b"m.eml", b"no field\nbut words\n"), Limits())
+    assert text.text == "no field\nbut words\n"
+    assert text.error is not None
+    assert text.error.code is ExceptionCode.CORRUPT
+
+
+def test_an_encrypted_text_is_reported() -> None:
+    """A PGP message in the text; one that is quoted is only spoken of."""
+    for mark, encrypted in ((b"", True), (b"> ", False)):
+        body = b"Hi\n" + mark + b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n"
+        text = EmlHandler().text(MemorySource(b"m.eml", b"From: a@b.c\nTo: d@e.f\n\n" + body), Limits())
+        assert (text.error is not None and text.error.code is ExceptionCode.ENCRYPTED) == encrypted

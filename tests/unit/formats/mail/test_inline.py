@@ -150,3 +150,29 @@ def test_encoding_of_a_part_that_is_another(label: bytes) -> None:
     [child] = HANDLER.children(MemorySource(b"m.eml", b"From: a@b.example\n" + head + b"plain words"), Limits())
     assert child.error is not None
     assert label == b"x-yenc" or child.data == b"plain words"
+
+
+@pytest.mark.parametrize("encoding", [b"base64", b"quoted-printable"])
+@pytest.mark.parametrize("encode", [uuencoded, base64_uuencoded, binhexed])
+def test_a_file_in_a_text_that_is_encoded(encode: Callable[[bytes, bytes], bytes], encoding: bytes) -> None:
+    """The text of a gateway that encoded what it relayed."""
+    data = b"firstfile words\n" * 12
+    text = b"before\n" + encode(data, b"f.txt") + b"after\n"
+    coded = base64.encodebytes(text) if encoding == b"base64" else binascii.b2a_qp(text)
+    head = b"From: a@b.example\nContent-Type: text/plain\nContent-Transfer-Encoding: " + encoding + b"\n\n"
+    source = MemorySource(b"m.eml", head + coded)
+    [child] = HANDLER.children(source, Limits())
+    assert (child.name, child.data, child.error) == (b"f.txt", data, None)
+    assert HANDLER.text(source, Limits()).text.split() == ["before", "after"]
+
+
+def test_a_piece_of_a_file_is_reported() -> None:
+    """Of a file that was sent in several messages, this one has no first line."""
+    piece = b"\n".join(uuencoded(bytes(range(256)) * 2, b"a").split(b"\n")[1:8])
+    for body, damaged in (
+        (b"section 2 of 3\n" + piece + b"\n", True),
+        (b"Many words\nMore words\nMost words\nMuch\n", False),
+    ):
+        text = HANDLER.text(MemorySource(b"m.eml", HEAD + body), Limits())
+        assert (text.error is not None) == damaged
+        assert "words" in text.text or "section" in text.text

@@ -21,6 +21,7 @@ from core.records import Limits
 from formats.base import Child, MemorySource, Text
 from formats.identification.identify import identify
 from formats.office.cell_formats import date_text, number_text, style_of
+from formats.office.odf.handler import OdfHandler
 from formats.office.ooxml import kinds, xml
 from formats.office.ooxml.handler import OoxmlHandler
 from formats.registry import handler_for
@@ -467,6 +468,86 @@ def test_flat_opendocument() -> None:
     assert children[0].error is not None
     media_type, out, _ = read(flat[: flat.index("</office:text>")].encode())
     assert out.error is not None
+
+
+ODF_PARTS = {
+    "content.xml": "read",
+    "styles.xml": "read",
+    "meta.xml": "read",
+    "mimetype": "read",
+    "META-INF/manifest.xml": "read",
+    "Object 1/content.xml": "read",
+    "Pictures/a.png": "child",
+    "Object 2": "child",
+    "media/a.mp4": "child",
+    "Thumbnails/thumbnail.png": "child",
+    "Versions/Version1": "child",
+    "settings.xml": "settings",
+    "META-INF/documentsignatures.xml": "signatures",
+    "Basic/Standard/Module1.xml": "macros",
+    "ObjectReplacements/Object 1": "renderings",
+    "VersionList.xml": "earlier versions",
+}
+
+
+def test_every_part_of_opendocument_is_read_a_child_or_listed() -> None:
+    """Those that the standard names (part 2, 3) and LibreOffice writes; earlier versions are whole documents."""
+    data = make_zip({name: (ODF + "text").encode() if name == "mimetype" else b"<a/>" for name in ODF_PARTS})
+    children = {child.name for child in read(data)[2]}
+    expected = {name.rsplit("/", 1)[-1].encode() for name, kind in ODF_PARTS.items() if kind == "child"}
+    assert children == expected
+    left = " ".join(OdfHandler.declared[0].leaves_out)
+    assert [kind for kind in ODF_PARTS.values() if kind not in ("read", "child") and kind not in left] == []
+
+
+def test_what_opendocument_says_in_attributes() -> None:
+    """Files that it takes something from, scenarios, databases, values of variables, text that is hidden."""
+    body = (
+        '<text:user-field-decls><text:user-field-decl text:name="n" office:string-value="val"/></text:user-field-decls>'
+        '<text:p>a<text:hidden-text text:string-value="hidden"/><draw:frame><draw:image xlink:href="../far.png"/>'
+        '<draw:image xlink:href="Pictures/near.png"/></draw:frame></text:p><table:table><table:table-source xlink:href="file:///other.ods"/>'
+        '<table:scenario table:comment="hope"/></table:table>'
+    )
+    names = 'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    content = CONTENT.replace("<office:text>", "<office:text>" + body).replace(
+        "<office:body>", f"<office:body {names}>"
+    )
+    out = read(packed(("mimetype", ODF + "text", STORED), ("content.xml", content, DEFLATED)))[1]
+    assert out.text.splitlines() == ["a", "odtword", "n val", "hidden", "../far.png", "file:///other.ods", "hope"]
+
+
+def test_how_characters_are_read_does_not_cut_words() -> None:
+    """Of Word behind the paragraph, of OpenDocument in front; both sides of a word that is in another paragraph's box stay."""
+    ruby = "<w:ruby><w:rt><w:r><w:t>tou</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>base</w:t></w:r></w:rubyBase></w:ruby>"
+    body = f"<w:p><w:r><w:t>in</w:t></w:r><w:r>{ruby}</w:r><w:r><w:t>line</w:t></w:r></w:p>"
+    assert (
+        read(package({"word/document.xml": word(body)}, {"word/document.xml": "wordprocessingml.document.main"}))[
+            1
+        ].text
+        == "inbaseline tou\n"
+    )
+    text = CONTENT.replace(
+        "odt", "<text:ruby><text:ruby-base>o</text:ruby-base><text:ruby-text>tou</text:ruby-text></text:ruby>dt"
+    )
+    out = read(packed(("mimetype", ODF + "text", STORED), ("content.xml", text, DEFLATED)))[1]
+    assert out.text.splitlines() == ["tou", "odtword"]
+
+
+def test_signs_of_the_font_symbol_are_letters() -> None:
+    """A document keeps the place in the font; other fonts have no letters there."""
+    signs = "".join(
+        f'<w:sym w:font="{font}" w:char="{place}"/>'
+        for font, place in (
+            ("Symbol", "F06D"),
+            ("Symbol", "0057"),
+            ("Wingdings", "F0FC"),
+            ("Arial", "00E4"),
+            ("Arial", "x"),
+        )
+    )
+    body = f"<w:p><w:r>{signs}<w:t>end</w:t></w:r></w:p>"
+    out = read(package({"word/document.xml": word(body)}, {"word/document.xml": "wordprocessingml.document.main"}))[1]
+    assert out.text == "μΩ ä end\n"
 
 
 # Documents that are one file of XML -----------------------------------------------------------------------------------
