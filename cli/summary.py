@@ -58,7 +58,7 @@ def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
 
 
 def _filer_ops_rows(filer: FilerFigures) -> list[tuple[str, str]]:
-    """Operations at the filer over the time with calls; older results do not have them."""
+    """What the calls came to there, over the time in which there were calls; older results do not tell."""
     ops = sum(of.filer_ops or 0.0 for of in (filer.stations or {}).values())
     return [("filer ops", f"{ops:,.0f}, {ops / filer.seconds:,.0f} a second")] if ops and filer.seconds else []
 
@@ -158,7 +158,7 @@ def _job_text(job: JobFigures) -> str:
 
 
 def calls_table(calls: Mapping[str, Calls]) -> Table:
-    """By op, and under it by class of size; percentiles dominated by waiting for a core are marked."""
+    """By op, and under it by class of size; percentiles that waiting for a core dominates are marked."""
     rows: list[tuple[object, ...]] = []
     for op, c in calls.items():
         rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))

@@ -54,7 +54,7 @@ def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[
 
 
 def block_panels(axis: Axis, devices: Mapping[str, Readings]) -> Iterator[Panel]:
-    """For each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests under way."""
+    """For each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests in flight."""
     for place, (source, readings) in enumerate(devices.items(), 1):
         moved = [
             Series(key, label, counter(readings, number(key, _MB)).rates(axis.edges))
@@ -62,7 +62,7 @@ def block_panels(axis: Axis, devices: Mapping[str, Readings]) -> Iterator[Panel]
         ]
         yield Panel(f"block_{place}", f"Block device {source}", "MB/s", "line", moved)
         depth = counter(readings, number("weighted_ms", 1000))
-        queue = Series("depth", "requests under way", depth.rates(axis.edges))
+        queue = Series("depth", "requests in flight", depth.rates(axis.edges))
         yield Panel(f"block_{place}_queue", f"Queue of block device {source}", "requests", "line", [queue])
 
 

@@ -44,8 +44,8 @@ def worker_panels(axis: Axis, workers: Mapping[str, Readings]) -> Iterator[Panel
         return values["cpu_s"] / max(1, values.get("processors", 1)) if "cpu_s" in values else None
 
     yield _by_worker(axis, workers, "slots", "Busy slots", "slots", "stacked", number("busy_s"))
-    yield _by_worker(axis, workers, "worker_cpu", "Workers' share of their host", "share", "stacked", share)
-    title = "Workers waiting for a processor"
+    yield _by_worker(axis, workers, "worker_cpu", "Workers' share of the host CPU", "share", "stacked", share)
+    title = "Workers waiting for a core"
     yield _by_worker(axis, workers, "run_queue", title, "s/s", "line", number("run_queue_s"))
 
 

@@ -152,7 +152,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
     process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: system.in_a_run() >= 2, "a run has containers")
-    assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
+    assert "an experiment uses this system" in system.edbench("discover", str(part), check=False).stderr
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 130, f"{out}\n{err}"

@@ -100,7 +100,7 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
             "\n", " "
         )
     assert all(f"{job['database']}: " in refused and job["job_id"] in refused for job in found["jobs"]), refused
-    assert "make one of each" in refused
+    assert "create a job for each" in refused
     assert not (bench.home / "out").exists()
     assert (checked["differences"], checked["doubled"], checked["missing"]) == (0, 0, 0)
     assert checked["items"] == checked["manifest_items"] == found["items"]

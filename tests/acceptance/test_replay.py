@@ -121,7 +121,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
         assert run["latency"].keys() == run["service"].keys() == result["recorded"]["latency"].keys()
     assert list(target.iterdir()) == []
     page = Path(done.stdout.strip().splitlines()[-1])
-    assert "The trace beside its replay" in page.read_text()
+    assert "The trace compared with its replay" in page.read_text()
     assert result["verdict"] in " ".join(done.stdout.split())
     compared = bench.ask("result", "compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared

@@ -74,7 +74,7 @@ class ZipHandler(LeafHandler):
                 "one part of a split archive: its members are read only where the whole is there",
                 "a member whose data overlaps another's (a bomb)",
                 "directory entries without bytes, which are no items; what is outside of all members and of no known type",
-                "the charset of names where the archive does not say it: one that is a guess is told as `name_charset`",
+                "the character set of names where the archive does not declare it; a guessed one is recorded as `name_charset`",
             ),
         ),
         Declared(
@@ -84,7 +84,7 @@ class ZipHandler(LeafHandler):
             children="as of zip archives: an EPUB's chapters are web pages",
             announces="the central directory",
             leaves_out=(
-                "title and author of the whole, but as the text of the part that tells them",
+                "title and author as metadata; they are in the text of a part",
                 "what zip archives leave out",
             ),
         ),

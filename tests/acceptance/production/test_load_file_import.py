@@ -29,9 +29,7 @@ def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: 
         bench.edbench("produce", "export", "last", "--out", str(home / "out"))
         rows = _redacted(home / "out/loadfile.dat")
         taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--to", str(home / "theirs")).stdout
-        assert (
-            "6 records: 6 imported (4 natives, 1 texts, 1 with neither), 0 attachments omitted, 0 not imported" in taken
-        )
+        assert "6 records: 6 taken (4 natives, 1 texts, 1 with neither), 0 attached and left out, 0 not taken" in taken
         bench.end(bench.discover(corpus=home / "theirs"))
         verified = bench.ask("verify", "last", "--internal").stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
@@ -62,15 +60,15 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     load_file = _write(home / "theirs/DATA/l.dat", dat)
     words = ("produce", "import", str(load_file))
     lost = bench.ask(*words, "--to", str(home / "lost"), check=1).stdout
-    assert f"missing, or no file; it is there with --root {(home / 'theirs').resolve()}" in lost
+    assert f"missing, or not a file; it is found with --root {(home / 'theirs').resolve()}" in lost
     taken = bench.ask(*words, "--to", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
     assert taken.splitlines()[:3] == [
-        "B1: record 2 has the number of an earlier one: it is not taken",
-        "record 5: it has no number, and is taken as ann/item.txt",
-        "record 6: it has no number, and is taken as ann/item-1.txt",
+        "B1: record 2 has the number of an earlier one and is not imported",
+        "record 5: it has no number, and is imported as ann/item.txt",
+        "record 6: it has no number, and is imported as ann/item-1.txt",
     ]
     assert (
-        "6 records: 5 imported (5 natives, 0 texts, 0 with neither), 0 attachments omitted, 1 not imported; 0 differ"
+        "6 records: 5 imported (5 natives, 0 texts, 0 with neither), 0 attachments omitted, 1 not imported; 0 differ from"
         in taken
     )
     with bench.standing():

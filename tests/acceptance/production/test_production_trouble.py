@@ -126,7 +126,7 @@ def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     out.rename(away)
     out.mkdir()
     hold.let_go()
-    _suspended(bench, process, "is not the output directory", "bring it back")
+    _suspended(bench, process, "is not the output directory", "restore it")
     assert list(out.iterdir()) == []
     out.rmdir()
     away.rename(out)

@@ -177,7 +177,7 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
     [
         (("--set", "block=4096"), "NAME.SETTING=VALUE"),
         (("--set", "stream.engineless=1"), "engineless"),
-        (("--resume",), "nothing with these settings was interrupted"),
+        (("--resume",), "no run with these settings was interrupted"),
     ],
 )
 def test_everything_is_refused_before_anything_is_run(

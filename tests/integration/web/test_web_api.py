@@ -111,9 +111,9 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
     for path in ("items", "items.csv"):
         wrong = _get(site, f"{site.job}/{path}", 422, type="x/nothing")["errors"]
         assert wrong == {"type": "no item has the media type 'x/nothing'"}
-        assert "nothing is known of languages" in _get(site, f"{site.job}/{path}", 409, language="de")["error"]
-        assert "nothing is known of languages" in _get(site, f"{site.job}/{path}", 409, where="language=de")["error"]
-    assert "nothing is known of languages" in _get(site, f"{site.job}/search", 422, q="language:de")["errors"]["q"]
+        assert "languages were not detected" in _get(site, f"{site.job}/{path}", 409, language="de")["error"]
+        assert "languages were not detected" in _get(site, f"{site.job}/{path}", 409, where="language=de")["error"]
+    assert "languages were not detected" in _get(site, f"{site.job}/search", 422, q="language:de")["errors"]["q"]
     for path, asked in (("items", {}), ("search", {"q": "the"})):
         assert (
             "no custodian 'nobody'"
@@ -245,7 +245,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 @pytest.mark.parametrize(
     ("wish", "field", "said"),
     [
-        ({"ocr_languages": "eng"}, "ocr_languages", "add --ocr"),
+        ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
         ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data of zzz"),
         ({"ocr": True, "ocr_languages": ""}, "ocr_languages", "at least 1"),
@@ -292,13 +292,13 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"query": "the NOT tag:nobodys"}, "query", "no item has the tag 'nobodys'"),
         ({"tag": "nobodys"}, "tag", "no item has the tag 'nobodys'"),
         ({"withhold": ["nobodys"]}, "withhold", "no item has the tag 'nobodys'"),
-        ({"withhold": ["a/b"]}, "withhold", "cannot be called"),
+        ({"withhold": ["a/b"]}, "withhold", "not a name for"),
         ({"prefix": "../x"}, "prefix", "letters"),
         ({"originals": True}, "sources", "edbench review dedupe"),
         ({"filer": "/etc/passwd"}, "filer", "titan"),
         ({"type": "processing", "dpi": 10}, "dpi", "72"),
         ({"type": "processing", "images": "last"}, "images", "an export takes the pages"),
-        ({"images": "last"}, "images", "give a job of `edbench produce images`"),
+        ({"images": "last"}, "images", "give a completed job of `edbench produce images`"),
         ({"images": "0000"}, "images", "there is no job"),
     ],
 )
@@ -404,7 +404,7 @@ def test_terms_tags_and_searches(site: Any) -> None:
     for custodian in _get(site, f"{site.job}/counts")["custodians"]:
         assert f'<option value="{custodian["name"]}">' in form
         assert custodian["name"] in names
-    assert "cannot be called" in _sent(site, "POST", "tags", {"tag": "a/b", "query": "the"}, 422)["error"]
+    assert "not a name for" in _sent(site, "POST", "tags", {"tag": "a/b", "query": "the"}, 422)["error"]
 
 
 def _sent(site: Any, method: str, path: str, body: Any, status: int = 200) -> Any:

@@ -73,7 +73,7 @@ def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsy
             source_copies=1,
             members=[GroupMember(database=database.name, job=uuid.uuid4())],
         )
-    line = f"no job of group {identity} is there any more; delete it"
+    line = f"all jobs of group {identity} were deleted; delete the group too"
     wish = {"type": "export", "out": f"{site.copy.settings.storage}/gone"}
     for field, more in (
         ("sources", {"sources": [str(identity)]}),

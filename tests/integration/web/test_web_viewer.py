@@ -259,7 +259,7 @@ def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> Non
     refused = site.client.get(f"{site.job}/languages")
     assert (refused.status_code, "`edbench review languages " in refused.json()["error"]) == (409, True)
     unknown = site.client.get(f"{base}/items?language=de")
-    assert (unknown.status_code, "nothing is known of languages" in unknown.text) == (422, True)
+    assert (unknown.status_code, "languages were not detected" in unknown.text) == (422, True)
     outcome = _found(site, "languages", "languages", {})
     assert sum(outcome["by"].values()) == outcome["texts"] > 0
     page = _page(site, f"{base}/review")
