@@ -56,10 +56,11 @@ class PauseSpan:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What limits the run now: a sentence, who is meant, and the evidence; no verdict where that is not enough."""
+    """The bottleneck as a sentence, the part that is meant, and the evidence; no verdict where that is not enough. Of a run
+    that is over, the bottleneck of its longest uninterrupted phase."""
 
     verdict: str | None = None
-    who: str | None = None  # workers, storage, databases, queue
+    who: str | None = None  # workers, host (other programs), storage, databases, queue
     evidence: Sequence[str] = ()
 
 
