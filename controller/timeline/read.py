@@ -26,6 +26,7 @@ from controller.timeline.job_status import JobStatus, progress_of, read_status, 
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
 from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Timeline
+from controller.timeline.names import host_names
 from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.recent import read_recent
@@ -127,10 +128,12 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
         yield items
     yield from database_panels(axis, timeline_data.of(DATABASE))
     yield queue_panel(axis, timeline_data.queue, [status.stops for status in statuses])
-    yield from worker_panels(axis, timeline_data.of(WORKER))
-    yield from wire_panels(axis, timeline_data.of(WIRE))
-    yield from block_panels(axis, timeline_data.of(BLOCK))
-    yield from space_panels(axis, timeline_data.of(SPACE))
+    workers = timeline_data.of(WORKER)
+    hosts = host_names(workers)
+    yield from worker_panels(axis, workers)
+    yield from wire_panels(axis, timeline_data.of(WIRE), hosts)
+    yield from block_panels(axis, timeline_data.of(BLOCK), hosts)
+    yield from space_panels(axis, timeline_data.of(SPACE), hosts)
     yield from array_panels(axis, timeline_data.of(ARRAY))
     yield from emulated_panels(axis, timeline_data.of(EMULATED))
     share = read_share_panel(axis, timeline_data.of(WIRE), read_bytes(axis, timeline_data.calls))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping, Sequence
 
 from core.filer.emulation import OCTAVES
@@ -33,6 +34,7 @@ class WorkerSampler:
         self._cpus = os.sched_getaffinity(0)
         self._host = {
             "host": short_boot_id(),
+            "host_name": socket.gethostname(),
             "processors": len(self._cpus),
             "memory_bytes": client_memory(),
         }
