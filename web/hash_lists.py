@@ -1,4 +1,4 @@
-"""Which lists of known software files may be chosen: files of `hash-lists` of the storage root and of EDBENCH_HASH_LISTS."""
+"""Lists of known software files: files in `hash-lists` of the storage root and in EDBENCH_HASH_LISTS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A file that may be chosen: its id is the number of its directory and its name."""
+    """A list that can be chosen. Its id is the number of its directory and its name."""
 
     id: str
     path: Path
@@ -25,23 +25,23 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """As people read it."""
+        """For display."""
         return display_name(os.fsencode(self.path.name))
 
 
 def places(context: WebContext) -> list[Path]:
-    """The directories whose files may be chosen."""
+    """The directories that may contain lists."""
     return [context.settings.storage / FOLDER, *context.hash_lists]
 
 
 def list_hash_lists(context: WebContext) -> list[Choice]:
-    """Regular files directly in these directories; links are none."""
+    """Regular files in these directories, without links."""
     out: list[Choice] = []
     for number, directory in enumerate(places(context)):
         try:
             with os.scandir(directory) as entries:
                 files = sorted((e.name, e.stat().st_size) for e in entries if e.is_file(follow_symlinks=False))
-        except OSError:  # not there yet, or closed to this user
+        except OSError:  # missing, or not readable by this user
             continue
         out += [
             Choice(f"{number}:{display_name(os.fsencode(name))}", directory / name, size)
@@ -52,9 +52,11 @@ def list_hash_lists(context: WebContext) -> list[Choice]:
 
 
 def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
-    """The files of these ids, which are looked up and never made into paths; raises FieldErrors."""
+    """The files with these ids, which are looked up and never used as paths. Raises FieldErrors."""
     known = {choice.id: choice.path for choice in list_hash_lists(context)}
     for one in wanted:
         if one not in known:
-            raise FieldErrors({"lists": f"there is no list {one[:200]!r}; choose of GET /api/v1/hash-lists"})
+            raise FieldErrors(
+                {"lists": f"list {one[:200]!r} does not exist; GET /api/v1/hash-lists shows the available ones"}
+            )
     return [known[one] for one in wanted]

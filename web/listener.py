@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 KEEP_SECONDS = 10.0  # without an event, a comment tells proxies and the browser that the stream is alive
-QUEUED = 64  # events that a slow listener may be behind before it is sent away (it connects again by itself)
+QUEUED = 64  # events that a slow listener may lag before it is disconnected; browsers connect again by themselves
 
 
 class Listener:
@@ -17,7 +17,7 @@ class Listener:
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[str | None] = asyncio.Queue(QUEUED)
 
-    def tell(self, text: str | None) -> None:
+    def send(self, text: str | None) -> None:
         """Send it from any thread; None ends the stream."""
         with contextlib.suppress(RuntimeError):  # its loop is gone, and it with it
             self._loop.call_soon_threadsafe(self._put, text)
@@ -30,7 +30,7 @@ class Listener:
         self._queue.put_nowait(text)
 
     async def texts(self) -> AsyncIterator[str]:
-        """What was told, with comments in between, until it ends."""
+        """The sent texts, with comments in between, until the stream ends."""
         while True:
             try:
                 # Not wait_for: that forgets a cancellation which comes together with an event (Python 3.11).

@@ -1,4 +1,4 @@
-"""Workers that several jobs share, as one of the jobs sees them."""
+"""Workers that several jobs share, from the view of one job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from controller.cluster.embedded import EmbeddedCluster
 
 
 class SharedWorkers:
-    """The workers as one run sees them: asked to stop, it ends as Ctrl-C ends a command, which pauses the job."""
+    """The shared workers in one run. On request to stop, the run ends as a command does at Ctrl-C, which pauses the job."""
 
     def __init__(self, bring: Callable[[], EmbeddedCluster], stop: threading.Event) -> None:
         self._bring = bring
@@ -19,16 +19,16 @@ class SharedWorkers:
         self._cluster: EmbeddedCluster | None = None
 
     def start(self) -> None:
-        """It comes up at the first look."""
+        """The workers start at the first check."""
 
     def stop(self, grace_seconds: float = 30.0) -> None:
-        """It is its owner who stops it."""
+        """Its owner stops the workers."""
 
     def scale(self, workers: int) -> None:
-        """It is its owner who scales it."""
+        """Its owner scales the workers."""
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt when the run is to end, SystemFault when a worker will not come up or stay up."""
+        """Raises KeyboardInterrupt when the run is to end, SystemFault when a worker does not start or stay up."""
         if self._stop.is_set():
             raise KeyboardInterrupt
         if self._cluster is None:

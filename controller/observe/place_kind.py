@@ -31,6 +31,12 @@ def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
     return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
 
 
+def storage_name(path: str | os.PathLike[str], mounts: bytes) -> str:
+    """The storage under `path` for people: `filer:/export (nfs4)`, `/dev/sda1 (ext4)`; the path alone without a mount."""
+    mount = _mount_of(path, mounts)
+    return os.fsdecode(path) if mount is None else f"{mount.source} ({mount.kind})"
+
+
 def _mount_of(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
     return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
 

@@ -25,15 +25,18 @@ from controller.timeline.filer_panels import (
 from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
-from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Timeline
+from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline
 from controller.timeline.names import host_names
 from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.recent import read_recent
 from controller.timeline.thresholds import WINDOW_SECONDS
 from controller.timeline.work_panels import Work, work_panels
+from monitoring.aggregate import totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
+from monitoring.steps import STEPS
 from sql import jobs as ledger_jobs
+from sql.faces.timeline import TIMELINE
 from sql.jobs import JobProgress
 
 _Spans = tuple[Sequence[PhaseSpan], Sequence[PauseSpan]]
@@ -90,6 +93,7 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerC
         panels=list(_panels(data, statuses)),
         exceptions=_added(s.exceptions for s in statuses),
         totals=_totals(statuses, done),
+        calls=_calls(jobs),
         progress=None if seen.share is None else round(seen.share, 4),
         eta_s=None if seen.left_s is None or seen.state.over else round(seen.left_s, 1),
         limit=_limit(jobs, statuses, witness, axis, spans),
@@ -150,6 +154,27 @@ def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[
         "discovered_bytes": sum(p.raw_bytes + p.extracted_bytes for p in done),
         "exceptions": sum(sum(s.exceptions.values()) for s in statuses),
         "calls": sum(calls for s in statuses for calls, _ in s.calls.values()),
+    }
+
+
+def _calls(jobs: Sequence[JobAt]) -> dict[str, OpCalls]:
+    """By operation, from the longest steps: a run of hours has a few dozen rows of them."""
+    rows = (
+        row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, step=STEPS[-1], low=0)
+    )
+    return {
+        op: OpCalls(
+            count=total.calls,
+            bytes=total.bytes,
+            errors=total.errors,
+            p50_us=round(total.p50_us, 3),
+            p99_us=round(total.p99_us, 3),
+            sizes={
+                size: SizeCalls(count=of.calls, p50_us=round(of.p50_us, 3), p99_us=round(of.p99_us, 3))
+                for size, of in total.sizes.items()
+            },
+        )
+        for op, total in totals_by_op(rows).items()
     }
 
 

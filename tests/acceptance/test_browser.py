@@ -25,9 +25,7 @@ from traces.write import write_trace
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
 FEW = " AND custodian:griswold_auer"  # who has four of the items that are found: to draw all takes half a minute
-STEPS = (
-    (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8").partition("through the page")[2]
-)
+STEPS = (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8")
 PLACES = (
     *(
         "/",
@@ -208,8 +206,8 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     """Its pauses are on the time axis, after a reload too; what cannot be undone is asked about."""
     hold = bench.hold("expand", 0)
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
-    wish = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
-    job = page.request.post(f"{site}/api/v1/jobs", data=wish).json()["id"]
+    order = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
+    job = page.request.post(f"{site}/api/v1/jobs", data=order).json()["id"]
     page.goto(f"{site}/jobs/{job}")
     expect(page.locator("#phases li").first).to_contain_text("walk")
     _pause(page, hold)
@@ -234,7 +232,7 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
 
 def test_the_latency_chart_shows_the_chosen_op(site: str, watched: Watched, page: Page) -> None:
     page.goto(site + watched.path)
-    page.get_by_label("latency of which op").select_option("write")
+    page.get_by_label("operation of the latency chart").select_option("write")
     expect(page.locator("[data-panel=latency_write] canvas")).to_be_visible()
 
 
@@ -249,7 +247,7 @@ def test_what_is_wrong_stands_at_the_field(site: str, page: Page, complaints: Co
     page.get_by_label("Workers").fill("2")
     page.get_by_label("or a directory").fill("/etc")
     page.get_by_role("button", name="Create and run").click()
-    expect(page.locator("#error-source")).to_contain_text("does not lie below")
+    expect(page.locator("#error-source")).to_contain_text("is not below")
     expect(page.locator("#error-workers")).to_be_empty()
 
 
@@ -280,7 +278,7 @@ def _said(words: str) -> str:
     return words
 
 
-def test_the_worked_example_through_the_page(
+def test_the_worked_example_in_the_web_ui(
     bench: Bench, site: str, watched: Watched, page: Page, complaints: Complaints
 ) -> None:
     """Everything with the mouse, in the words of docs/worked-example.md: duplicates, threads, terms, tags, pages with numbers,
@@ -290,13 +288,15 @@ def test_the_worked_example_through_the_page(
     _follow(page, "Review")
     page.get_by_role("button", name=_said("Find duplicates")).click()
     expect(page.locator("#dedupe")).to_contain_text("are duplicates")
-    expect(page.locator("[data-errand]")).to_have_count(0)  # a page that waits is shown anew, and a click on it is lost
+    expect(page.locator("[data-background]")).to_have_count(
+        0
+    )  # a page that waits is shown anew, and a click on it is lost
     page.wait_for_load_state()
     page.get_by_role("button", name=_said("Find threads")).click()
     expect(page.locator("#threads")).to_contain_text("in the largest")
     _follow(page, "Search")
     _follow(page, "Hit report of a list of terms")
-    page.get_by_label(_said("Terms, one a line")).fill('budget\ncontract OR agreement\n"third quarter"\n')
+    page.get_by_label("Terms, one per line").fill('budget\ncontract OR agreement\n"third quarter"\n')
     page.get_by_role("button", name=_said("Report")).click()
     page.locator("#report").get_by_role("link", name="contract OR agreement", exact=True).click()
     for tag, query in (("privileged", "attorney OR counsel"), ("responsive", "budget AND (contract OR agreement)")):
@@ -307,7 +307,9 @@ def test_the_worked_example_through_the_page(
         page.get_by_label(_said("with families"), exact=True).check()
         page.get_by_role("button", name=_said("Tag"), exact=True).click()
         expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
-        expect(page.locator("[data-told]")).to_contain_text(re.compile(rf"items found, .* of them got the tag {tag}"))
+        expect(page.locator("[data-message]")).to_contain_text(
+            re.compile(rf"items found, .* of them now have the tag {tag}")
+        )
     _read_in_turn(page)
     page.get_by_role("link", name="responsive", exact=True).click()
     expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
@@ -317,10 +319,10 @@ def test_the_worked_example_through_the_page(
     page.get_by_label(_said("Withhold"), exact=True).fill(_said("privileged"))
     page.get_by_label(_said("Prefix"), exact=True).fill(_said("ABC"))
     page.get_by_label(_said("Originals alone")).check()
-    page.get_by_label(_said("Dots an inch"), exact=True).fill("150")
+    page.get_by_label("Resolution, dpi", exact=True).fill("150")
     page.get_by_label(_said("Output directory")).fill("/etc/production")
     page.get_by_role("button", name=_said("Create and run")).click()
-    expect(page.locator("#error-out")).to_contain_text("does not lie below")
+    expect(page.locator("#error-out")).to_contain_text("is not below")
     processed = _produced(page, bench.storage / "productions/pages")
     page.goto(f"{site}{watched.path}/produce")
     _follow(page, "Export")
@@ -380,7 +382,7 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     lines = ["", "the", "", "nosuchwordanywhere", '=the OR "x, y"', "the"]
     listed = "\n".join(lines).encode("utf-16")
     page.get_by_label("or from a file").set_input_files([{"name": "t.txt", "mimeType": "text/plain", "buffer": listed}])
-    expect(page.get_by_label("Terms, one a line")).to_have_value(re.compile("the"))
+    expect(page.get_by_label("Terms, one per line")).to_have_value(re.compile("the"))
     page.get_by_role("button", name="Report").click()
     row = page.locator("#report tr", has_text="nosuchwordanywhere")
     expect(row.locator("td").first).to_have_text("4")
@@ -392,10 +394,10 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     assert not [url for url in asked if "/api/" in url]
     told = page.request.post(f"{site}/api/v1{watched.path}/terms.csv", data={"terms": lines}, headers={"Origin": site})
     assert Path(saved.value.path()).read_bytes() == told.body()
-    page.get_by_label("Terms, one a line").fill('the\n\n\n\n"open')
+    page.get_by_label("Terms, one per line").fill('the\n\n\n\n"open')
     page.get_by_role("button", name="Report").click()
     expect(page.locator("#error-terms")).to_contain_text("line 5")
-    page.get_by_label("Terms, one a line").fill("the")
+    page.get_by_label("Terms, one per line").fill("the")
     custodian = page.locator("#report td.name", has_text="griswold_auer").first.inner_text()
     page.get_by_label("Custodian").fill(custodian)
     page.get_by_role("button", name="Report").click()
@@ -481,7 +483,7 @@ def test_two_results_stand_side_by_side(site: str, page: Page) -> None:
     page.goto(f"{site}/results")
     for run in (FIRST, OTHER):
         page.get_by_label(f"compare {run}").check()
-    page.get_by_role("button", name="Compare the chosen").click()
+    page.get_by_role("button", name="Compare selected").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Results side by side")
     expect(page.locator("tbody tr")).to_have_count(2)
     expect(page.locator("tbody tr").first).to_contain_text("fewer than 5 repeats")
@@ -491,7 +493,7 @@ def test_results_that_differ_are_refused_with_what_differs(site: str, page: Page
     complaints.expected = ("409",)
     page.goto(f"{site}/compare?run={FIRST}&run={ALIEN}")
     expect(page.get_by_role("alert")).to_contain_text("corpus hash")
-    page.get_by_role("link", name="Show them all the same").click()
+    page.get_by_role("link", name="Compare anyway").click()
     expect(page.get_by_role("alert")).to_contain_text(["NOT COMPARABLE", "UNCHECKED"])
 
 

@@ -46,7 +46,7 @@ def version() -> Version:
 
 @router.get("/corpora", responses=responses())
 def corpora(context: Context) -> Corpora:
-    """The corpora below the storage root, and the directories of EDBENCH_CORPORA with what lies in them."""
+    """The corpora in the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
     return Corpora(
         corpora=[
             Corpus(id=each.id, name=each.name, path=str(each.path), manifest=each.manifest)
@@ -58,7 +58,7 @@ def corpora(context: Context) -> Corpora:
 
 @router.get("/choices", responses=responses())
 def choices(context: Context) -> Choices:
-    """What a new job may be created with, and what it is created with when nothing else is said."""
+    """The choices for a new job, with their defaults."""
     settings = context.settings
     workers, slots = (DEFAULT_WORKERS, settings.slots) if context.embedded else _living(context)
     return Choices(
@@ -84,5 +84,5 @@ def _filers() -> list[str]:
 def _living(context: WebContext) -> tuple[int, int]:
     try:
         return crew_of(context.databases[0])
-    except UsageError:  # workers of another version: creating a job says so
+    except UsageError:  # workers of another version: creating a job reports it
         return 0, 0

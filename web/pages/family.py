@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from web.api.models.items import Family, FamilyMember
 
-CHILDREN_SHOWN = 100  # of each parent; the one that the page is about is always among them
+CHILDREN_SHOWN = 100  # of each parent; the item of the page is always one of them
 
 
 @dataclass(slots=True)
 class Node:
-    """One item with what lies in it."""
+    """One item with its children."""
 
     item: FamilyMember
     children: list[Node] = field(default_factory=list)

@@ -23,7 +23,7 @@ from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 
 PAGE_ROWS = 100
-_FILTERS = ("custodian", "type", "where")  # that may be wrong, and have a field that says so
+_FILTERS = ("custodian", "type", "where")  # filters with a field that can show an error
 
 router = APIRouter()
 
@@ -58,12 +58,12 @@ def items(
 
 
 def _languages(context: Context, jobs: Found, chosen: str) -> list[str]:
-    """Those that were told of the job's texts, the most frequent first; the chosen one in any case."""
+    """Languages detected in the job, most frequent first, and the chosen one."""
     try:
-        told = list(last_languages(jobs.each, context.databases).by)
-    except UsageError:  # nobody has looked
-        told = []
-    return [*told, *([chosen] if chosen and chosen not in told else [])]
+        found = list(last_languages(jobs.each, context.databases).by)
+    except UsageError:  # the review has not run
+        found = []
+    return [*found, *([chosen] if chosen and chosen not in found else [])]
 
 
 def _listed(

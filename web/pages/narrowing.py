@@ -1,4 +1,4 @@
-"""What a list of items is narrowed by, as a page's address has it: text, and nothing where nothing is asked for."""
+"""Filters of a list of items in the address of a page; empty text means no filter."""
 
 from __future__ import annotations
 

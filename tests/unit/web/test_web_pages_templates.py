@@ -69,7 +69,7 @@ def job() -> JobDetails:
     return JobDetails(
         id=JOB, name=HOSTILE, database="db1", group=None, client="", project="", state=JobState.COMPLETED,
         phase=Phase.FINALISE, reason=HOSTILE, problem=None, source=HOSTILE, finished=None, progress=1.0,
-        created=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC), labels=[HOSTILE], options={}, allowed=[],
+        created=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC), labels=[HOSTILE], options={}, allowed=[], storage=HOSTILE,
         **figures, **rates,
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def pages() -> dict[str, dict[str, Any]]:
         "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],
                         "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
-        "error.html": {"title": HOSTILE, "line": HOSTILE},
+        "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False},
         "login.html": {"next": HOSTILE, "failed": True},
     }  # fmt: skip
 

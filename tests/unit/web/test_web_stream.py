@@ -183,7 +183,7 @@ def test_a_listener_that_comes_as_a_reader_ends_gets_another() -> None:
         class Last(Listener):
             """At the end of whose stream somebody else joins."""
 
-            def tell(self, text: str | None) -> None:
+            def send(self, text: str | None) -> None:
                 if text is None:
                     joined.append(streams._join(JOB, job.look, late, None))
 
