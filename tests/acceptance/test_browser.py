@@ -130,6 +130,43 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
 
 
+def test_the_run_page_keeps_its_bottleneck_storage_and_operations(site: str, watched: Watched, page: Page) -> None:
+    """After the end, as it has them before; each label has its meaning as a tooltip and leads to its explanation."""
+    page.goto(site + watched.path)
+    expect(page.locator("#verdict")).to_contain_text(re.compile(r"bottleneck"))
+    expect(page.locator("#storage")).to_contain_text("emulated filer nas-10g")
+    calls = page.request.get(f"{site}/api/v1{watched.path}/result").json()["calls"]
+    table = page.locator("#operations tbody tr:not(.part)")
+    expect(table).to_have_count(len(calls))
+    expect(table.filter(has_text=re.compile("^read")).locator("td").nth(3)).to_have_text(f"{calls['read']['count']:,}")
+    label = page.locator("#labels a", has_text="EMULATED FILER")
+    expect(label).to_have_attribute("title", re.compile("emulated filer delayed"))
+    label.click()
+    expect(page.locator("#emulated-filer:target")).to_be_visible()
+
+
+def test_a_job_is_verified_from_its_page(site: str, watched: Watched, page: Page) -> None:
+    """The button starts the verification, and leads to where its outcome appears."""
+    page.goto(site + watched.path)
+    page.get_by_role("button", name="Verify").click()
+    page.wait_for_url("**/custody#verify")
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"differences\s*0"))
+
+
+def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
+    """Workers, as operations have theirs; the thirteenth repeats the first with a pattern."""
+    page.goto(site)
+    looks = page.evaluate(
+        """async () => {
+          const { lookOf } = await import("/static/js/colours.js");
+          const series = Array.from({ length: 13 }, (_none, n) => ({ id: `w${n}` }));
+          return series.map((_one, n) => lookOf({ kind: "stacked", series }, n));
+        }"""
+    )
+    assert len({look["variable"] for look in looks[:12]}) == 12
+    assert (looks[12]["variable"], looks[12]["hatched"], looks[0]["hatched"]) == (looks[0]["variable"], True, False)
+
+
 def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
     """The link lets in, keeps its token out of the history, and signing out takes the session back."""
     page.goto(f"{site}/results")

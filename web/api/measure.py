@@ -158,7 +158,7 @@ def _played(context: WebContext, order: Played) -> tuple[Path, list[Path]]:
     trace = trace_of(context.settings.storage, order.job)
     if trace is None:
         raise FieldErrors(
-            {"job": "this job has no trace; GET /api/v1/traces lists traces, `edbench trace collect` writes one"}
+            {"job": "this job has no trace; GET /api/v1/traces lists traces, `edbench trace record` writes one"}
         )
     paths = [allowed_target(context, path) for path in order.paths]
     with at_field("paths"):

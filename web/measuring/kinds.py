@@ -73,7 +73,7 @@ class Targets(Document):
 
 
 class NewCorpus(CorpusOrder):
-    """As `edbench generate`, into a directory in `corpora` of the storage root."""
+    """As `edbench corpus generate`, into a directory in `corpora` of the storage root."""
 
     name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
         description="name of its directory: letters, digits, dots, _ and -"
@@ -192,56 +192,56 @@ KINDS = {
             name="scale-up",
             does="process a corpus with increasing numbers of workers",
             model=_model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
-            words=("experiment", "scale-up"),
+            words=("bench", "scale-up"),
             check=_numbers("workers"),
         ),
         Kind(
             name="scale-out",
             does="process a corpus with the same workers and increasing numbers of databases",
             model=_model("ScaleOut", _some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
-            words=("experiment", "scale-out"),
+            words=("bench", "scale-out"),
             check=_numbers("databases"),
         ),
         Kind(
             name="knee",
             does="add workers until a latency bound is exceeded",
             model=_model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
-            words=("experiment", "knee"),
+            words=("bench", "knee"),
             check=_bounds,
         ),
         Kind(
             name="job-types",
             does="compare discovery, extraction, processing and export of the same data",
             model=_model("JobTypes", JobTypesOrder, _WHERE),
-            words=("experiment", "job-types"),
+            words=("bench", "job-types"),
             check=_numbers("workers"),
         ),
         Kind(
             name="r1",
             does="reproduce the rows of report R1 on an emulated site",
             model=_model("R1", R1Order),
-            words=("experiment", "r1"),
+            words=("bench", "r1"),
             check=_sizes,
         ),
         Kind(
             name="profile",
             does="run a storage test of reports R2 to R5",
             model=_model("ProfileRun", ProfileOrder, Targets),
-            words=("profile", "run"),
+            words=("bench", "storage"),
             check=_sizes,
         ),
         Kind(
             name="replay",
             does="repeat the storage calls of a trace with client processes",
             model=_model("Replay", ReplayStudyOrder, Played),
-            words=("replay",),
+            words=("trace", "replay"),
             check=_replayed,
         ),
         Kind(
             name="predict",
             does="simulate more workers, more databases or another filer; nothing is measured",
             model=_model("Predict", PredictOrder, Calibration),
-            words=("predict",),
+            words=("bench", "predict"),
             check=_numbers("workers", "databases"),
             alone=False,
             press="Predict",
@@ -251,7 +251,7 @@ KINDS = {
             name="generate",
             does="generate a corpus with a manifest of its items",
             model=NewCorpus,
-            words=("generate",),
+            words=("corpus", "generate"),
             check=_profile,
             press="Generate",
             leaves="Job forms then offer the corpus.",

@@ -17,7 +17,7 @@ Others = Annotated[
 
 
 class DedupeOrder(Document):
-    """As `edbench dedupe`."""
+    """As `edbench review dedupe`."""
 
     scope: Scope = Field(Scope.JOB, description="The scope in which items are compared.")
     by: By = Field(By.FAMILY, description="Whether items or families are compared.")
@@ -25,7 +25,7 @@ class DedupeOrder(Document):
 
 
 class NearOrder(Document):
-    """As `edbench near`."""
+    """As `edbench review near-dup`."""
 
     threshold: float = Field(
         USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
@@ -35,13 +35,13 @@ class NearOrder(Document):
 
 
 class LanguagesOrder(Document):
-    """As `edbench languages`."""
+    """As `edbench review languages`."""
 
     others: Others = ()
 
 
 class DenistOrder(Document):
-    """As `edbench denist`."""
+    """As `edbench review denist`."""
 
     lists: list[Annotated[str, Field(max_length=4_000)]] = Field(
         min_length=1, max_length=1_000, description="Ids of GET /api/v1/hash-lists."
@@ -50,7 +50,7 @@ class DenistOrder(Document):
 
 
 class ThreadsOrder(Document):
-    """As `edbench threads`."""
+    """As `edbench review threads`."""
 
     subjects: bool = Field(
         False, description="Use the subject to place replies that have no reference to another message."
