@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,7 +16,7 @@ from controller.databases import Jobs
 from controller.jobs.groups.find import find, find_discovered
 from controller.search.opened import Indexes
 from core.clock import Clock, SystemClock
-from core.errors import UsageError
+from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.background import Activities, BackgroundTask, BackgroundTasks
@@ -22,6 +25,9 @@ from web.door import Door
 if TYPE_CHECKING:
     from experiments.profiles.live import Live
     from web.measuring.runs import Measurements
+
+
+_HEALTH_SECONDS = 1.0
 
 
 class Runner(Protocol):
@@ -47,6 +53,38 @@ class Runner(Protocol):
         """Why workers could not be started for this job or group, in one line; None without a problem."""
 
 
+class DatabaseHealth:
+    """Whether the databases answer. They are asked at most once a second and by one request at a time, because `health` needs no
+    token: a flood of requests must not take their connections."""
+
+    def __init__(self, databases: Sequence[Database], now: Callable[[], float] = time.monotonic) -> None:
+        self._databases = databases
+        self._now = now
+        self._lock = threading.Lock()
+        self._asked = -math.inf
+        self._states: dict[str, str] = {}
+
+    def states(self) -> dict[str, str]:
+        """`ok` or the problem, by database."""
+        if self._lock.acquire(blocking=not self._states):  # others get the latest answer meanwhile
+            try:
+                if self._now() - self._asked >= _HEALTH_SECONDS:
+                    self._states = {database.name: _state_of(database) for database in self._databases}
+                    self._asked = self._now()
+            finally:
+                self._lock.release()
+        return self._states
+
+
+def _state_of(database: Database) -> str:
+    try:
+        with database.transaction() as conn:
+            conn.exec_driver_sql("SELECT 1")
+    except DatabaseFault as fault:
+        return str(fault)
+    return "ok"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
     """Attached services, open databases, and the access token."""
@@ -65,12 +103,14 @@ class WebContext:
     measurements: Measurements | None = None  # None where this server starts none
     profile: Live | None = None  # the storage test of the command that this server belongs to
     results: Path | None = None  # storage root of the results, if it is not that of the jobs
+    health: DatabaseHealth = field(init=False)
     indexes: Indexes = field(init=False)  # shared by all searches
     background_tasks: BackgroundTasks = field(init=False, default_factory=BackgroundTasks)
     activities: Activities = field(init=False, default_factory=Activities)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indexes", Indexes(self.settings))
+        object.__setattr__(self, "health", DatabaseHealth(self.databases))
 
     @property
     def results_root(self) -> Path:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pyarrow.parquet
 import pytest
+from fastapi.testclient import TestClient
 
 from cli.main import OK, main
 
@@ -37,6 +38,8 @@ def test_the_server_says_how_it_is(site: Any) -> None:
     """Health by database, versions, and what may be chosen."""
     health = _get(site, f"{API}/health")
     assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
+    anonymous = TestClient(site.app, base_url="http://127.0.0.1").get(f"{API}/health")
+    assert (anonymous.status_code, anonymous.json()) == (200, {"status": "ok", "databases": None})
     assert _get(site, f"{API}/version")["api"] == "v1"
     choices = _get(site, f"{API}/choices")
     assert choices["index_engines"] == ["tantivy", "whoosh"]

@@ -19,7 +19,7 @@ FULL = DatabaseFault("database db1: no space left", transient=False)
 @pytest.fixture
 def client() -> TestClient:
     app = FastAPI()
-    app.state.door, app.state.error_page = Door("0123456789abcdef"), error_page
+    app.state.context, app.state.door, app.state.error_page = None, Door("0123456789abcdef"), error_page
     errors.install(app)
 
     @app.get("/api/v1/jobs")

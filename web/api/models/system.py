@@ -11,7 +11,7 @@ class Health(Document):
     """Whether the server and its databases work."""
 
     status: str = Field(description="ok, or degraded while a database does not answer.")
-    databases: dict[str, str] = Field(description="ok or what is wrong, by database.")
+    databases: dict[str, str] | None = Field(description="`ok` or the problem, by database; null without a token.")
 
 
 class Version(Document):
