@@ -1,4 +1,7 @@
-"""Directories that jobs may use: those below the storage root and the directories that the server was given."""
+"""Directories and files that requests may use: corpora, outputs, targets, lists of known software files.
+
+All are below the storage root or in directories that the server was given.
+"""
 
 from __future__ import annotations
 
@@ -143,3 +146,54 @@ def _below_one(places: Sequence[Path], text: str, field: str, variable: str) -> 
             }
         )
     return real
+
+
+LISTS_FOLDER = "hash-lists"
+_MOST_LISTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class HashList:
+    """A list that can be chosen. Its id is the number of its directory and its name."""
+
+    id: str
+    path: Path
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """For display."""
+        return display_name(os.fsencode(self.path.name))
+
+
+def list_places(context: WebContext) -> list[Path]:
+    """The directories that may contain lists."""
+    return [context.settings.storage / LISTS_FOLDER, *context.hash_lists]
+
+
+def list_hash_lists(context: WebContext) -> list[HashList]:
+    """Regular files in these directories, without links."""
+    out: list[HashList] = []
+    for number, directory in enumerate(list_places(context)):
+        try:
+            with os.scandir(directory) as entries:
+                files = sorted((e.name, e.stat().st_size) for e in entries if e.is_file(follow_symlinks=False))
+        except OSError:  # missing, or not readable by this user
+            continue
+        out += [
+            HashList(f"{number}:{display_name(os.fsencode(name))}", directory / name, size)
+            for name, size in files
+            if not name.startswith(".")
+        ]
+    return out[:_MOST_LISTS]
+
+
+def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
+    """The files with these ids, which are looked up and never used as paths. Raises FieldErrors."""
+    known = {choice.id: choice.path for choice in list_hash_lists(context)}
+    for one in wanted:
+        if one not in known:
+            raise FieldErrors(
+                {"lists": f"list {one[:200]!r} does not exist; GET /api/v1/hash-lists shows the available ones"}
+            )
+    return [known[one] for one in wanted]

@@ -39,8 +39,8 @@ from web.api.models.review import (
 from web.api.needs import Context, Discovered, Found
 from web.background import BackgroundTask
 from web.context import WebContext
+from web.corpora import chosen_lists, list_hash_lists, list_places
 from web.errors import FieldErrors
-from web.hash_lists import chosen_lists, list_hash_lists, places
 
 VERIFY = "verify"
 _EXAMPLES = 10
@@ -120,7 +120,7 @@ def hash_lists(context: Context) -> HashLists:
     """Lists of known software files: files in `hash-lists` of the storage root and in the directories of EDBENCH_HASH_LISTS."""
     return HashLists(
         lists=[HashListChoice(id=one.id, name=one.name, bytes=one.bytes) for one in list_hash_lists(context)],
-        places=[str(place) for place in places(context)],
+        places=[str(place) for place in list_places(context)],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
@@ -15,16 +15,49 @@ from core.errors import RunFailed, UsageError
 from web.api import items as items_api
 from web.api import jobs as jobs_api
 from web.api import viewing as api
-from web.api.models.items import Equals, ItemText, NearOnes, Thread
+from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, Thread
 from web.api.needs import Context, Discovered, Found, Rows
 from web.api.shapes import cut
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.pages.family import tree
+from web.pages.items import Chosen, filter_of
 from web.pages.metadata import pairs_of
-from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 from web.pages.search import HITS
+
+CHILDREN_SHOWN = 100  # of each parent; the item of the page is always one of them
+
+
+@dataclass(slots=True)
+class Node:
+    """One item with its children."""
+
+    item: FamilyMember
+    children: list[Node] = field(default_factory=list)
+    more: int = 0  # children that are not drawn
+
+
+def tree(family: Family) -> list[Node]:
+    """The outermost items, usually one, with everything that is drawn below them."""
+    nodes = {member.id: Node(member) for member in (*family.ancestors, *family.members)}
+    roots: list[Node] = []
+    for node in nodes.values():
+        parent = nodes.get(node.item.parent) if node.item.parent else None
+        (roots if parent is None else parent.children).append(node)
+    for node in nodes.values():
+        _shorten(node, family.item, {each.id for each in family.ancestors})
+    return roots
+
+
+def _shorten(node: Node, about: uuid.UUID, above: set[uuid.UUID]) -> None:
+    shown = [
+        child
+        for number, child in enumerate(node.children)
+        if number < CHILDREN_SHOWN or child.item.id == about or child.item.id in above
+    ]
+    node.more = len(node.children) - len(shown)
+    node.children = shown
+
 
 TEXT_SHOWN = 20_000  # characters of an item's text in a portion
 _MOST_RANK = 998

@@ -20,10 +20,10 @@ from web.api.models.named import TagOrder
 from web.api.models.review import DedupeOrder, VerifyOrder
 from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext
+from web.corpora import chosen_lists, list_hash_lists
 from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
-from web.hash_lists import chosen_lists, list_hash_lists
 from web.measuring.runs import Measurements
 
 JOB = uuid.UUID(int=1)

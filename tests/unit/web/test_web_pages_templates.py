@@ -34,10 +34,9 @@ from web.api.models.items import (
 )
 from web.api.models.jobs import JobDetails
 from web.api.shapes import cut
-from web.pages.family import tree
 from web.pages.metadata import pairs_of
 from web.pages.render import TEMPLATES, environment
-from web.pages.viewer import Way
+from web.pages.viewer import Way, tree
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)

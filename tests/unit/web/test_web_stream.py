@@ -14,8 +14,7 @@ from job_figures import job_row
 
 import web.stream
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from web.listener import QUEUED, Listener
-from web.stream import Look, Streams
+from web.stream import QUEUED, Listener, Look, Streams
 
 JOB = uuid.UUID(int=7)
 PATIENCE = 60.0  # seconds; all of it takes a few milliseconds on a quiet machine
