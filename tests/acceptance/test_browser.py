@@ -37,7 +37,16 @@ PLACES = (
         "{job}/produce",
         "{job}/exceptions",
     ),
-    *("{job}/custody", "/measure", "/measure?kind=profile", "/measure?kind=replay", "/results", f"/results/{FIRST}"),
+    *(
+        "{job}/custody",
+        "/measure",
+        "/measure?kind=profile",
+        "/measure?kind=replay",
+        "/results",
+        f"/results/{FIRST}",
+        "/labels",
+        "/api/v1/docs",
+    ),
 )
 
 expect.set_options(timeout=TIMEOUT_MS)
@@ -546,11 +555,11 @@ def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(
     site: str, watched: Watched, page: Page, place: str
 ) -> None:
     page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 420, "height": 800})
+    page.set_viewport_size({"width": 400, "height": 800})
     page.goto(site + place.format(job=watched.path))
     red, green, blue = (int(PAPER.dark[n : n + 2], 16) for n in (1, 3, 5))
     expect(page.locator("body")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("place", ["/", "{job}"])
