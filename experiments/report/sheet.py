@@ -64,8 +64,10 @@ def parse_sheet(text: str, what: str = FILE) -> Sheet:
         raise UsageError(f"{what}: {error}") from error
     if not sheet.name.strip():
         raise UsageError(f"{what}: name is empty; enter the name of the measured system")
-    if sheet.price < 0 or (sheet.price and not sheet.currency.strip()):
-        raise UsageError(f"{what}: price {sheet.price} needs to be positive and to have a currency")
+    if sheet.price < 0:
+        raise UsageError(f"{what}: price {sheet.price} is negative")
+    if sheet.price and not sheet.currency.strip():
+        raise UsageError(f"{what}: the price has no currency; enter one, such as EUR")
     return sheet
 
 

@@ -192,7 +192,9 @@ def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) ->
 def test_all_charts_zoom_together_and_come_back(site: str, watched: Watched, page: Page) -> None:
     page.goto(site + watched.path)
     shown = page.locator(".zoom")
-    box = page.locator("[data-panel=items] .u-over").bounding_box()
+    chart = page.locator("[data-panel=items] .u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
     page.mouse.down()
