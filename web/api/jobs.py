@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,9 +13,7 @@ from controller.jobs.figures import GroupFigures, JobFigures
 from controller.jobs.groups.find import refresh
 from controller.jobs.groups.results import figures_of
 from controller.jobs.overview import JobRow, allowed
-from controller.observe.place_kind import read_mounts, storage_name
-from core.names import display_name
-from core.records import JobOptions, JobState
+from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
 from web.api.models.jobs import Counts, JobDetails, JobList
@@ -44,23 +41,8 @@ def list_jobs(
 def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
     """One job, or a group as one."""
     row = with_problem(context, rows.row_of(jobs))
-    options = jobs.each[0].job.options if jobs.each else None
-    return JobDetails(
-        **dict(row),
-        options=options.to_json() if options else {},
-        storage=_storage(context, options),
-        allowed=_allowed(context, jobs, row),
-    )
-
-
-def _storage(context: WebContext, options: JobOptions | None) -> str:
-    """The emulated filer, if there is one, and the storage root or the directory that a replay uses."""
-    replayed = options.replay.paths if options else ()
-    path = os.fsdecode(replayed[0]) if replayed else str(context.settings.storage)
-    name = f"{storage_name(path, read_mounts())} at {display_name(os.fsencode(path))}"
-    if options is None or not options.filer.digest:
-        return name
-    return f"emulated filer {options.filer.name}, over {name}"
+    options = jobs.each[0].job.options.to_json() if jobs.each else {}
+    return JobDetails(**dict(row), options=options, allowed=_allowed(context, jobs, row))
 
 
 def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:

@@ -32,7 +32,6 @@ class JobDetails(JobRow):
     """One job or group with its options and the actions that are possible now."""
 
     options: dict[str, Any]
-    storage: str = Field(description="The storage under test, such as `filer:/export (nfs4) at /mnt/filer`.")
     allowed: list[str] = Field(
         description="Actions that its state allows: pause, resume, cancel, requeue, verify, delete."
     )
