@@ -102,12 +102,12 @@ def _cpu_shares(workers: Mapping[str, Readings], grown: Mapping[str, Mapping[str
     if not own:
         return {}
     busiest = max(own, key=lambda host: max(own[host], sum(whole.get(host, (0.0, 0.0)))))
-    share, seen = min(1.0, own[busiest]), whole.get(busiest)
+    share, known = min(1.0, own[busiest]), whole.get(busiest)
     return {
         "hosts": len(own),
         "cpu_share": share,
-        "others_share": None if seen is None else max(0.0, min(1.0, seen[0]) - share),
-        "stolen_share": None if seen is None else seen[1],
+        "others_share": None if known is None else max(0.0, min(1.0, known[0]) - share),
+        "stolen_share": None if known is None else known[1],
     }
 
 
