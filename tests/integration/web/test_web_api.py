@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pyarrow.parquet
 import pytest
+from fastapi.testclient import TestClient
 
 from cli.main import OK, main
 
@@ -37,6 +38,8 @@ def test_the_server_says_how_it_is(site: Any) -> None:
     """Health by database, versions, and what may be chosen."""
     health = _get(site, f"{API}/health")
     assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
+    anonymous = TestClient(site.app, base_url="http://127.0.0.1").get(f"{API}/health")
+    assert (anonymous.status_code, anonymous.json()) == (200, {"status": "ok", "databases": None})
     assert _get(site, f"{API}/version")["api"] == "v1"
     choices = _get(site, f"{API}/choices")
     assert choices["index_engines"] == ["tantivy", "whoosh"]
@@ -54,7 +57,7 @@ def test_the_list_and_the_job_agree(site: Any, truth: list[dict[str, Any]]) -> N
         assert {key: job[key] for key in row} == row
     assert (row["items"], row["progress"], row["workers"], row["slots"]) == (len(truth), 1.0, 1, 2)
     assert row["gb_per_hour_discovered"] > row["gb_per_hour_raw"] > 0
-    assert job["allowed"] == ["delete", "requeue"]
+    assert job["allowed"] == ["delete", "requeue", "verify"]
     assert job["options"]["index_engine"] == "tantivy"
     assert _get(site, f"{API}/jobs", state="running") == {"jobs": [], "total": 0}
     assert _get(site, f"{API}/jobs", offset=1)["jobs"] == []
@@ -120,7 +123,7 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
             in _get(site, f"{site.job}/{path}", 422, custodian="nobody", **asked)["errors"]["custodian"]
         )
         told = _get(site, f"{site.job}/{path}", 422, costudian="nobody", **asked)["errors"]
-        assert "no such parameter; there are" in told["costudian"]
+        assert "unknown parameter; known are" in told["costudian"]
     custodian = counts["custodians"][0]["name"]
     assert {hit["custodian"] for hit in _get(site, f"{site.job}/search", q="the", custodian=custodian)["hits"]} == {
         custodian
@@ -243,7 +246,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
 
 
 @pytest.mark.parametrize(
-    ("wish", "field", "said"),
+    ("order", "field", "said"),
     [
         ({"ocr_languages": "eng"}, "ocr_languages", "requires --ocr"),
         ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
@@ -252,7 +255,7 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     ],
 )
 def test_ocr_that_cannot_be_done_is_refused_at_its_field(
-    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wish: dict[str, object], field: str, said: str
+    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: dict[str, object], field: str, said: str
 ) -> None:
     """Before a job is made, where the server's own processes are to do it."""
     program = tmp_path / "tesseract"
@@ -261,7 +264,7 @@ def test_ocr_that_cannot_be_done_is_refused_at_its_field(
     monkeypatch.setenv("PATH", str(tmp_path))
     site = make_site(embedded=True)
     corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
-    refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, **wish})
+    refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, **order})
     assert refused.status_code == 422
     assert said in refused.json()["errors"][field]
 
@@ -277,7 +280,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
 
 
 @pytest.mark.parametrize(
-    ("wish", "field", "said"),
+    ("order", "field", "said"),
     [
         ({"out": "relative"}, "out", "absolute"),
         ({"out": "/etc/production"}, "out", "EDBENCH_PRODUCTIONS"),
@@ -303,13 +306,13 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
     ],
 )
 def test_a_production_that_makes_no_sense_is_refused_at_its_field(
-    make_site: Any, wish: dict[str, object], field: str, said: str
+    make_site: Any, order: dict[str, object], field: str, said: str
 ) -> None:
     """Before anything is written; what would lie outside the places of productions among it."""
     site = make_site(embedded=True)
     root = str(site.copy.settings.storage)
-    out = str(wish.get("out", "{root}/production")).replace("{root}", root)
-    body = {"type": "export", "sources": ["last"], **wish, "out": out}
+    out = str(order.get("out", "{root}/production")).replace("{root}", root)
+    body = {"type": "export", "sources": ["last"], **order, "out": out}
     refused = site.client.post(f"{API}/productions", json=body)
     assert refused.status_code == 422, refused.text
     ((name, text),) = refused.json()["errors"].items()
@@ -388,7 +391,7 @@ def test_terms_tags_and_searches(site: Any) -> None:
     _sent(site, "DELETE", "searches/hot", None, 404)
     actions = _get(site, f"{site.job}/actions")["actions"]
     assert [action["action"] for action in actions] == ["created", "tagged", "search saved", "search forgotten"]
-    assert {action["who"].partition(" at ")[0] for action in actions[1:]} == {"page"}
+    assert {action["who"].partition(" at ")[0] for action in actions[1:]} == {"web UI"}
     wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
     assert "line 2" in wrong["errors"]["terms"]
     lines = ["", "the", " ", "the", '"open'] + [""] * 2_000  # numbered as a file's are

@@ -131,7 +131,7 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
 def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
     """In the form, over the API and to the command, and each is one tag of the choice, blanks and all."""
     (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
-    assert (asked.kind, "one a line" in asked.hint) == ("lines", True)
+    assert (asked.kind, "one per line" in asked.hint) == ("lines", True)
     option = options("produce", "export")["withhold"]
     assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):

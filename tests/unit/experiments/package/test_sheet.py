@@ -50,9 +50,9 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (TEMPLATE, "name is empty; say"),
-        ('name = "f"\nprice = 5.0\n', "has a currency"),
-        ('name = "f"\nprice = -5.0\ncurrency = "EUR"\n', "is positive"),
+        (TEMPLATE, "name is empty; enter"),
+        ('name = "f"\nprice = 5.0\n', "has no currency"),
+        ('name = "f"\nprice = -5.0\ncurrency = "EUR"\n', "is negative"),
         ('name = "f"\nspeed = 5\n', "unknown field sheet.speed"),
         ("name = 5\n", "Expected `str`, got `int`"),
         ("name =\n", "sheet.toml: Invalid value"),

@@ -190,7 +190,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_p
     """Not a traceback after hours of experiment: the directory and the reason."""
     file = tmp_path / "taken"
     file.write_text("")
-    with pytest.raises(RunFailed, match=r"the report cannot be written to .*taken"):
+    with pytest.raises(RunFailed, match=r"cannot write the report to .*taken"):
         write_report(result, file)
 
 
