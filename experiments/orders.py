@@ -125,7 +125,7 @@ class R1Order(Order):
             max_length=40,
             pattern=TEXT,
             description="everything takes so many times as long as on the site: 0.5 is twice as fast; auto: as slow as this machine"
-            " needs to keep up, see docs/site.md",
+            " needs to keep up, see docs/dev/site.md",
         ),
         Metavar("K|auto"),
     ] = "auto"
@@ -134,7 +134,7 @@ class R1Order(Order):
         Field(
             ge=0,
             le=512,
-            description="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/site.md]",
+            description="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/dev/site.md]",
         ),
     ] = None
     repeats: Repeats = DEFAULT_REPEATS

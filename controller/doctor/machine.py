@@ -95,7 +95,7 @@ def box() -> Finding:
     try:
         lacking = try_out().lacking
     except OSError as error:
-        return bad(f"parsers cannot be put into a box: {error}", "see docs/decisions/0044-the-box.md")
+        return bad(f"parsers cannot be put into a box: {error}", "see docs/security.md")
     if not lacking:
         return ok("parsers run in a box: a user of its own, no files, no network, a fixed list of system calls")
     mend = "run workers as root, who gives each box a user of its own, and let containers use seccomp and Landlock"
