@@ -41,7 +41,7 @@ ARG EDBENCH_VERSION=unknown
 LABEL org.opencontainers.image.title="edbench" org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${EDBENCH_VERSION}"
 # The library behind RAR, cabinets, ar and cpio wants libexpat, which Debian's Python brings along and python:*-slim does
-# not. fio is for `edbench profile run`. Tesseract is for `--ocr`: more languages are more packages
+# not. fio is for `edbench bench storage`. Tesseract is for `--ocr`: more languages are more packages
 # (EDBENCH_OCR_LANGUAGES="eng deu chi-sim"). All come before our own files, so that a change of those does not fetch them again.
 ARG EDBENCH_OCR_LANGUAGES=eng
 RUN apt-get update -qq \

@@ -22,19 +22,19 @@ setup: ## make .venv with everything in it, as locked; again only when the lock 
 demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site (6 to 9 minutes on two processors)
 	@mkdir -p .demo
 	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
-	@test -e .demo/corpus || $(EDBENCH) generate .demo/corpus --profile reference --scale 0.002 --seed 7
+	@test -e .demo/corpus || $(EDBENCH) corpus generate .demo/corpus --profile reference --scale 0.002 --seed 7
 	@test -e .demo/small/dataset.json || rm -rf .demo/small
-	@test -e .demo/small || $(EDBENCH) generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
-	@! test -e .demo/result.json || $(EDBENCH) delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
+	@test -e .demo/small || $(EDBENCH) corpus generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
+	@! test -e .demo/result.json || $(EDBENCH) job delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
 	@rm -f .demo/result.json
-	$(EDBENCH) discover .demo/corpus --workers 2 --json .demo/result.json
+	$(EDBENCH) discover .demo/corpus --workers 2 -o json --output-file .demo/result.json
 	$(EDBENCH) verify last
 	@job="$$($(DEMO_JOB))"; printf '\nThe job is there to be looked at, for instance:\n'; \
-		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n\n' "$$job" "$$job"
-	@$(EDBENCH) experiment scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
+		printf '  $(EDBENCH) job show %s\n  $(EDBENCH) review search %s "type:message/rfc822"\n\n' "$$job" "$$job"
+	@$(EDBENCH) bench scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
 		|| { cat .demo/machine.err >&2; exit 1; }
 	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
-	$(EDBENCH) experiment r1 --scale $(DEMO_SCALE) --repeats 1 --brief
+	$(EDBENCH) bench r1 --scale $(DEMO_SCALE) --repeats 1 --brief
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
 # computes in between (tests/support/systems/dealing.py).
@@ -58,7 +58,7 @@ test-browser: setup ## drive the page in a real browser (needs chromium, else sk
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
-test-chaos: setup ## 25 runs of edbench chaos, each other kind of job with a fault, a database that loses its last commits; some minutes, the first and the last in CI
+test-chaos: setup ## 25 jobs with faults at random moments, each other kind of job with a fault, a database that loses its last commits; some minutes, the first and the last in CI
 	@$(PYTHON) -m pytest -rs -n 2 --dist load tests/acceptance/chaos_campaign.py tests/acceptance/database_crash.py $(PYTEST_ARGS)
 
 test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long

@@ -121,7 +121,7 @@ def _record_cost(figures: Figures) -> None:
 
 def _filer(figures: Figures, home: BenchHome) -> None:
     corpus = home.directory / "small"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
+    home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
     for name, measured in {**filer.measure(home, corpus), **replay_fidelity.measure(home)}.items():
         figures.add(name, Figure(**measured))
 
@@ -173,7 +173,7 @@ def _index_engines(figures: Figures, home: BenchHome) -> None:
 def _generator(figures: Figures, home: BenchHome, scale: str) -> Path:
     corpus = home.directory / "corpus"
     start = time.monotonic()
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
+    home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
     seconds = time.monotonic() - start
     size = sum(p.stat().st_size for p in (corpus / "data").rglob("*") if p.is_file())
     note = f"{size / 1e6:.0f} MB raw, all processes"
@@ -201,7 +201,7 @@ def _pipeline(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> 
                 options = ["--workers", str(workers), *(["--single-pass"] if passes == 1 else [])]
                 result = home.discover(corpus, *options)
                 results.setdefault((workers, passes), []).append(result)
-                home.run("delete", str(result["job_id"]))
+                home.run("job", "delete", str(result["job_id"]))
                 if passes == 2:
                     ratios[workers].append(plain.seconds / float(result["elapsed_s"]))
     for (workers, passes), runs in sorted(results.items()):
@@ -240,7 +240,7 @@ def _second_worker(figures: Figures, home: BenchHome, corpus: Path, pairs: int) 
         seconds = {}
         for workers in (1, 2):
             result = home.discover(corpus, "--workers", str(workers), "--slots", "1")
-            home.run("delete", str(result["job_id"]))
+            home.run("job", "delete", str(result["job_id"]))
             seconds[workers] = float(result["elapsed_s"])
         ratios.append(seconds[1] / seconds[2])
         elapsed.append(f"{seconds[1]:.1f} s : {seconds[2]:.1f} s")

@@ -52,13 +52,13 @@ class BenchHome:
     def discover(self, corpus: Path, *options: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A discovery job; its result."""
         target = self.directory / "r.json"
-        self.run("discover", str(corpus), "--json", str(target), *options, env=env)
+        self.run("discover", str(corpus), "-o", "json", "--output-file", str(target), *options, env=env)
         return dict(json.loads(target.read_text()))
 
     def peak_slot(self, corpus: Path, *options: str) -> tuple[dict[str, Any], int]:
         """A discovery job, and the largest PSS (bytes) any slot had when looked at, five times a second."""
         target = self.directory / "r.json"
-        command = [str(self.edbench), "discover", str(corpus), "--json", str(target), *options]
+        command = [str(self.edbench), "discover", str(corpus), "-o", "json", "--output-file", str(target), *options]
         process = subprocess.Popen(
             command, env=self.environment(), cwd=self.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -55,7 +55,7 @@ class Held:
 def measure(home: BenchHome, many: int, scale: str, figures: Figures) -> None:
     """Start so many workers of four slots, then a job over the reference corpus for them."""
     corpus = home.directory / "corpus"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
+    home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
     settings = read_settings(home.environment())
     settings.storage.mkdir(parents=True, exist_ok=True)
     with embedded_services(settings, slots=many * SLOTS) as attached:

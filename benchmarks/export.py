@@ -60,7 +60,7 @@ def measure(home: BenchHome, items: int = ITEMS, repeats: int = 3) -> Exported:
     size, phases = 0, {}
     for number in range(repeats):
         out, target = home.directory / f"out{number}", home.directory / "e.json"
-        home.run("export", "last", "--out", str(out), "--json", str(target), *_CREW)
+        home.run("produce", "export", "last", "--out", str(out), "-o", "json", "--output-file", str(target), *_CREW)
         told = json.loads(target.read_text())
         exports.append(float(told["elapsed_s"]))
         if exports[-1] == min(exports):

@@ -147,7 +147,7 @@ def _overlap(home: BenchHome, corpus: Path, pairs: int) -> dict[str, Any]:
         seconds = {}
         for workers in (1, 8):
             result = home.discover(corpus, "--workers", str(workers), "--slots", "1", "--filer", str(file))
-            home.run("delete", str(result["job_id"]))
+            home.run("job", "delete", str(result["job_id"]))
             seconds[workers] = float(result["elapsed_s"])
         ratios.append(seconds[1] / seconds[8])
         elapsed.append(seconds)

@@ -67,9 +67,21 @@ def _experiment(wish: argparse.Namespace, home: Path, mount: Path) -> dict[str, 
     environment |= {"EDBENCH_STORAGE": str(mount / "storage"), "EDBENCH_SCRATCH": str(home / "scratch")}
     inside = ["nsenter", f"--net={_network(wish.filer)}"]
     corpus = mount / "corpus"
-    _run(*inside, str(EDBENCH), "generate", str(corpus), "--profile", "reference", "--scale", wish.scale, "--seed", "7")
+    _run(
+        *inside,
+        str(EDBENCH),
+        "corpus",
+        "generate",
+        str(corpus),
+        "--profile",
+        "reference",
+        "--scale",
+        wish.scale,
+        "--seed",
+        "7",
+    )
     most = max(map(int, wish.hosts.split(",")))
-    command = ["experiment", "scale-up", "--corpus", str(corpus), "--hosts", str(most), "--listen", SERVER, "--cold"]
+    command = ["bench", "scale-up", "--corpus", str(corpus), "--hosts", str(most), "--listen", SERVER, "--cold"]
     asked = ["--workers", wish.hosts, "--slots", wish.slots, "--repeats", wish.repeats]
     with contextlib.ExitStack() as hosts:
         process = subprocess.Popen(

@@ -73,11 +73,24 @@ def measure(home: BenchHome, documents: int = DOCUMENTS, repeats: int = 3) -> Im
     for number in range(repeats):
         out, target = home.directory / f"out{number}", home.directory / "e.json"
         before = _children_s()
-        home.run("process", "last", "--out", str(out), "--dpi", str(DPI), "--json", str(target), *_CREW)
+        home.run(
+            "produce",
+            "images",
+            "last",
+            "--out",
+            str(out),
+            "--dpi",
+            str(DPI),
+            "-o",
+            "json",
+            "--output-file",
+            str(target),
+            *_CREW,
+        )
         cpu[0].append(_children_s() - before)
         told = json.loads(target.read_text())
         jobs.append(float(told["elapsed_s"]))
-        home.run("delete", str(told["job_id"]))
+        home.run("job", "delete", str(told["job_id"]))
         with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
             files = sorted(source.rglob("*.pdf"))
             list(pool.map(_encode, files[:_PROCESSES]))  # the processes are there

@@ -288,7 +288,17 @@ def main() -> None:
     )
     with bench_home() as home:
         corpus = home.directory / "corpus"
-        home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.corpus_scale, "--seed", "7")
+        home.run(
+            "corpus",
+            "generate",
+            str(corpus),
+            "--profile",
+            "reference",
+            "--scale",
+            arguments.corpus_scale,
+            "--seed",
+            "7",
+        )
         bench = Bench(home, corpus, arguments.filer_scale)
         calibration = scale_up(PointSpec(1, 1, 1), [1, 2], repeats=arguments.repeats, seed=arguments.seed)
         result = bench.run(calibration, BASE)

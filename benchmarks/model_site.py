@@ -181,7 +181,17 @@ def main() -> None:
     console.print(f"{os.cpu_count()} cores; emulated site, time x {arguments.time_scale:g}; {arguments.repeats} x each")
     with bench_home() as home:
         corpus = home.directory / "corpus"
-        home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.corpus_scale, "--seed", "7")
+        home.run(
+            "corpus",
+            "generate",
+            str(corpus),
+            "--profile",
+            "reference",
+            "--scale",
+            arguments.corpus_scale,
+            "--seed",
+            "7",
+        )
         bench = Bench(home, corpus, arguments.time_scale)
         first = scale_up(PointSpec(1, 1, SLOTS), [1, 2], repeats=arguments.repeats, seed=arguments.seed)
         result = bench.run(first, BASE)

@@ -119,7 +119,9 @@ def _carry_out(
     home: BenchHome, place: Path, targets: Sequence[Target], arguments: argparse.Namespace, console: Console
 ) -> None:
     corpus = place / "corpus"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.corpus_scale, "--seed", "7")
+    home.run(
+        "corpus", "generate", str(corpus), "--profile", "reference", "--scale", arguments.corpus_scale, "--seed", "7"
+    )
     bench = Bench(home, corpus, place / "storage")
     result = bench.run(scale_up(PointSpec(1, 1, 1), [1, 2], repeats=arguments.repeats, seed=arguments.seed))
     predicted = predictions(result, targets)

@@ -27,12 +27,12 @@ _COMMANDS = (
     (("inspect", "small.eml"), 0.3),
     (("discover", "--help"), 0.5),
     (("formats", "pdf"), 0.5),
-    (("profile", "describe", "reference", "--scale", "0.01"), 0.5),
+    (("corpus", "profiles", "reference", "--scale", "0.01"), 0.5),
     (("doctor",), 0.5),
-    (("jobs",), 0.5),
-    (("job", "last"), 0.5),
-    (("items", "last"), 0.5),
-    (("search", "last", "words"), 0.5),
+    (("job", "list"), 0.5),
+    (("job", "show", "last"), 0.5),
+    (("review", "items", "last"), 0.5),
+    (("review", "search", "last", "words"), 0.5),
 )
 _SMALL = b"From: a@example.org\nTo: b@example.org\nSubject: small\n\n" + b"A line of some words, as in a letter.\n" * 52
 

@@ -65,7 +65,7 @@ def main() -> None:
             of: BenchHome(stack.enter_context(bench_home()).directory, edbench) for of, edbench in commands.items()
         }
         corpus = home.directory / "corpus"
-        home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
+        home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
         items = 0
         for _ in range(arguments.repeats):
             for workers in WORKERS:
@@ -86,7 +86,7 @@ def _turn(home: BenchHome, corpus: Path, workers: int, options: list[str], into:
         with spent_below() as taken:
             result = home.discover(source, "--workers", str(workers), *options)
         spent += taken
-        home.run("delete", str(result["job_id"]))
+        home.run("job", "delete", str(result["job_id"]))
     into.elapsed.append(float(result["elapsed_s"]))
     return int(result["items"])
 

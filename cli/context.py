@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from cli.tree import standard_output
 from controller.cluster.base import COMPOSE, chosen_cluster
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
@@ -46,6 +47,14 @@ class CommandContext:
         """Standard output."""
         return _console(sys.stdout)
 
+    def people(self, output: str) -> Console:
+        """Where tables and remarks go: to standard output unless that is for a document."""
+        return _console(_for_people(output))
+
+    def last_line(self, output: str, line: str) -> None:
+        """Print the line that scripts read last, such as an id or a path, where `people` is."""
+        print(line, file=_for_people(output), flush=True)
+
     @property
     def err(self) -> Console:
         """Standard error: progress and remarks."""
@@ -54,6 +63,12 @@ class CommandContext:
     def say(self, line: str) -> None:
         """One plain line on standard error."""
         print(line, file=sys.stderr, flush=True)
+
+
+def _for_people(output: str) -> TextIO:
+    if output == "table":
+        return sys.stdout
+    return standard_output.get() or sys.stderr
 
 
 def _console(file: TextIO) -> Console:
@@ -100,13 +115,3 @@ def with_options(
 
         changes["filer"] = site_source(site)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
-
-
-def writable_file(path: Path | None, option: str) -> None:
-    """Raises UsageError now rather than after an hour when `path` cannot become a file."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise UsageError(f"{option} {path} is a directory; give a file name")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{option} {path}: its directory does not exist; make it first")

@@ -4,7 +4,7 @@ services start."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -57,22 +57,27 @@ def installation(
     databases: int = 1,
     listen: str = "",
     broker: bool = True,
-    work: str = "controller.databases",
+    work: Sequence[str] = (),
     looks: bool = True,
 ) -> Iterator[Installation]:
-    """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
+    """Attach to the services for as long as the block lasts; embedded ones are started if needed.
 
-    `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
-    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them; `broker`: False for a command that only reads what the databases have; `work`: the module that
-    goes on then, imported while services start; `looks`: whether that looks at the storage root, which has to answer then. Raises
+    `slots`: used over all workers; `databases`: embedded databases that are needed; `listen`: address at which workers of other
+    hosts reach them; `broker`: False for a command that only reads the databases; `work`: modules that the command needs next,
+    imported while services start; `looks`: whether the command reads the storage root, which has to answer then. Raises
     UsageError and SystemFaults.
     """
     if looks:
         await_answer(settings.storage)
     names = [f"db{number}" for number in range(1, databases + 1)]
     room = max(slots, SLOTS_BESIDE)
+
+    def bring() -> None:
+        for module in ("controller.databases", "controller.jobs.groups.find", *work):
+            import_module(module)
+
     with embedded_services(
-        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=lambda: _bring(work)
+        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=bring
     ) as attached:
         from controller.databases import open_databases, open_to_read
 
@@ -83,9 +88,3 @@ def installation(
         finally:
             for database in opened:
                 database.dispose()
-
-
-def _bring(work: str) -> None:
-    """What goes on when the services are there, and what finds the job that it is about."""
-    import_module(work)
-    import_module("controller.jobs.groups.find")

@@ -1,4 +1,4 @@
-"""`edbench`: the commands, and what their endings mean to the shell."""
+"""`edbench`: the command tree, and the exit status of each ending."""
 
 from __future__ import annotations
 
@@ -8,19 +8,37 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.exceptions import TyperException
-from typer.main import get_group
+from typer.main import get_command
 
-from cli.commands import COMMANDS
-from cli.on_demand import CommandOnDemand
+from cli.tree import Entry, Group
 from core.errors import EdbenchError, Interrupted, UsageError
 from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# The commands of daily work first, then the groups in the order of the work.
+ROOT = (
+    Entry("discover", "Run a discovery job over a directory and wait for its end.", ("cli.discover",), group=False),
+    Entry("verify", "Compare a completed job with its manifest.", ("cli.verify",), group=False),
+    Entry("serve", "Serve the web UI and the HTTP API until Ctrl-C.", ("cli.serve",), group=False),
+    Entry("doctor", "Check this host, its storage and the services.", ("cli.doctor",), group=False),
+    Entry("inspect", "Unpack files without a database and show every item.", ("cli.inspect",), group=False),
+    Entry("formats", "List the supported formats and what is extracted.", ("cli.formats",), group=False),
+    Entry("corpus", "Generate, check and describe test corpora.", ("cli.corpus",)),
+    Entry("job", "List, show and control jobs; print their chain of custody.", ("cli.job",)),
+    Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review", "cli.findings")),
+    Entry("produce", "Write text, page images and productions; check and import them.", ("cli.produce",)),
+    Entry("bench", "Measure storage, plan a measurement, predict.", ("cli.bench", "cli.r1", "cli.storage", "cli.plan")),
+    Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
+    Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
+    Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
+    Entry("worker", "Run workers on this host for experiments with several hosts.", ("cli.worker",)),
+    Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
+)
 
 
 def _version(wanted: bool) -> None:
@@ -39,33 +57,34 @@ def _root(
     """A distributed e-discovery processing pipeline that doubles as a benchmark of the storage under it."""
 
 
-def make_app() -> TyperGroup:
-    """The application with all commands; none is imported before it is used."""
-    app = typer.Typer(
-        name="edbench",
-        add_completion=False,
-        rich_markup_mode=None,
-        epilog="Settings come from EDBENCH_* variables; `edbench COMMAND --help` has an example of each command.",
-    )
+def make_app() -> Group:
+    """The application; the modules of a command are imported when it is used."""
+    app = typer.Typer(name="edbench", rich_markup_mode=None)
     app.callback()(_root)
-    group = get_group(app)
-    for entry in COMMANDS:
-        group.add_command(CommandOnDemand(entry))
-    return group
+    typed = get_command(app)  # has the options of shell completion
+    return Group(
+        "edbench",
+        typed.help or "",
+        {entry.name: entry for entry in ROOT},
+        params=typed.params,
+        callback=typed.callback,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog="Settings: EDBENCH_* environment variables. Example of a command: edbench COMMAND --help.",
+    )
 
 
 def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Run one command; its exit status: 0, 1 failed run, 2 usage, 130 interrupted. Errors are one line on stderr."""
     debug = env.get("EDBENCH_DEBUG", "") not in ("", "0")
     try:
-        status = make_app()(args=list(argv) or ["--help"], obj=env, standalone_mode=False)
+        status = make_app()(args=list(argv), prog_name="edbench", obj=env, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         _forget_stdout()
         return FAILED
     except (EdbenchError, TyperException, KeyboardInterrupt, OSError) as error:
         return _failed(error, debug)
-    except Exception as error:  # noqa: BLE001 — a bug of ours: the person gets one line and the way to the rest
+    except Exception as error:  # noqa: BLE001 — a bug of ours: the user gets one line and how to see the rest
         return _failed(error, debug)
     if status == INTERRUPTED:
         return _failed(KeyboardInterrupt(), debug)
@@ -73,7 +92,7 @@ def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
 
 
 def _failed(error: BaseException, debug: bool) -> int:
-    """Say it, whatever a URL in it had as its login: what is said stands in logs, and is sent to who is to help."""
+    """Print the error without the logins of URLs: the line goes into logs and support requests."""
     if debug:
         print(without_logins("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     line, status = _meaning(error)
@@ -82,7 +101,7 @@ def _failed(error: BaseException, debug: bool) -> int:
 
 
 def _meaning(error: BaseException) -> tuple[str, int]:
-    """What to say of an error, and the exit status."""
+    """The message of an error, and the exit status."""
     if isinstance(error, UsageError):
         return str(error), USAGE
     if isinstance(error, Interrupted):
@@ -92,14 +111,26 @@ def _meaning(error: BaseException) -> tuple[str, int]:
     if isinstance(error, EdbenchError):
         return str(error), FAILED
     if isinstance(error, TyperException):
-        return f"{error.format_message()} Try `edbench --help`.", error.exit_code
+        return f"{error.format_message().rstrip('.')}. Try '{_command_of(error)} --help'.", error.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
-    return f"a bug: {type(error).__name__}: {error}; EDBENCH_DEBUG=1 shows where", FAILED
+    return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED
+
+
+def _command_of(error: Any) -> str:
+    """The command whose arguments are wrong, as it is typed."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return "edbench"
+    names = []
+    while context is not None:  # `command_path` has the metavars of arguments too
+        names.append(str(context.info_name))
+        context = context.parent
+    return " ".join(reversed(names))
 
 
 def _forget_stdout() -> None:
-    """The reader went away: have the interpreter's last flush go nowhere instead of complaining."""
+    """The reader closed the pipe: let the interpreter's last flush fail silently."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

@@ -1,30 +1,20 @@
-"""Writing results: JSON files that are there whole or not at all, and sizes for people."""
+"""Printing results: JSON documents, CSV and JSON lines, the plain table, sizes and times as text."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from core.errors import RunFailed
 from core.histogram import LIMIT_NS
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Replace `path` by this data in one step; raises RunFailed."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise RunFailed(f"{path} cannot be written: {error.strerror}; the result is in the database still") from error
 
 
 def print_json(data: Any, *, indent: int | None = 2) -> None:
@@ -48,10 +38,32 @@ def bytes_text(nbytes: int) -> str:
 
 
 def micros_text(value: float) -> str:
-    """Whole microseconds of a percentile; `> 8,796,093,022` where only is known that it is no less."""
+    """Whole microseconds of a percentile; `> 8,796,093,022` where it is at least that."""
     return f"> {LIMIT_NS // 1000:,}" if value >= LIMIT_NS / 1000 else f"{value:,.0f}"
 
 
 def flush() -> None:
     """Have standard output written now, so that a reader that went away is noticed here."""
     sys.stdout.flush()
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """A plain table; `right` are columns of numbers, `whole` columns that are never wrapped.
+
+    Values are shown as they are, without markup.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, name in enumerate(columns):
+        numeric = number in right
+        out.add_column(
+            name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric or number in whole
+        )
+    for row in rows:
+        out.add_row(*(escape(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
+    return out

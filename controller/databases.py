@@ -112,7 +112,7 @@ def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
             raise UsageError("there is no job yet; `edbench discover DIR` makes one")
         return JobHandle(newest[0][0], newest[0][1].job)
     handles: list[JobHandle] = []
-    reason = UsageError(f"there is no job {reference}; see `edbench jobs`")
+    reason = UsageError(f"there is no job {reference}; see `edbench job list`")
     for database in databases:
         with database.transaction() as conn:
             try:

@@ -11,7 +11,7 @@ import enum
 
 
 class ExceptionCode(enum.StrEnum):
-    """Every code an exception row may carry; `edbench job` counts by these."""
+    """Every code an exception row may carry; `edbench job show` counts by these."""
 
     CORRUPT = "corrupt"  # the bytes do not follow the format
     TRUNCATED = "truncated"  # the bytes end before the format says they may

@@ -1,4 +1,4 @@
-"""Points of the work that `edbench chaos` can aim a fault at: just before and after claim, commit, publish, barrier.
+"""Points of the work that the fault campaign (tests/chaos) can aim a fault at: just before and after claim, commit, publish, barrier.
 
 Anywhere else they cost one comparison. A process that was armed tells the campaign's socket that it has come to a
 moment and waits for the answer; while it waits, the campaign may kill or stop it, or take something away from it.

@@ -47,7 +47,7 @@ class Settings:
     filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: nobody said
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
-    chaos: str = ""  # socket of an `edbench chaos` that is told of every moment (core.moments); empty: there is none
+    chaos: str = ""  # socket of an the fault campaign (tests/chaos) that is told of every moment (core.moments); empty: there is none
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say

@@ -105,7 +105,8 @@ _ALL = (
         "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
     ),
     Variable(
-        "EDBENCH_CHAOS", "set by `edbench chaos` for its processes: the socket that it is told of every moment at"
+        "EDBENCH_CHAOS",
+        "set by the fault campaign (tests/chaos) for its processes: the socket that it is told of every moment at",
     ),
 )
 

@@ -18,15 +18,25 @@ class CorpusOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="what the corpus is made of: a name of `edbench profile list`, or a TOML file",
+            description="Use this profile of `edbench corpus profiles`, or a TOML file.",
         ),
     ] = "reference"
     scale: Annotated[
-        float, Field(ge=0.0, le=MOST_SCALE, description="1.0 is the whole profile: 45 GB raw of reference")
+        float,
+        Field(
+            ge=0.0,
+            le=MOST_SCALE,
+            description="Generate this part of the profile; 1.0 is all of it: 45 GB raw for reference.",
+        ),
     ] = 0.01
     seed: Annotated[
-        int, Field(ge=0, le=MOST_SEED, description="the same seed and scale give the same bytes everywhere")
+        int,
+        Field(
+            ge=0,
+            le=MOST_SEED,
+            description="Generate from this seed; the same seed and scale give the same bytes everywhere.",
+        ),
     ] = 1
     processes: Annotated[
-        int | None, Field(ge=1, le=256, description="processes that write  [default: one a processor]")
+        int | None, Field(ge=1, le=256, description="Use this many processes.  [default: one per core]")
     ] = None

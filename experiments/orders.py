@@ -22,27 +22,29 @@ DEFAULT_REPEATS = 5
 _NUMBERS = Metavar("N,N,…")
 _LEAST_SECONDS = 1.0  # of measurements that tell of kinds of work beside each other, not of a storage
 
-Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="the points"), _NUMBERS]
-Repeats = Annotated[int, Field(ge=1, le=100, description="runs of each point; 5 or more are recommended")]
+Points = Annotated[str, Field(max_length=200, pattern=TEXT, description="Measure at these points."), _NUMBERS]
+Repeats = Annotated[int, Field(ge=1, le=100, description="Run each point N times; 5 or more are recommended.")]
 MinSeconds = Annotated[
     float,
     Field(
         ge=1,
         le=MOST_SECONDS,
-        description="how long each run has to be; a point with a shorter one is labelled SHORT",
+        description="Label a point SHORT if a run takes less than this.",
     ),
 ]
 Seed = Annotated[
-    int | None, Field(ge=0, le=MOST_SEED, description="of the random order of the points  [default: a new one]")
+    int | None, Field(ge=0, le=MOST_SEED, description="Order the points randomly from this seed.  [default: a new one]")
 ]
-Workers = Annotated[int, Field(ge=1, le=512, description="worker processes to start (embedded services only)")]
-Slots = Annotated[int | None, Field(ge=1, le=64, description="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
+Workers = Annotated[int, Field(ge=1, le=512, description="Start this many workers (embedded services only).")]
+Slots = Annotated[
+    int | None, Field(ge=1, le=64, description="Give each worker this many slots.  [default: EDBENCH_SLOTS or 4]")
+]
 FilerCache = Annotated[
     str | None,
     Field(
         max_length=40,
         pattern=TEXT,
-        description="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
+        description="Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]",
     ),
     Metavar("SIZE"),
 ]
@@ -60,12 +62,14 @@ class StudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="memory that null storage may hold, such as 8GB: larger corpora take several portions"
-            "  [default: 60 % of what is free]",
+            description="Let null storage use this memory, such as 8GB; larger corpora take several portions."
+            "  [default: 60 % of free memory]",
         ),
         Metavar("SIZE"),
     ] = None
-    cold: Annotated[bool, Field(description="drop what caches this process may drop, and say what stayed")] = False
+    cold: Annotated[
+        bool, Field(description="Drop the caches before each run and report those that cannot be dropped.")
+    ] = False
 
 
 class ScaleUpPoints(Order):
@@ -80,7 +84,7 @@ class ScaleOutPoints(Order):
 
     databases: Points = "1,2"
     workers: Workers = 2
-    source_copies: Annotated[bool, Field(description="each job reads a copy of the source of its own")] = False
+    source_copies: Annotated[bool, Field(description="Let each job read its own copy of the source.")] = False
     seed: Seed = None
 
 
@@ -89,10 +93,15 @@ class KneePoints(Order):
 
     max_p99: Annotated[
         str,
-        Field(max_length=200, pattern=TEXT, title="Max p99", description="bounds, such as read=20ms,write=40ms"),
+        Field(
+            max_length=200,
+            pattern=TEXT,
+            title="Max p99",
+            description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
+        ),
         Metavar("OP=TIME,…"),
     ]
-    max_workers: Annotated[int, Field(ge=1, le=512, description="the highest load that is tried")] = 32
+    max_workers: Annotated[int, Field(ge=1, le=512, description="Try at most this many workers.")] = 32
 
 
 class JobTypesOrder(Order):
@@ -102,13 +111,17 @@ class JobTypesOrder(Order):
     slots: Slots = None
     time_zone: Annotated[
         str,
-        Field(max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin"),
+        Field(
+            max_length=100,
+            pattern=TEXT,
+            description="Assume this time zone for dates without one, such as Europe/Berlin.",
+        ),
         Metavar("NAME"),
     ] = DEFAULT_ZONE
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = _LEAST_SECONDS
     filer: Annotated[
-        str | None, Field(max_length=4_000, pattern=TEXT, description="emulated filer"), Metavar("NAME")
+        str | None, Field(max_length=4_000, pattern=TEXT, description="Emulate this filer."), Metavar("NAME")
     ] = None
     seed: Seed = None
 
@@ -117,15 +130,17 @@ class R1Order(Order):
     """Report R1's rows on an emulated site."""
 
     scale: Annotated[
-        str, Field(max_length=40, pattern=TEXT, description="of the report's data: 1/500 are 90 MB"), Metavar("1/K")
+        str,
+        Field(max_length=40, pattern=TEXT, description="Use this part of the report's data; 1/500 is 90 MB."),
+        Metavar("1/K"),
     ] = "1/500"
     time_scale: Annotated[
         str,
         Field(
             max_length=40,
             pattern=TEXT,
-            description="everything takes so many times as long as on the site: 0.5 is twice as fast; auto: as slow as this machine"
-            " needs to keep up, see docs/dev/site.md",
+            description="Slow the site down by this factor; 0.5 is twice as fast; auto: as slow as this host"
+            " needs (docs/dev/site.md).",
         ),
         Metavar("K|auto"),
     ] = "auto"
@@ -134,7 +149,7 @@ class R1Order(Order):
         Field(
             ge=0,
             le=512,
-            description="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/dev/site.md]",
+            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: as fitted, docs/dev/site.md]",
         ),
     ] = None
     repeats: Repeats = DEFAULT_REPEATS
@@ -145,14 +160,16 @@ class R1Order(Order):
 class ProfileOrder(Order):
     """What every storage profile may be told beside where it runs and its settings."""
 
-    small: Annotated[bool, Field(description="settings of seconds and megabytes: to see that it works")] = False
+    small: Annotated[
+        bool, Field(description="Use small settings that take seconds and megabytes, to try the test.")
+    ] = False
     repeats: Repeats = 1
     min_seconds: Annotated[
         float | None,
         Field(
             ge=1,
             le=MOST_SECONDS,
-            description="how long each run has to be for a result  [default: the profile's, else 600]",
+            description="Label a point SHORT if a run takes less than this.  [default: the test's, else 600]",
         ),
     ] = None
     seed: Seed = None
@@ -161,9 +178,9 @@ class ProfileOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="emulated filer that delays our own clients' calls  [default: EDBENCH_FILER]",
+            description="Emulate a filer, which delays the calls of the test's own clients.  [default: EDBENCH_FILER]",
         ),
         Metavar("NAME|FILE"),
     ] = None
     filer_cache: FilerCache = None
-    yes: Annotated[bool, Field(description="also where it takes over 80 % of the free space")] = False
+    yes: Annotated[bool, Field(description="Run even if the test needs more than 80 % of the free space.")] = False

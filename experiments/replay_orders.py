@@ -31,7 +31,7 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=200,
             pattern=TEXT,
-            description="client processes, one number after another  [default: as recorded]",
+            description="Replay with these numbers of client processes, one after another.  [default: as recorded]",
         ),
         _NUMBERS,
     ] = None
@@ -40,8 +40,8 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="job (a closed loop with the recorded think times), schedule (the recorded start times), max (no think"
-            " time), or a schedule so many times as fast, such as x2",
+            description="Keep this pace: job (closed loop with the recorded think times), schedule (the recorded start times), max"
+            " (no think time), or a factor, such as x2 for a schedule twice as fast.",
         ),
         Metavar("PACE"),
     ] = "schedule"
@@ -50,8 +50,8 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=40,
             pattern=TEXT,
-            description="refuse numbers of clients that are not so: strong deals one data set out to them, weak gives each"
-            " clone of the trace its own",
+            description="Refuse other numbers of clients: strong distributes one data set over them, weak gives each clone of the"
+            " trace its own.",
         ),
         Metavar("SCALING"),
     ] = None
@@ -61,24 +61,24 @@ class ReplayStudyOrder(Order):
             max_length=200,
             pattern=TEXT,
             title="Max p99",
-            description="search the largest load with response p99 within, as read=20ms",
+            description="Keep p99 latencies within these bounds, such as read=20ms,write=40ms.",
         ),
         Metavar("OP=TIME,…"),
     ] = None
     max_clients: Annotated[
-        int, Field(ge=1, le=MAX_CLIENTS, description="the highest load that is tried with --max-p99")
+        int, Field(ge=1, le=MAX_CLIENTS, description="With --max-p99: try at most this many clients.")
     ] = 32
     levels: Annotated[
         int | None,
-        Field(ge=LEAST_LEVELS, le=MOST_LEVELS, description="offer N levels of load up to the peak, such as 10"),
+        Field(ge=LEAST_LEVELS, le=MOST_LEVELS, description="Offer N levels of load up to the peak, such as 10."),
         Metavar("N"),
     ] = None
     peak: Annotated[
         int | None,
-        Field(ge=1, le=_MOST_RATE, description="of --levels  [default: found as fast as it goes]"),
+        Field(ge=1, le=_MOST_RATE, description="With --levels: assume this peak.  [default: measured at pace max]"),
         Metavar("CALLS/S"),
     ] = None
-    repeats: Annotated[int, Field(ge=1, le=100, description="replays of each point; 5 or more are recommended")] = 1
+    repeats: Annotated[int, Field(ge=1, le=100, description="Run each point N times; 5 or more are recommended.")] = 1
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
     filer: Annotated[
@@ -86,43 +86,43 @@ class ReplayStudyOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description=f"emulated filer: {', '.join(profile_names())}, or for a command a file in TOML; several, as none,titan,"
-            " are replayed on one after another  [default: EDBENCH_FILER or none]",
+            description=f"Emulate filers, one after another: {', '.join(profile_names())}, or (commands only) a TOML file."
+            "  [default: EDBENCH_FILER or none]",
         ),
         Metavar("NAME,NAME,…"),
     ] = None
-    workers: Annotated[
-        int, Field(ge=1, le=512, description="worker processes the clients are spread over (embedded)")
-    ] = 1
+    workers: Annotated[int, Field(ge=1, le=512, description="Start this many workers (embedded services only).")] = 1
     seed: Annotated[
-        int, Field(ge=0, le=MOST_SEED, description="of the files' contents, and of the random order of the points")
+        int, Field(ge=0, le=MOST_SEED, description="Generate the files and order the points randomly from this seed.")
     ] = 0
 
 
 class PredictOrder(Order):
     """Points that were not measured."""
 
-    workers: Annotated[str, Field(max_length=200, pattern=TEXT, description="numbers of workers"), _NUMBERS] = (
-        DEFAULT_WORKERS
-    )
+    workers: Annotated[
+        str, Field(max_length=200, pattern=TEXT, description="Predict for these numbers of workers."), _NUMBERS
+    ] = DEFAULT_WORKERS
     databases: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="numbers of database servers"), _NUMBERS
+        str, Field(max_length=200, pattern=TEXT, description="Predict for these numbers of databases."), _NUMBERS
     ] = DEFAULT_DATABASES
     filer: Annotated[
         str | None,
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description="the filer asked about: a profile, or for a command a file in TOML  [default: the calibration's]",
+            description="Predict for this filer: a profile, or (commands only) a TOML file.  [default: the calibration's]",
         ),
         Metavar("NAME"),
     ] = None
     job_type: Annotated[
-        JobType, Field(description="what kind of job is asked about; needs --from but for discovery")
+        JobType, Field(description="Predict for this type of job; others than discovery require --from.")
     ] = JobType.DISCOVERY
     slots: Annotated[
         int | None,
-        Field(ge=1, le=64, description="slots of each worker  [default: the calibration's; with --site 4]"),
+        Field(
+            ge=1, le=64, description="Give each worker this many slots.  [default: the calibration's; with --site 4]"
+        ),
     ] = None
     raw_gb: Annotated[
         float | None,
@@ -130,7 +130,7 @@ class PredictOrder(Order):
             ge=0.0001,
             le=MOST_RAW_GB,
             title="Raw GB",
-            description="size of the data set, of the calibration's kind"
+            description="Assume this size of the data set, with items as in the calibration."
             f"  [default: {DEFAULT_RAW_GB:g}; of a site's data its part]",
         ),
     ] = None
@@ -139,11 +139,11 @@ class PredictOrder(Order):
         Field(
             ge=0,
             le=512,
-            description="tasks of phase index at a time, of each job; 0: no limit  [default: the calibration's]",
+            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: the calibration's]",
         ),
     ] = None
-    shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
+    shard: Annotated[bool, Field(description="Distribute the custodians over the databases.")] = False
     one_host: Annotated[
         bool,
-        Field(description="everything shares the calibration's processors; else each worker and server has its own"),
+        Field(description="Put everything on one host like the calibration's, not each worker and server on its own."),
     ] = False

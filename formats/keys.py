@@ -105,7 +105,7 @@ KEYS: dict[str, Key] = {
     "ocr_languages": Key(TEXT, "languages that it was told to expect, as eng+deu"),
     "ocr_pages": Key(NUMBER, "pages that were read"),
     "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
-    # What `edbench languages` told (docs/review.md)
+    # What `edbench review languages` told (docs/review.md)
     "language": Key(TEXT, "language of the text in ISO 639's code; und: not told, zxx: none"),
     # What was under a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),

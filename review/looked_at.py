@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _COMMANDS = {
-    ReviewKind.DEDUPE: "edbench dedupe {}",
-    ReviewKind.DENIST: "edbench denist {} --list FILE",
-    ReviewKind.THREADS: "edbench threads {}",
-    ReviewKind.NEAR: "edbench near {}",
-    ReviewKind.LANGUAGES: "edbench languages {}",
+    ReviewKind.DEDUPE: "edbench review dedupe {}",
+    ReviewKind.DENIST: "edbench review denist {} --list FILE",
+    ReviewKind.THREADS: "edbench review threads {}",
+    ReviewKind.NEAR: "edbench review near-dup {}",
+    ReviewKind.LANGUAGES: "edbench review languages {}",
 }
 
 
@@ -89,7 +89,7 @@ def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
         for _, (database, own) in sorted(by_name.items()):
             site = Site(stack.enter_context(database.transaction(durable=True)), tuple(own))
             if len(REVIEW.lock_reviewed(site.conn, jobs=site.ids)) != len(own):
-                raise UsageError("one of the jobs has been deleted; see `edbench jobs`")
+                raise UsageError("one of the jobs has been deleted; see `edbench job list`")
             sites.append(site)
         yield sites
 

@@ -36,7 +36,7 @@ def with_findings(
         for handle, finding in zip(sources, findings, strict=True):
             if theirs.get(handle.id.hex, finding) != finding:
                 raise UsageError(
-                    f"`edbench dedupe` has found other duplicates in job {handle.id} since job {images.id} made pages of its"
+                    f"`edbench review dedupe` has found other duplicates in job {handle.id} since job {images.id} made pages of its"
                     " originals; process them anew, or have it find what it had found then (same jobs, --scope and --by; what it found before 27 November 2026 counts as other)",
                     field="images",
                 )

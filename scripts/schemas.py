@@ -35,22 +35,22 @@ def _schema(of: Any, description: str) -> dict[str, Any]:
 
 DOCUMENTS = {
     "result": json_schema,
-    "discover": lambda: _schema(JobFigures | GroupFigures, "What `edbench discover --json` writes."),
-    "job": lambda: _schema(JobDocument | GroupDocument, "What `edbench job --json` prints."),
+    "discover": lambda: _schema(JobFigures | GroupFigures, "What `edbench discover -o json` writes."),
+    "job": lambda: _schema(JobDocument | GroupDocument, "What `edbench job show -o json` prints."),
     "trace-info": lambda: (
         msgspec.json.schema(TraceInfo)
         | {
-            "description": "What `edbench trace info --json` prints. Units are part of the names: _s seconds, _us microseconds."
+            "description": "What `edbench trace info -o json` prints. Units are part of the names: _s seconds, _us microseconds."
         }
     ),
-    "prediction": lambda: _schema(PredictionDocument, "What `edbench predict --json` writes."),
-    "plan": lambda: _schema(SizingDocument, "What `edbench plan --json` writes."),
-    "dedupe": lambda: _schema(Duplicates, "What `edbench dedupe --json` writes."),
-    "denist": lambda: _schema(SystemFiles, "What `edbench denist --json` writes."),
-    "near": lambda: _schema(NearDuplicates, "What `edbench near --json` writes."),
-    "languages": lambda: _schema(LanguagesFound, "What `edbench languages --json` writes."),
-    "threads": lambda: _schema(ThreadsFound, "What `edbench threads --json` writes."),
-    "doctor": lambda: _schema(list[Finding], "What `edbench doctor --json` prints."),
+    "prediction": lambda: _schema(PredictionDocument, "What `edbench bench predict -o json` writes."),
+    "plan": lambda: _schema(SizingDocument, "What `edbench bench plan -o json` writes."),
+    "dedupe": lambda: _schema(Duplicates, "What `edbench review dedupe -o json` writes."),
+    "denist": lambda: _schema(SystemFiles, "What `edbench review denist -o json` writes."),
+    "near": lambda: _schema(NearDuplicates, "What `edbench review near-dup -o json` writes."),
+    "languages": lambda: _schema(LanguagesFound, "What `edbench review languages -o json` writes."),
+    "threads": lambda: _schema(ThreadsFound, "What `edbench review threads -o json` writes."),
+    "doctor": lambda: _schema(list[Finding], "What `edbench doctor -o json` prints."),
 }
 
 

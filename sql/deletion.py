@@ -29,10 +29,10 @@ def begin(conn: Connection, job: uuid.UUID) -> bool:
     change."""
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     if row is None:
-        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+        raise UsageError(f"there is no job {job}; see `edbench job list`")
     state = JobState(row.state)
     if not (state.over or state in _RESTING):
-        raise UsageError(f"job {job} is {state}; cancel it first: `edbench cancel {job}`")
+        raise UsageError(f"job {job} is {state}; cancel it first: `edbench job cancel {job}`")
     QUERIES["set_state"].run(conn, job=job, state=JobState.DELETING.value)
     return state is not JobState.DELETING
 

@@ -192,7 +192,7 @@ def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
     """One job with its circumstances; raises UsageError when there is none."""
     row = QUERIES["get_job"].run(conn, job=job).one_or_none()
     if row is None:
-        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+        raise UsageError(f"there is no job {job}; see `edbench job list`")
     return _summary(row)
 
 
@@ -200,10 +200,10 @@ def find_job(conn: Connection, prefix: str) -> Job:
     """The job whose id begins so (hyphens and case do not matter); raises UsageError when none or several do."""
     digits = prefix.strip().replace("-", "").lower()
     if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
-        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench jobs`")
+        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench job list`")
     rows = QUERIES["find_jobs"].run(conn, prefix=digits).all()
     if not rows:
-        raise UsageError(f"there is no job {prefix}; see `edbench jobs`")
+        raise UsageError(f"there is no job {prefix}; see `edbench job list`")
     if len(rows) > 1:
         raise UsageError(f"several jobs begin with {prefix}; give more digits of the id")
     return _job(rows[0])

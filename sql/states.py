@@ -65,7 +65,7 @@ def demands(conn: Connection, limit: int) -> list[Demand]:
 def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     if row is None:
-        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+        raise UsageError(f"there is no job {job}; see `edbench job list`")
     return JobState(row.state), Phase(row.phase)
 
 

@@ -51,5 +51,5 @@ def _start_s(home: BenchHome, workers: int) -> float:
 def _run(home: BenchHome, corpus: Path, workers: int, *, on: bool) -> float:
     with spent_below() as spent:
         result = home.discover(corpus, "--workers", str(workers), env={"EDBENCH_BOX": "on" if on else "off"})
-    home.run("delete", str(result["job_id"]))
+    home.run("job", "delete", str(result["job_id"]))
     return spent[0].processor_s

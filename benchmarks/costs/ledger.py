@@ -55,7 +55,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> LedgerShare:
         with database.transaction() as conn:
             count = "SELECT count(*) FROM task WHERE job = %(job)s"
             tasks = int(conn.exec_driver_sql(count, {"job": result["job_id"]}).scalar_one())
-        home.run("delete", str(result["job_id"]))
+        home.run("job", "delete", str(result["job_id"]))
         database.dispose()
     return LedgerShare(task_cpu_ms=each * 1000, tasks=tasks, job_cpu_s=used)
 

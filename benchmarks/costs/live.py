@@ -64,7 +64,7 @@ def _run(home: BenchHome, corpus: Path, workers: int, *, on: bool) -> tuple[floa
     with _viewer(home) if on else contextlib.nullcontext() as looks:
         result = home.discover(corpus, "--workers", str(workers), env={"EDBENCH_OBSERVE": "on" if on else "off"})
     used = _children_s() - before
-    home.run("delete", str(result["job_id"]))
+    home.run("job", "delete", str(result["job_id"]))
     return used, looks.value if looks is not None else 0
 
 

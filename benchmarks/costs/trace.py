@@ -41,7 +41,7 @@ def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> 
             result = home.discover(corpus, "--workers", str(workers), *(["--trace"] if on else []))
             seconds[on] = _children_s() - before
             trace = result["trace"] if on else trace
-            home.run("delete", str(result["job_id"]))
+            home.run("job", "delete", str(result["job_id"]))
         runs.append((seconds[True], seconds[False]))
     return TraceCost(pairs=tuple(runs), calls=trace["calls"], bytes=trace["bytes"], lost=trace["lost"])
 

@@ -125,7 +125,7 @@ def _whole(sources: list[Path], cache: Path, rounds: int) -> None:
 def _corpus(scale: str, figures: Figures, options: Options) -> None:
     with bench_home() as home:
         corpus = home.directory / "corpus"
-        home.run("generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
+        home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
         _measure("corpus", corpus / "data", figures, options)
 
 

@@ -72,7 +72,7 @@ def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
 
 
 def lines_of(source: Path) -> list[dict[str, Any]]:
-    """What `edbench inspect --jsonl` prints."""
+    """What `edbench inspect -o jsonl` prints."""
     memory = (
         _MEMORY_MB + psutil.Process().memory_info().data // 1_000_000
     )  # they are forks of this one, which may be large

@@ -1,6 +1,6 @@
 """`make bench-formats BENCH_ARGS="--whole DIR"`: both commands over a directory as a person runs them, start and end included.
 
-`edbench inspect DIR --jsonl` with two processes, and Tika's batch mode with two consumers (`-J`, no warm-up), in turns; medians by
+`edbench inspect DIR -o jsonl` with two processes, and Tika's batch mode with two consumers (`-J`, no warm-up), in turns; medians by
 clock and by processor, and their ratio. Each writes what it finds to scratch. Files that Tika cannot be given are read by us all
 the same.
 """
@@ -38,7 +38,7 @@ def show_whole(sources: Sequence[Path], tika: Tika, rounds: int) -> None:
 
 
 def _ours(source: Path) -> Taken:
-    command = [sys.executable, "-m", "cli", "inspect", str(source), "--jsonl"]
+    command = [sys.executable, "-m", "cli", "inspect", str(source), "-o", "jsonl"]
     with tempfile.TemporaryDirectory(prefix="edbench-whole-") as scratch:
         return _run([*command, "--processes", str(formats_ours.PROCESSES)], Path(scratch))
 

@@ -38,7 +38,7 @@ def main() -> None:
     if "cancels" in wanted:
         with bench_home() as home:
             corpus = home.directory / "corpus"
-            home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
+            home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
             _cancels(figures, cancels.measure(home, corpus))
     if "walk" in wanted:
         with bench_home() as home, TemporaryDirectory(prefix="edbench-walk-", dir=arguments.directory) as source:
@@ -46,9 +46,11 @@ def main() -> None:
     if "large" in wanted:
         with bench_home() as home:
             corpus = home.directory / "corpus"
-            home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
+            home.run(
+                "corpus", "generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1"
+            )
             small = home.directory / "small"
-            home.run("generate", str(small), "--profile", "reference", "--scale", SMALL, "--seed", "1")
+            home.run("corpus", "generate", str(small), "--profile", "reference", "--scale", SMALL, "--seed", "1")
             before = million.measure(home, small, sample_s=0.5)
             large = million.measure(home, corpus)
             _large(figures, large, arguments.scale)

@@ -35,7 +35,7 @@ def measure(home: BenchHome, corpus: Path, jobs: int = 10, seed: int = 1) -> Lef
     start = time.monotonic()
     whole = home.discover(corpus, "--workers", "2")
     seconds = time.monotonic() - start
-    home.run("delete", str(whole["job_id"]))
+    home.run("job", "delete", str(whole["job_id"]))
     settings = Settings(storage=home.directory / "storage", scratch=home.directory / "scratch")
     with embedded_services(settings, slots=8) as running:
         database = Database("db1", running.databases[0].url)
@@ -65,7 +65,7 @@ def _one(home: BenchHome, database: Database, corpus: Path, after: float) -> boo
     )
     process.wait()
     for job in _jobs(database):
-        home.run("delete", job)
+        home.run("job", "delete", job)
     return not cancel.returncode
 
 

@@ -78,7 +78,17 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2, sample_s: float = 2
     target = home.directory / "large.json"
     settings = Settings(storage=home.directory / "storage", scratch=home.directory / "scratch")
     with embedded_services(settings, slots=workers * 4) as running:
-        line = [str(EDBENCH), "discover", str(corpus), "--workers", str(workers), "--json", str(target)]
+        line = [
+            str(EDBENCH),
+            "discover",
+            str(corpus),
+            "--workers",
+            str(workers),
+            "-o",
+            "json",
+            "--output-file",
+            str(target),
+        ]
         process = subprocess.Popen(
             line, env=home.environment(), cwd=home.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -99,7 +109,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2, sample_s: float = 2
             check=True,
         )
         start = time.monotonic()
-        home.run("delete", str(result["job_id"]))
+        home.run("job", "delete", str(result["job_id"]))
         print(f"deleting it took {time.monotonic() - start:.1f} s", flush=True)
     tenths = {phase: _tenths(of, samples) for phase, of in ends.items()}
     at_work = (min(of[0].at for of in ends.values()), max(of[-1].at for of in ends.values()))

@@ -87,7 +87,7 @@ def _walked(home: BenchHome, database: Database, source: Path, workers: int) -> 
     finally:
         process.terminate()  # where something went wrong: it has ended otherwise
         process.wait()
-    home.run("delete", str(job))
+    home.run("job", "delete", str(job))
     return Walked(
         entries=int(found.entries),
         seconds=seconds,

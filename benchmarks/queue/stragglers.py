@@ -36,7 +36,7 @@ class Tail:
 def measure(home: BenchHome, workers: int = 2) -> Tail:
     """One job over such a corpus, made here and removed."""
     corpus = home.directory / "lopsided"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", REST_SCALE, "--seed", "2")
+    home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", REST_SCALE, "--seed", "2")
     source = corpus / "data"
     store = source / "collector"
     store.mkdir()
@@ -48,6 +48,6 @@ def measure(home: BenchHome, workers: int = 2) -> Tail:
         with database.transaction() as conn:
             ends = [float(row.at) for row in conn.exec_driver_sql(_LAST_TASKS, {"job": result["job_id"]})]
         database.dispose()
-        home.run("delete", str(result["job_id"]))
+        home.run("job", "delete", str(result["job_id"]))
     shutil.rmtree(corpus)
     return Tail(elapsed_s=float(result["elapsed_s"]), between_s=ends[-1] - ends[0], slots=len(ends))

@@ -15,12 +15,24 @@ _SLOTS = 2  # more than processors, and a recorded call also has the time in whi
 def measure(home: BenchHome) -> dict[str, dict[str, Any]]:
     """Figures by name: value, unit, target, at_most, note. The replay has as many clients as the job had slots."""
     corpus = home.directory / "recorded"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", _SCALE, "--seed", "1")
+    home.run("corpus", "generate", str(corpus), "--profile", "reference", "--scale", _SCALE, "--seed", "1")
     job = home.discover(corpus, "--workers", "1", "--slots", str(_SLOTS), "--filer", FILER, "--trace")
     target = home.directory / "replayed"
     target.mkdir()
     file = home.directory / "replay.json"
-    home.run("replay", str(job["trace"]["path"]), "--path", str(target), "--filer", FILER, "--json", str(file))
+    home.run(
+        "trace",
+        "replay",
+        str(job["trace"]["path"]),
+        "--path",
+        str(target),
+        "--filer",
+        FILER,
+        "-o",
+        "json",
+        "--output-file",
+        str(file),
+    )
     result = json.loads(file.read_text())
     rows = {row["what"]: row for row in result["fidelity"]["rows"]}
     point = result["points"][0]

@@ -169,7 +169,15 @@ def _record(recording: Path, sizes: Sizes) -> None:
             finished([str(EDBENCH), *arguments], sizes.step_s, environment)
 
         edbench(
-            "generate", str(recording / "corpus"), "--profile", "reference", "--scale", f"{sizes.scale}", "--seed", "7"
+            "corpus",
+            "generate",
+            str(recording / "corpus"),
+            "--profile",
+            "reference",
+            "--scale",
+            f"{sizes.scale}",
+            "--seed",
+            "7",
         )
         shutil.copytree(recording / "corpus", place.directory / "corpus")
         told = recording / "job.json"
@@ -181,7 +189,9 @@ def _record(recording: Path, sizes: Sizes) -> None:
             "--slots",
             "1",
             "--trace",
-            "--json",
+            "-o",
+            "json",
+            "--output-file",
             str(told),
         )
         shutil.copyfile(json.loads(told.read_text())["trace"]["path"], recording / "trace.part")

@@ -45,7 +45,7 @@ def made(bench: Bench) -> dict[str, Any]:
             "1",
             "--cold",
         )
-        page = bench.edbench("experiment", "scale-up", *asked, *bench.cache, there=True)
+        page = bench.edbench("bench", "scale-up", *asked, *bench.cache, there=True)
     package = bench.keep(_NAME, page)
     moments = {side: _moments(file) for side, file in files.items()}
     return {
@@ -62,7 +62,7 @@ def made(bench: Bench) -> dict[str, Any]:
 @contextlib.contextmanager
 def _collected(kind: str, command: tuple[str, ...], out: Path) -> Iterator[None]:
     out.unlink(missing_ok=True)
-    asked = [str(EDBENCH), "collect-counters", kind, "--out", str(out), "--every", _EVERY, "--", *command]
+    asked = [str(EDBENCH), "counters", "collect", kind, "--output-file", str(out), "--every", _EVERY, "--", *command]
     process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + _FIRST_S
     try:

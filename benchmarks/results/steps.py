@@ -59,7 +59,7 @@ def _discovery(name: str, workers: str) -> Callable[[Bench], None]:
     def make(bench: Bench) -> None:
         asked = ("--corpus", str(bench.source), "--workers", workers, "--slots", "1", "--seed", "1", "--cold")
         page = bench.edbench(
-            "experiment", "scale-up", *asked, "--repeats", str(bench.sizes.repeats), *bench.cache, there=True
+            "bench", "scale-up", *asked, "--repeats", str(bench.sizes.repeats), *bench.cache, there=True
         )
         bench.keep(name, page)
 
@@ -75,7 +75,7 @@ def _prediction(bench: Bench) -> dict[str, Any]:
     raw = run.result["raw_bytes"] / 1e9  # type: ignore[attr-defined]  # of a discovery
     file = bench.work / "prediction.json"
     asked = ("--workers", "1,2,4", "--databases", "1", "--slots", "1", "--one-host", "--raw-gb", f"{raw:.6f}")
-    bench.edbench("predict", "--from", str(package), *asked, "--json", str(file))
+    bench.edbench("bench", "predict", "--from", str(package), *asked, "-o", "json", "--output-file", str(file))
     document = json.loads(file.read_text())
     document["calibration"]["source"] = f"{bench.storage.name}/{CALIBRATION}"
     document["assumptions"] = [line.replace(str(package), CALIBRATION) for line in document["assumptions"]]
@@ -85,13 +85,13 @@ def _prediction(bench: Bench) -> dict[str, Any]:
 def _closed_loop(bench: Bench) -> None:
     clients = ",".join(map(str, bench.sizes.clients))
     asked = ("--path", str(bench.empty("replay")), "--clients", clients, "--pace", "job", "--seed", "1")
-    bench.keep(LOOP, bench.edbench("replay", str(bench.trace), *asked, *bench.cache))
+    bench.keep(LOOP, bench.edbench("trace", "replay", str(bench.trace), *asked, *bench.cache))
 
 
 def _knee(bench: Bench) -> None:
     asked = ("--path", str(bench.empty("replay")), "--pace", "max", "--max-p99", BOUNDS)
     most = ("--max-clients", str(bench.sizes.most_clients), "--seed", "1")
-    bench.keep(KNEE, bench.edbench("replay", str(bench.trace), *asked, *most, *bench.cache))
+    bench.keep(KNEE, bench.edbench("trace", "replay", str(bench.trace), *asked, *most, *bench.cache))
 
 
 def _profile(name: str, profile: str, settings: Callable[[Bench], dict[str, object]]) -> Callable[[Bench], None]:
@@ -99,7 +99,7 @@ def _profile(name: str, profile: str, settings: Callable[[Bench], dict[str, obje
         given = [word for key, value in settings(bench).items() for word in ("--set", f"{key}={value}")]
         s3 = bench.place.s3
         where = ("--s3", f"{s3}/{name}") if s3 else ("--path", str(bench.empty(name)))
-        page = bench.edbench("profile", "run", profile, *where, *given, "--seed", "1", *bench.cache)
+        page = bench.edbench("bench", "storage", profile, *where, *given, "--seed", "1", *bench.cache)
         bench.keep(name, page)
 
     return make

@@ -23,7 +23,7 @@ class CannotBeHad(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Who tells what the filer served and what its client sent: kinds and commands of `edbench collect-counters`."""
+    """Who tells what the filer served and what its client sent: kinds and commands of `edbench counters collect`."""
 
     server: tuple[str, tuple[str, ...]]
     client: tuple[str, tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""Counters of a filer that were collected by `edbench collect-counters`: JSON lines that say themselves what they hold.
+"""Counters of a filer that were collected by `edbench counters collect`: JSON lines that say themselves what they hold.
 
 The first line is the header, each other one a moment: seconds since the epoch by the collecting host's clock, and cumulative
 counts. A killed collector leaves a file that can be read up to its last whole line.
@@ -129,7 +129,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float
         if said["schema"] != SCHEMA:
             raise ValueError(f"schema {said['schema']!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is nothing that `edbench collect-counters` writes: {error!r}") from error
+        raise UsageError(f"{path} is nothing that `edbench counters collect` writes: {error!r}") from error
     moments, bad = [], []
     for number, line in enumerate(lines, 2):
         try:

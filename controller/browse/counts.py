@@ -39,7 +39,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobCounts:
-    """Everything that `edbench job` shows."""
+    """Everything that `edbench job show` shows."""
 
     summary: JobSummary
     progress: JobProgress

@@ -90,7 +90,7 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
 
 
 def in_language(code: str | None) -> tuple[Condition, ...]:
-    """That `edbench languages` told this language of an item's text; None or nothing: whichever."""
+    """That `edbench review languages` told this language of an item's text; None or nothing: whichever."""
     return (_condition("language", "=", code),) if code else ()
 
 

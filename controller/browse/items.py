@@ -1,4 +1,4 @@
-"""Every item of a job, streamed; the fields of `edbench items`."""
+"""Every item of a job, streamed; the fields of `edbench review items`."""
 
 from __future__ import annotations
 

@@ -92,7 +92,9 @@ def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
     """The item that an id means, or an unambiguous beginning of one, as a search prints it; raises UsageError."""
     digits = reference.replace("-", "").lower()
     if not 0 < len(digits) <= _ID_DIGITS or set(digits) - set("0123456789abcdef"):
-        raise UsageError(f"{reference[:80]!r} is no item's id; `edbench search` and `edbench items --jsonl` print them")
+        raise UsageError(
+            f"{reference[:80]!r} is no item's id; `edbench review search` and `edbench review items -o jsonl` print them"
+        )
     low, high = (uuid.UUID(digits.ljust(_ID_DIGITS, digit)) for digit in "0f")
     found: list[uuid.UUID] = []
     for handle in handles:

@@ -206,7 +206,7 @@ class Campaign:
         """The command that does one run again."""
         order = self._order
         return (
-            f"edbench chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
+            f"python tests/chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
             f" --seed {order.seed} --only-run {number}{order.servers.options if order.servers else ''}"
         )
 

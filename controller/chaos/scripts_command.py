@@ -91,7 +91,7 @@ def _do(stage: Stage, home: Path, *words: str) -> None:
 
 def _go_on(stage: Stage, home: Path, discover: Sequence[str]) -> None:
     """As a person does: `resume`; the command again if it was killed before it had a job, nothing if after its end."""
-    words = ("resume", "last")
+    words = ("job", "resume", "last")
     status = _end(stage, _start(stage, home, *words))
     said = _said(home, lines=1) if status == _USAGE else ""
     if _NO_JOB in said:

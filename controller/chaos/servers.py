@@ -27,7 +27,7 @@ class Servers:
 
     @property
     def options(self) -> str:
-        """As they are typed after `edbench chaos`."""
+        """As they are typed after `python tests/chaos`."""
         typed = (("storage", str(self.mount)), ("kill-servers", self.killing), ("start-servers", self.starting))
         return "".join(f" --{name} {shlex.quote(value)}" for name, value in typed)
 

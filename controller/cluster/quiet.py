@@ -55,7 +55,7 @@ def _refuse_busy(databases: Sequence[Database]) -> None:
         if not (job.job.state.over or job.job.state in _AT_REST):
             raise UsageError(
                 f"job {job.job.id} in {database.name} is {job.job.state}, and an experiment needs the system for itself;"
-                f" wait for it, or `edbench pause {job.job.id}`"
+                f" wait for it, or `edbench job pause {job.job.id}`"
             )
 
 

@@ -1,4 +1,4 @@
-"""What `edbench jobs --json` and `edbench job --json` print."""
+"""What `edbench job list -o json` and `edbench job show -o json` print."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
         note(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
-                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job {handle.id}`")
+                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job show {handle.id}`")
             _return_orphans(conn, handle)
             return state
         return ledger_jobs.request_resume(conn, handle.id)

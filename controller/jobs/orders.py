@@ -42,22 +42,26 @@ class DiscoveryOrder(Order):
     """What anybody may say, with its default."""
 
     databases: Annotated[
-        int, Field(ge=1, le=64, description="database servers: a job on each, over the same data set")
+        int,
+        Field(ge=1, le=64, description="Use this many database servers, with a job on each over the same data set."),
     ] = 1
-    shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
-    source_copies: Annotated[int, Field(ge=1, le=64, description="1, or a copy of the source for each database")] = 1
-    single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
+    shard: Annotated[bool, Field(description="Distribute the custodians over the databases.")] = False
+    source_copies: Annotated[
+        int, Field(ge=1, le=64, description="Read this many copies of the source: 1, or one for each database.")
+    ] = 1
+    single_pass: Annotated[bool, Field(description="Extract text while unpacking, in one pass.")] = False
     index_streams: Annotated[
         int | None,
-        Field(ge=1, le=512, description="tasks of phase index at a time, of each job  [default: no limit]"),
+        Field(ge=1, le=512, description="Index with at most N tasks of a job at a time.  [default: no limit]"),
     ] = None
     name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
     ] = ""
-    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
-    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
+    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this client.")] = ""
+    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="Assign the job to this project.")] = ""
     ocr: Annotated[
-        bool, Field(title="OCR", description="read pictures and scans too, by tesseract, in a phase of its own")
+        bool,
+        Field(title="OCR", description="Read text in images and scanned pages with tesseract, as a phase of its own."),
     ] = False
     ocr_languages: Annotated[
         str | None,
@@ -66,25 +70,29 @@ class DiscoveryOrder(Order):
             min_length=1,
             max_length=200,
             pattern=TEXT,
-            description=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]",
+            description=f"Use these tesseract languages, such as eng+deu.  [default: {DEFAULT_LANGUAGES}]",
         ),
         Metavar("NAMES"),
     ] = None
     time_zone: Annotated[
         str,
         Field(
-            max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin; the ledger has UTC"
+            max_length=100,
+            pattern=TEXT,
+            description="Assume this time zone for dates without one, such as Europe/Berlin.",
         ),
         Metavar("NAME"),
     ] = DEFAULT_ZONE
-    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
-    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
-        FsyncPolicy.NONE
+    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
+        Priority.NORMAL
     )
-    layout: Annotated[Layout, Field(description="where extracted children lie")] = Layout.SHARED
+    fsync: Annotated[
+        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
+    ] = FsyncPolicy.NONE
+    layout: Annotated[Layout, Field(description="Choose the directories of extracted children.")] = Layout.SHARED
     index_engine: Annotated[
         str | None,
-        Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: {_ENGINE.name}]"),
+        Field(max_length=20, description=f"Index with {' or '.join(INDEX_ENGINES)}.  [default: {_ENGINE.name}]"),
         _ENGINE,
     ] = None
     filer: Annotated[
@@ -92,7 +100,7 @@ class DiscoveryOrder(Order):
         Field(
             max_length=4_000,
             pattern=TEXT,
-            description=f"emulated filer: {', '.join(profile_names())}, or for a command a file in TOML"
+            description=f"Emulate a filer: {', '.join(profile_names())}, or (commands only) a TOML file."
             f"  [default: {_FILER.name} or none]",
         ),
         Metavar("NAME"),
@@ -130,22 +138,35 @@ class DiscoveryOrder(Order):
 class OperatorOrder(DiscoveryOrder):
     """And what is for the command line alone."""
 
-    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
-    max_depth: Annotated[int, Field(ge=1, le=100, description="nesting that is still opened")] = _LIMITS.depth
+    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
+    max_depth: Annotated[int, Field(ge=1, le=100, description="Open nested containers down to this depth.")] = (
+        _LIMITS.depth
+    )
     parse_mb: Annotated[
-        int, Field(ge=1, le=1_000_000, description="a message or document above so many MB is too_large")
+        int,
+        Field(
+            ge=1,
+            le=1_000_000,
+            description="Do not parse messages and documents above this many MB (exception too_large).",
+        ),
     ] = _LIMITS.parse_bytes // 1_000_000
     item_seconds: Annotated[
-        float, Field(ge=0.1, le=DAY_SECONDS, description="deadline of an item, beside what its size adds")
+        float, Field(ge=0.1, le=DAY_SECONDS, description="Stop an item after this time; large items get more.")
     ] = _LIMITS.item_seconds
     expansion_ratio: Annotated[
-        float, Field(ge=1, le=1e9, description="extracted over loose bytes, above which a file is a bomb")
+        float, Field(ge=1, le=1e9, description="Stop a file that expands by more than this factor.")
     ] = _LIMITS.expansion_ratio
     lease_seconds: Annotated[
-        float, Field(ge=0.5, le=DAY_SECONDS, description="a task is another slot's when its own was silent for so long")
+        float,
+        Field(
+            ge=0.5,
+            le=DAY_SECONDS,
+            description="Give a task to another slot when its slot has not responded for this long.",
+        ),
     ] = _OPTIONS.lease_seconds
     dispatch_seconds: Annotated[
-        float, Field(ge=0.5, le=DAY_SECONDS, description="a message that nobody took for so long is sent again")
+        float,
+        Field(ge=0.5, le=DAY_SECONDS, description="Send a message again when no worker has taken it for this long."),
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:

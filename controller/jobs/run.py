@@ -206,20 +206,20 @@ def _suspend(handle: JobHandle, reason: str) -> None:
 
 
 def judge(outcome: Outcome, job: str, violations: int) -> str | None:
-    """A line for an outcome that is neither good nor bad (paused, cancelled by somebody); raises RunFailed for bad.
+    """A line for a job that another command paused; raises RunFailed for one that failed or that another command cancelled.
 
     A job that completed, with exceptions or without, is good when its counts add up.
     """
     if outcome.state is JobState.SUSPENDED:
-        raise RunFailed(
-            f"job {job} is suspended: {outcome.reason}; once that is mended, `edbench resume {job}` goes on"
-        )
+        raise RunFailed(f"job {job} is suspended: {outcome.reason}; remove the cause, then `edbench job resume {job}`")
     if outcome.state is JobState.PAUSED:
-        return f"job {job} was paused by another command; go on with `edbench resume {job}`"
+        return f"job {job} was paused by another command; continue it with `edbench job resume {job}`"
     if outcome.state is JobState.CANCELLED:
-        return f"job {job} was cancelled by another command; `edbench delete {job}` removes what it wrote"
+        raise RunFailed(
+            f"job {job} was cancelled by another command; remove what it wrote with `edbench job delete {job}`"
+        )
     if not outcome.state.over:
-        raise RunFailed(f"job {job} is {outcome.state} still; see `edbench job {job}`")
+        raise RunFailed(f"job {job} is still {outcome.state}; check it with `edbench job show {job}`")
     if violations:
-        raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job {job}`")
+        raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job show {job}`")
     return None

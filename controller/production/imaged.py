@@ -39,7 +39,7 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
     if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
         raise UsageError(
-            f"--images {images.id} is {what}; give a job of `edbench process` that has completed", field="images"
+            f"--images {images.id} is {what}; give a job of `edbench produce images` that has completed", field="images"
         )
     if {handle.id.hex for handle in sources} != set(theirs.sources):
         raise UsageError(f"job {images.id} made pages of other jobs' items; name those", field="images")

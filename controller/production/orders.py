@@ -45,7 +45,7 @@ def _tag(given: str | None) -> str | None:
 def named_images(job: str | None) -> str | None:
     """The job whose pages are taken. Raises ValueError for none that is called so."""
     if job is not None and not job.strip():
-        raise ValueError("no job is named; give a job of `edbench process`, or leave it out")
+        raise ValueError("no job is named; give a job of `edbench produce images`, or leave it out")
     return job
 
 
@@ -71,59 +71,65 @@ class ProductionOrder(Order):
         Field(
             max_length=10_000,
             pattern=TEXT,
-            description="which items, as `edbench search` takes it  [default: all of them]",
+            description="Produce the items of this query (`edbench review search`).  [default: all]",
         ),
         AfterValidator(_asked),
     ] = None
     tag: Annotated[
-        str | None, Field(max_length=100, pattern=TEXT, description="only those with this tag"), AfterValidator(_tag)
+        str | None,
+        Field(max_length=100, pattern=TEXT, description="Produce only items with this tag."),
+        AfterValidator(_tag),
     ] = None
     withhold: Annotated[
         list[str] | None,
         AfterValidator(_tags),
-        Field(description="leave out what has this tag, and its whole family; may be given several times"),
+        Field(description="Withhold items with this tag and their families; repeatable."),
         Metavar("TAG"),
     ] = None
     originals: Annotated[
         bool,
         Field(
             title="Originals alone",
-            description="leave out duplicates of what is taken, as `edbench dedupe` found them",
+            description="Omit duplicates of produced items (`edbench review dedupe`).",
         ),
     ] = False
     not_nist: Annotated[
-        bool, Field(title="No system files", description="leave system files out, as `edbench denist` found them")
+        bool, Field(title="No system files", description="Omit system files (`edbench review denist`).")
     ] = False
-    no_families: Annotated[bool, Field(description="take items without the rest of their families")] = False
+    no_families: Annotated[bool, Field(description="Produce items without the rest of their families.")] = False
     prefix: Annotated[
         str,
         Field(
             max_length=40,
-            description="what control numbers begin with: letters, digits, _ and -, a letter first",
+            description="Start control numbers with TEXT: letters, digits, _ and -, a letter first.",
         ),
         AfterValidator(_plain),
         Metavar("TEXT"),
     ] = "EDB"
-    digits: Annotated[int, Field(ge=1, le=18, description="of a control number, at least")] = _CHOICE.digits
-    first: Annotated[int, Field(ge=1, le=10**15, description="number of the first item")] = _CHOICE.first
-    folder_files: Annotated[int, Field(ge=1, le=1_000_000, description="items in one folder")] = _CHOICE.folder_files
+    digits: Annotated[int, Field(ge=1, le=18, description="Pad control numbers to this many digits.")] = _CHOICE.digits
+    first: Annotated[int, Field(ge=1, le=10**15, description="Number the first item with this number.")] = _CHOICE.first
+    folder_files: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Put at most this many items into a folder.")
+    ] = _CHOICE.folder_files
     volume_gb: Annotated[
         float | None,
         Field(
             ge=_LEAST_GB,
             le=_MOST_GB,
             title="Volume, GB",
-            description="natives (of an extraction none) and text in one volume, GB of 10⁹ bytes  [default: one volume]",
+            description="Start a new volume after this many GB (10⁹ bytes) of natives and text.  [default: one volume]",
         ),
     ] = None
     name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
     ] = ""
-    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
-    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
-        FsyncPolicy.NONE
+    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
+        Priority.NORMAL
     )
-    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
+    fsync: Annotated[
+        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
+    ] = FsyncPolicy.NONE
+    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
 
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
         """What the job is to do, without its items. Raises UsageError."""

@@ -63,7 +63,7 @@ class Replayed:
     program: Program
     clients: Sequence[ReplayClient]  # what each left
     outcome: ReplayOutcome  # all of them together
-    result: dict[str, object]  # as `edbench job --json` has it
+    result: dict[str, object]  # as `edbench job show -o json` has it
 
 
 def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
@@ -143,7 +143,7 @@ def clear(stage: Stage, handle: JobHandle, target: Target, *, keep: bool) -> Non
             request_cancel(conn, handle.id)
         settle_job(handle, stage.clock)
     except DatabaseFault as error:
-        stage.say(f"job {handle.id} could not be ended ({error}); `edbench cancel {handle.id}` ends it")
+        stage.say(f"job {handle.id} could not be ended ({error}); `edbench job cancel {handle.id}` ends it")
     if keep:
         for home in target.homes():
             stage.say(f"kept: {home}")

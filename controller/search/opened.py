@@ -85,7 +85,7 @@ class Indexes:
         with handle.database.transaction() as conn:
             state = SEARCH.index_state(conn, job=handle.id)
         if state is None:
-            raise UsageError(f"there is no job {handle.id}; see `edbench jobs`")
+            raise UsageError(f"there is no job {handle.id}; see `edbench job list`")
         if not JobState(state.state).over or not SHAREABLE.issuperset(state.engines):
             with opened_index(handle, self.settings) as index:
                 yield index

@@ -85,7 +85,7 @@ def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field
     for handle in handles if _LANGUAGE in asked else ():
         with handle.database.transaction() as conn:
             found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
-        again = f"`edbench languages {handle.id}` does it"
+        again = f"`edbench review languages {handle.id}` does it"
         if found is None:
             raise UsageError(f"nothing is known of languages in job {handle.id} yet; {again}", field=field)
         if found.stale:

@@ -36,7 +36,7 @@ class GroupVerification:
         return sum(verified.differences for _, verified in self.jobs) + sum(count.items for count in self.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """`edbench verify GROUP --json`: sums with the keys of a job's, and each job's own in `jobs`."""
+        """`edbench verify GROUP -o json`: sums with the keys of a job's, and each job's own in `jobs`."""
         parts = [verified.to_json() | {"database": database} for database, verified in self.jobs]
         keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
         whole = {count.what: count.items for count in self.counts}

@@ -55,7 +55,7 @@ class Example:
 
 
 class Verification(Document):
-    """What came of it, as `edbench verify --json` has it. `manifest` is None when only the job's own promises were
+    """What came of it, as `edbench verify -o json` has it. `manifest` is None when only the job's own promises were
     checked."""
 
     job_id: str

@@ -1,4 +1,4 @@
-"""Makes the storage layer's own system calls fail, for `edbench chaos`: EIO, ESTALE, ENOSPC, a close that fails, a read
+"""Makes the storage layer's own system calls fail, for the fault campaign (tests/chaos): EIO, ESTALE, ENOSPC, a close that fails, a read
 that is short, a call that takes long. In any other process nothing of this is loaded."""
 
 from __future__ import annotations

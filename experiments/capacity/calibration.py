@@ -146,7 +146,7 @@ def _usable(result: Result, name: str, *, filer_given: bool) -> list[Point]:
     if len({point.workers for point in single}) < 2 or len(slots) > 1:
         raise UsageError(
             f"{name}: a calibration needs one database with two numbers of workers, 1 and 2 say, of the same slots;"
-            f" make one with `edbench experiment scale-up --workers 1,2`, of other types of jobs with `edbench experiment job-types`"
+            f" make one with `edbench bench scale-up --workers 1,2`, of other types of jobs with `edbench bench job-types`"
         )
     points = sorted(single, key=lambda point: point.workers)[:2]
     for run in (run for point in points for run in point.repeats):

@@ -1,4 +1,4 @@
-"""Everything `edbench predict` says: the points, the check by mean values, the assumptions, the answer in words."""
+"""Everything `edbench bench predict` says: the points, the check by mean values, the assumptions, the answer in words."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Forecast:
     answer: tuple[str, ...]
 
     def document(self) -> PredictionDocument:
-        """What `edbench predict --json` writes."""
+        """What `edbench bench predict -o json` writes."""
         check, filer = self.agreement, self.filer
         return PredictionDocument(
             schema="edbench-prediction/1",
@@ -118,7 +118,7 @@ class MeanValueCheck(Document):
 
 
 class PredictionDocument(Document):
-    """What `edbench predict --json` writes."""
+    """What `edbench bench predict -o json` writes."""
 
     schema_: Literal["edbench-prediction/1"] = Field(alias="schema")
     calibration: Source
@@ -267,11 +267,11 @@ def _speed_told(calibration: Calibration) -> str:
 
 
 def _unlike_r1(filer: FilerModel) -> list[str]:
-    """What `edbench experiment r1` has that a calibration made elsewhere has not."""
+    """What `edbench bench r1` has that a calibration made elsewhere has not."""
     if filer.name != R1:
         return []
     return [
-        f"this is not what `edbench experiment r1` runs: that has {INDEX_STREAMS} index streams a job (--index-streams {INDEX_STREAMS}"
+        f"this is not what `edbench bench r1` runs: that has {INDEX_STREAMS} index streams a job (--index-streams {INDEX_STREAMS}"
         " says so here) and far smaller tasks; --from a result of it has both"
     ]
 

@@ -18,13 +18,13 @@ def study_of(result: schema.Result, kind: JobType, name: str) -> Result:
     """The study of the jobs of one type, workers varied. Raises UsageError where `result`, called `name`, has none."""
     if kind is JobType.REPLAY:
         raise UsageError(
-            "a replay is not predicted: it makes the calls of a trace as that says; `edbench replay` runs it"
+            "a replay is not predicted: it makes the calls of a trace as that says; `edbench trace replay` runs it"
         )
     if isinstance(result, TypeResult):
         return _of_types(result, kind, name)
     if kind is not JobType.DISCOVERY:
         raise UsageError(
-            f"{name} has no job of type {kind.value}; make a result that has with `edbench experiment job-types --corpus DIR"
+            f"{name} has no job of type {kind.value}; make a result that has with `edbench bench job-types --corpus DIR"
             " --workers 1,2`, and give it with --from"
         )
     return of_discovery(result)

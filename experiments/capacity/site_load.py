@@ -19,7 +19,7 @@ from experiments.capacity.network import Station
 from experiments.workloads.discovery.phase_use import PhaseUse
 from experiments.workloads.discovery.result import Run
 
-# As `edbench experiment r1 --scale 1/2000` was seen to have: claim, what is to be done, what is known, finish, and portions.
+# As `edbench bench r1 --scale 1/2000` was seen to have: claim, what is to be done, what is known, finish, and portions.
 TRANSACTIONS_A_TASK = 4.5
 ROWS_AN_ITEM: Mapping[str, float] = {
     PhaseName.WALK.value: 0.1, PhaseName.EXPAND.value: 1.4, PhaseName.INDEX.value: 2.0, PhaseName.FINALISE.value: 0.2,

@@ -83,7 +83,7 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
     return document(
         f"edbench {title}: {result.verdict}",
         tag("p", result.verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
-        tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench experiment {title}"),
+        tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench bench {title}"),
         tag("p", _facts(result), class_="facts"),
         _noted("What to do about the labels", advice_on(result.labels)),
         _noted("Warnings", result.warnings),

@@ -36,7 +36,7 @@ def _percentiles(histogram: Histogram, max_ns: int) -> tuple[float, ...]:
 
 
 def call_time_of(job: Mapping[str, Any]) -> CallTime | None:
-    """Of a job or group as `edbench discover --json` has it."""
+    """Of a job or group as `edbench discover -o json` has it."""
     call_time = job.get("call_time")
     return None if call_time is None else decode(CallTime, call_time, "call_time")
 

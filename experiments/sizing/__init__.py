@@ -1,1 +1,1 @@
-"""How much data, time and room a study needs that is to be a result: `edbench plan`."""
+"""How much data, time and room a study needs that is to be a result: `edbench bench plan`."""

@@ -113,7 +113,7 @@ def _points(result: Result, source: str) -> list[Point]:
     points = sorted((point for point in result.points if point.databases == 1), key=lambda point: point.workers)
     if not points or len({point.slots for point in points}) > 1:
         raise UsageError(
-            f"{source}: a plan needs runs on one database, all with the same slots; `edbench experiment scale-up` makes them"
+            f"{source}: a plan needs runs on one database, all with the same slots; `edbench bench scale-up` makes them"
         )
     return points
 

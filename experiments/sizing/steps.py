@@ -29,8 +29,8 @@ def commands(sizing: Sizing, settings: Settings) -> list[str]:
         f"export EDBENCH_STORAGE={shlex.quote(str(settings.storage))} EDBENCH_SCRATCH={shlex.quote(str(settings.scratch))}"
         f" EDBENCH_FILER_CACHE={cache}",
         "edbench doctor",
-        f"edbench generate {corpus} --profile {PROFILE} --scale {sizing.scale:g} --seed {_SEED}",
-        f"edbench experiment scale-up --corpus {corpus} --workers {workers} --slots {sizing.rates.slots}"
+        f"edbench corpus generate {corpus} --profile {PROFILE} --scale {sizing.scale:g} --seed {_SEED}",
+        f"edbench bench scale-up --corpus {corpus} --workers {workers} --slots {sizing.rates.slots}"
         f" --repeats {sizing.repeats} --cold --seed {_SEED}",
         "edbench result check RESULT",
         "edbench result describe RESULT > filer.toml",
@@ -59,7 +59,7 @@ class Time(Document):
 
 
 class SizingDocument(Document):
-    """What `edbench plan --json` writes; bytes are whole, times seconds."""
+    """What `edbench bench plan -o json` writes; bytes are whole, times seconds."""
 
     schema_: Literal["edbench-plan/1"] = Field(alias="schema")
     source: str
@@ -85,7 +85,7 @@ class SizingDocument(Document):
 
 
 def document(sizing: Sizing, settings: Settings) -> SizingDocument:
-    """What `edbench plan --json` writes."""
+    """What `edbench bench plan -o json` writes."""
     return SizingDocument(
         schema="edbench-plan/1",
         source=sizing.rates.source,

@@ -22,9 +22,9 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
     made = f"{datetime.fromtimestamp(summary.created, UTC):%Y-%m-%d %H:%M} UTC"
     host = _host(results)
     return document(
-        f"edbench profile run all: {first}",
+        f"edbench bench storage all: {first}",
         tag("p", first, class_="verdict doubt" if _doubt(summary, results) else "verdict", role="note"),
-        tag("h1", "edbench profile run all"),
+        tag("h1", "edbench bench storage all"),
         tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
         _table(summary, results),
         tag("p", "The most is the median of the load with the highest rate; who limits it is told at that load. What is CACHED, SHORT or"

@@ -12,5 +12,5 @@ from sql.session import Database
 
 
 def last_languages(handles: Sequence[JobHandle], databases: Sequence[Database]) -> LanguagesFound:
-    """The summary of the latest `edbench languages` of these jobs; see `review.looked_at.latest` for what is raised."""
+    """The summary of the latest `edbench review languages` of these jobs; see `review.looked_at.latest` for what is raised."""
     return LanguagesFound.model_validate(latest(handles, ReviewKind.LANGUAGES, databases).figures)

@@ -1,4 +1,4 @@
--- `edbench chaos`: what a run may not leave behind.
+-- the fault campaign (tests/chaos): what a run may not leave behind.
 
 -- name: chaos_orphans
 -- Counts, texts, exceptions and owners of a job that belong to no item or no shard, and tasks of a job that is over

@@ -1,4 +1,4 @@
--- What a job came to: counts for `edbench job` and for its result.
+-- What a job came to: counts for `edbench job show` and for its result.
 
 -- name: count_kinds
 -- Items by kind.

@@ -1,4 +1,4 @@
-"""`edbench chaos`: some thirty runs with faults of most families, as a person asks for them (`make test-chaos`).
+"""`python tests/chaos`: some thirty runs with faults of most families, as a person asks for them (`make test-chaos`).
 
 Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself. Of the order: each
 process is given two tests to begin with, and those of the first are the long campaign and what takes seconds.
@@ -25,30 +25,30 @@ def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
     """Every run ends by itself or with one `resume` and verifies with zero differences; the same command again finds all of
     them done, and nothing is left running."""
     told = bench.home / "chaos.json"
-    line = ("chaos", "--corpus", str(tiny), "--faults", _FAULTS, "--kind", _KINDS, "--seed", "1", "--json", str(told))
-    first = bench.edbench(*line, "--runs", str(_RUNS), check=None)
+    line = ("--corpus", str(tiny), "--faults", _FAULTS, "--kind", _KINDS, "--seed", "1", "--json", str(told))
+    first = bench.chaos(*line, "--runs", str(_RUNS), check=None)
     summary = json.loads(told.read_text())
     assert not summary["failures"], first.stdout + first.stderr
     assert (first.returncode, summary["runs"], summary["survived"]) == (0, _RUNS, _RUNS)
     assert sum(row["runs"] for row in summary["table"] if row["phase"] != "-") > _RUNS // 2
-    again = bench.edbench(*line, "--runs", str(_RUNS))
+    again = bench.chaos(*line, "--runs", str(_RUNS))
     assert "survived," not in again.stderr  # no run was done again
 
 
 def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:
     """Services of others are not killed, and a directory without a manifest cannot be verified against."""
     bench.env["EDBENCH_DATABASES"] = "db1=postgresql+psycopg2://somebody:secret@somewhere/db1"
-    assert "its own" in bench.edbench("chaos", "--corpus", str(tiny), check=2).stderr
+    assert "its own" in bench.chaos("--corpus", str(tiny), check=2).stderr
     del bench.env["EDBENCH_DATABASES"]
-    assert "manifest" in bench.edbench("chaos", "--corpus", str(bench.home), check=2).stderr
-    assert "slot-killed" in bench.edbench("chaos", "--corpus", str(tiny), "--faults", "rain", check=2).stderr
+    assert "must be a corpus" in bench.chaos("--corpus", str(bench.home), check=2).stderr
+    assert "slot-killed" in bench.chaos("--corpus", str(tiny), "--faults", "rain", check=2).stderr
 
 
 def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Path) -> None:
     """The kinds that the campaign above leaves out, each once: seed 68 deals them out so."""
     told = bench.home / "chaos.json"
-    line = ("chaos", "--corpus", str(tiny), "--faults", "slot-killed", "--kind", ",".join(_OTHERS), "--seed", "68")
-    bench.edbench(*line, "--runs", str(len(_OTHERS)), "--json", str(told), check=None)
+    line = ("--corpus", str(tiny), "--faults", "slot-killed", "--kind", ",".join(_OTHERS), "--seed", "68")
+    bench.chaos(*line, "--runs", str(len(_OTHERS)), "--json", str(told), check=None)
     summary = json.loads(told.read_text())
     assert not summary["failures"]
     ran = [json.loads(row) for row in Path(summary["journal"]).read_text().splitlines()]

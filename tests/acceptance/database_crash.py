@@ -93,6 +93,6 @@ def test_commits_that_are_lost_cost_nothing(bench: Bench, small: Path, phase: st
     hold.let_go()
     bench.end(process, None)
     if process.returncode:
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
     assert bench.verify()["differences"] == 0
     assert lost, "no claim was lost: this was no test"

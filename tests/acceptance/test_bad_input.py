@@ -74,7 +74,7 @@ def _run(bench: Bench) -> str:
 
 
 def _items(bench: Bench) -> dict[tuple[str, ...], Item]:
-    lines = bench.ask("items", "last", "--jsonl").stdout.splitlines()
+    lines = bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()
     return {tuple(item["container_path"]): item for item in map(json.loads, lines)}
 
 
@@ -174,7 +174,7 @@ def _check_odd_names(bench: Bench, items: dict[tuple[str, ...], Item]) -> None:
     assert odd.keys() == set(ODD_NAMES)
     assert {i["text_state"] for i in odd.values()} == {"ok", "guessed"}  # their names are their texts
     assert all(i["exceptions"] == [] for i in odd.values())
-    hits = json.loads(bench.ask("search", "last", "sesame odd custodian:ren*", "--json").stdout)
+    hits = json.loads(bench.ask("review", "search", "last", "sesame odd custodian:ren*", "-o", "json").stdout)
     assert len(hits) == len(ODD_NAMES), hits
 
 

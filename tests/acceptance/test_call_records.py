@@ -35,7 +35,7 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: P
         "-e",
         f"trace={SYSCALLS},execve",
     ]
-    result = ["--json", str(bench.home / "r.json")]
+    result = ["-o", "json", "--output-file", str(bench.home / "r.json")]
     bench.end(
         bench.furnish().start_afresh("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace)
     )

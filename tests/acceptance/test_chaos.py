@@ -44,7 +44,7 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
     assert "their keeper was killed" in bench.end(process, 1)
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
         assert bench.verify()["differences"] == 0
 
 
@@ -54,14 +54,14 @@ def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
     hold = bench.hold("expand")
     process = bench.discover("--workers", "1", "--slots", "2")
     hold.until_reached(process)
-    pause = bench.start("pause", "last")
+    pause = bench.start("job", "pause", "last")
     bench.until_pausing()
     hold.let_go()
     assert bench.end(pause).splitlines()[-1].endswith(" paused")
     assert "was paused by another command" in bench.end(process)
     with bench.attached():
-        assert "paused" in bench.ask("jobs").stdout
-        bench.edbench("resume", "last")
+        assert "paused" in bench.ask("job", "list").stdout
+        bench.edbench("job", "resume", "last")
         assert bench.verify()["differences"] == 0
 
 
@@ -74,12 +74,14 @@ def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
     bench.until_pausing()
     hold.let_go()
     out = bench.end(process, 130)
-    assert f"edbench resume {out.splitlines()[-1]}" in out
+    assert f"edbench job resume {out.splitlines()[-1]}" in out
     assert "Traceback" not in out
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
         bench.ask("verify", "last", check=2)
-        bench.edbench("resume", "last", "--workers", "2", "--json", str(bench.home / "r.json"))
+        bench.edbench(
+            "job", "resume", "last", "--workers", "2", "-o", "json", "--output-file", str(bench.home / "r.json")
+        )
         # Its trace went on with it. A slot that does not end in time is killed.
         assert check_trace(bench.result(), whole=False) == {"walk", "expand", "index", "finalise"}
         assert bench.verify()["differences"] == 0
@@ -95,5 +97,5 @@ def test_a_killed_command_leaves_nothing_running_and_its_job_goes_on(bench: Benc
     hold.let_go()
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
         assert bench.verify()["differences"] == 0

@@ -106,12 +106,12 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     process.kill()
     process.communicate()
     result = system.home / "resumed.json"
-    done = system.edbench("resume", "last", "--cluster", "compose", "--json", str(result))
+    done = system.edbench("job", "resume", "last", "--cluster", "compose", "-o", "json", "--output-file", str(result))
     found = json.loads(result.read_text())
     assert done.stdout.splitlines()[-1] == found["job_id"]
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
-    again = system.edbench("resume", "last", "--cluster", "compose")
+    again = system.edbench("job", "resume", "last", "--cluster", "compose")
     assert "came to its end before" in again.stderr
     assert again.stdout.splitlines()[-1] == found["job_id"]
 
@@ -122,7 +122,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     part = Path(shutil.copytree(small, system.shared / "corpora" / "small"))
     before = system.standing()
     arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
-    done = system.edbench("experiment", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
+    done = system.edbench("bench", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
     result = read_result(Path(done.stdout.splitlines()[-1]).parent)
     assert [point.databases for point in result.points] == [1, 2]
     assert result.verdict.startswith("EMULATED FILER nas-1g")
@@ -143,7 +143,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     assert system.standing() == before
     assert not (system.shared / "experiments").exists()
 
-    line = [str(EDBENCH), "experiment", *arguments, "--databases", "1"]
+    line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
     process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: system.in_a_run() >= 2, "a run has containers")
     assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
@@ -334,7 +334,7 @@ def test_swarm(system: System) -> None:
     settings = dict(line.split("=", 1) for line in system.env_file.read_text().splitlines() if "=" in line)
     system.env |= {key: value.strip("'") for key, value in settings.items()}
     try:
-        system.edbench("deploy", "swarm", "--workers", "2", "--output", str(file))
+        system.edbench("deploy", "swarm", "--workers", "2", "--output-file", str(file))
         assert file.stat().st_mode & 0o777 == 0o600
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}

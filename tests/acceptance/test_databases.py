@@ -49,30 +49,30 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> Non
         check_trace(job)
     with bench.attached():
         _look_at(bench, found, _a_term(small))
-        bench.edbench("delete", group)
-        assert "no job yet" in bench.ask("jobs").stderr
+        bench.edbench("job", "delete", group)
+        assert "no job yet" in bench.ask("job", "list").stderr
     assert not list((bench.storage / "jobs").iterdir())
 
 
 def _look_at(bench: Bench, found: dict[str, Any], term: str) -> None:
     """Every command tells of the group as of one, and each job stands in it."""
     group, (first, second) = found["job_id"], found["jobs"]
-    again = json.loads(bench.ask("trace", "collect", group, "--json").stdout)
+    again = json.loads(bench.ask("trace", "record", group, "-o", "json").stdout)
     assert again == [job["trace"] | {"job": job["job_id"]} for job in found["jobs"]]
     checked = bench.verify()
     assert checked["differences"] == 0
     assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2
-    shown = bench.ask("jobs").stdout
+    shown = bench.ask("job", "list").stdout
     assert all(text in shown for text in (group, first["job_id"], second["job_id"], "group of 2"))
-    items = [json.loads(line) for line in bench.ask("items", group, "--jsonl").stdout.splitlines()]
+    items = [json.loads(line) for line in bench.ask("review", "items", group, "-o", "jsonl").stdout.splitlines()]
     assert Counter((item["database"], item["job"]) for item in items) == {
         (job["database"], job["job_id"]): job["items"] for job in found["jobs"]
     }
-    hits = json.loads(bench.ask("search", group, term, "--json").stdout)
+    hits = json.loads(bench.ask("review", "search", group, term, "-o", "json").stdout)
     assert {(hit["database"], hit["job"]) for hit in hits} == {(j["database"], j["job_id"]) for j in found["jobs"]}
-    assert len(json.loads(bench.ask("job", group, "--json").stdout)["jobs"]) == 2
-    refused = bench.ask("delete", first["job_id"], check=2)
-    assert f"edbench delete {group}" in refused.stderr
+    assert len(json.loads(bench.ask("job", "show", group, "-o", "json").stdout)["jobs"]) == 2
+    refused = bench.ask("job", "delete", first["job_id"], check=2)
+    assert f"edbench job delete {group}" in refused.stderr
 
 
 @pytest.mark.usefixtures("attached")
@@ -94,8 +94,10 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
     assert all(job["items"] > 0 for job in found["jobs"])
     with bench.attached():
         checked = bench.verify()
-        assert json.loads(bench.ask("search", "last", _a_term(bench.corpus), "--json").stdout)
-        refused = bench.ask("export", "last", "--out", str(bench.home / "out"), check=2).stderr.replace("\n", " ")
+        assert json.loads(bench.ask("review", "search", "last", _a_term(bench.corpus), "-o", "json").stdout)
+        refused = bench.ask("produce", "export", "last", "--out", str(bench.home / "out"), check=2).stderr.replace(
+            "\n", " "
+        )
     assert all(f"{job['database']}: " in refused and job["job_id"] in refused for job in found["jobs"]), refused
     assert "make one of each" in refused
     assert not (bench.home / "out").exists()
@@ -113,17 +115,17 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     hold.until_reached(process)
     (copies,) = (bench.storage / "corpora").iterdir()
     assert sorted(path.name for path in copies.iterdir()) == ["db1", "db2"]
-    pause = bench.start("pause", "last")
+    pause = bench.start("job", "pause", "last")
     for name in ("db1", "db2"):
         until(lambda name=name: bench.query("SELECT 1 FROM job WHERE state <> 'running'", name), "it is asked to pause")
     hold.let_go()
     bench.end(pause)
     bench.end(process)
     with bench.attached():
-        states = [row["state"] for row in json.loads(bench.ask("jobs", "--json").stdout)]
+        states = [row["state"] for row in json.loads(bench.ask("job", "list", "-o", "json").stdout)]
         assert states == ["paused", "paused"]
         assert copies.is_dir()
-        bench.edbench("resume", "last", "--json", str(bench.home / "r.json"))
+        bench.edbench("job", "resume", "last", "-o", "json", "--output-file", str(bench.home / "r.json"))
         assert not copies.exists()
         assert bench.result()["source_copies"] == 2
         assert bench.verify()["differences"] == 0

@@ -54,33 +54,36 @@ def test_later_commands_see_the_job(bench: Bench) -> None:
     bench.furniture = None  # the very first job
     job = _discovered(bench, "--workers", "2")
     with bench.attached():
-        assert job in bench.edbench("jobs").stdout.replace("\n", "")
-        assert "expected" in bench.edbench("job", job).stdout
+        assert job in bench.edbench("job", "list").stdout.replace("\n", "")
+        assert "expected" in bench.edbench("job", "show", job).stdout
         _look_at(bench, job)
-        bench.edbench("delete", job)
-        assert json.loads(bench.ask("jobs", "--json").stdout) == []
+        bench.edbench("job", "delete", job)
+        assert json.loads(bench.ask("job", "list", "-o", "json").stdout) == []
     assert not list((bench.storage / "jobs").iterdir())
     assert not bench.leftovers()
-    bench.edbench("job", job, check=2)
+    bench.edbench("job", "show", job, check=2)
 
 
 def _look_at(bench: Bench, job: str) -> None:
     """Every command that shows something of a finished job."""
     truth: dict[str, Any] = json.loads((bench.corpus / "dataset.json").read_text())
     assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job[:8]).stdout
-    lines = bench.ask("items", job, "--jsonl").stdout.splitlines()
+    lines = bench.ask("review", "items", job, "-o", "jsonl").stdout.splitlines()
     items = [json.loads(line) for line in lines]
     assert len(items) == bench.result()["items"] == truth["items"]
-    assert len(list(csv.reader(io.StringIO(bench.ask("items", "last", "--csv").stdout)))) == truth["items"] + 1
-    wanted = ("--jsonl", "--where", "date>1970", "--type", "message/rfc822")
-    mail = bench.ask("items", "last", *wanted).stdout.splitlines()
+    assert (
+        len(list(csv.reader(io.StringIO(bench.ask("review", "items", "last", "-o", "csv").stdout))))
+        == truth["items"] + 1
+    )
+    wanted = ("-o", "jsonl", "--where", "date>1970", "--type", "message/rfc822")
+    mail = bench.ask("review", "items", "last", *wanted).stdout.splitlines()
     assert 0 < len(mail) <= sum(item["media_type"] == "message/rfc822" for item in items)
     assert set(mail) <= set(lines)
     term = next(t for t in _terms(bench) if t)
-    assert json.loads(bench.edbench("search", job, term, "--json").stdout)
+    assert json.loads(bench.edbench("review", "search", job, term, "-o", "json").stdout)
     name = items[0]["custodian"].split("_")[0]
-    assert json.loads(bench.ask("search", "last", f"custodian:{name}", "--json").stdout)
-    assert json.loads(bench.ask("job", "last", "--json").stdout)["kinds"] == truth["kinds"]
+    assert json.loads(bench.ask("review", "search", "last", f"custodian:{name}", "-o", "json").stdout)
+    assert json.loads(bench.ask("job", "show", "last", "-o", "json").stdout)["kinds"] == truth["kinds"]
 
 
 def _terms(bench: Bench) -> list[str]:
@@ -103,7 +106,7 @@ def test_an_empty_directory_is_a_completed_job(bench: Bench) -> None:
         assert done.returncode == status, (done.stdout, done.stderr)
         return done.stdout
 
-    edbench("discover", "empty", "--workers", "1", "--slots", "1", "--json", "r.json")
+    edbench("discover", "empty", "--workers", "1", "--slots", "1", "-o", "json", "--output-file", "r.json")
     assert (bench.result()["state"], bench.result()["items"], bench.result()["exceptions"]) == ("completed", 0, {})
     edbench("verify", "last", status=2)
     assert "there was no manifest" in edbench("verify", "last", "--internal")

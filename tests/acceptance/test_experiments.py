@@ -19,7 +19,7 @@ from experiments.result.codec import read_result
 
 def _measured(bench: Bench, *arguments: str) -> Path:
     """Run an experiment; the directory of its result."""
-    done = bench.edbench("experiment", *arguments)
+    done = bench.edbench("bench", *arguments)
     report = Path(done.stdout.splitlines()[-1])
     assert report.stat().st_size > 10_000
     return report.parent
@@ -89,7 +89,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert not (bench.scratch / "experiments").exists()
 
     assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(at)).stdout
-    shown = bench.ask("compare", str(at), str(at / "result.json")).stdout
+    shown = bench.ask("result", "compare", str(at), str(at / "result.json")).stdout
     assert "fewer than 5 repeats: no statement" in shown
     other = shutil.copytree(at, bench.home / "other")
     edit_json(other / "result.json", lambda data: data["conditions"]["configuration"].update(fsync="file"))
@@ -140,7 +140,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
 def test_an_interrupted_experiment_leaves_nothing(bench: Bench, corpus: Path) -> None:
     """Ctrl-C in the middle of a run: exit status 130, no result, no files on the storage, none in memory."""
     runs = bench.storage / "experiments"
-    process = bench.start("experiment", "scale-up", "--corpus", str(corpus), "--workers", "1", "--repeats", "1")
+    process = bench.start("bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--repeats", "1")
     until(lambda: list(runs.glob("*/000/jobs/*/items")), "the first run writes")
     assert list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
     process.send_signal(signal.SIGINT)
@@ -156,7 +156,7 @@ def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None
     zeroed = shutil.copytree(small, bench.home / "zeroed")
     victim = next(path for path in sorted((zeroed / "data").rglob("*.*")) if path.is_file() and path.stat().st_size)
     victim.write_bytes(bytes(victim.stat().st_size))
-    refused = bench.ask("experiment", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
+    refused = bench.ask("bench", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
     assert f"{victim.name} of {zeroed} is not what its manifest says" in " ".join(refused.stderr.split())
 
 
@@ -179,6 +179,6 @@ def test_what_cannot_be_measured_is_refused(
         (("scale-up", *corpus), elsewhere, "unset EDBENCH_DATABASES"),
     )
     for arguments, env, said in cases:
-        assert main(["experiment", *arguments], env) == USAGE
+        assert main(["bench", *arguments], env) == USAGE
         assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["c"]

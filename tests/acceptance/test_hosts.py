@@ -66,7 +66,7 @@ def _scale_up(bench: Bench, corpus: Path, port: int) -> Running:
     bench.storage.mkdir()
     bench.spare_the_machine()
     return bench.start(
-        "experiment", "scale-up", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(corpus),
+        "bench", "scale-up", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(corpus),
         "--workers", "2", "--slots", "1", "--repeats", "1", "--cold",
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ def test_report_r1s_rows_are_run_on_hosts(bench: Bench, small: Path, port: int) 
     bench.storage.mkdir()
     bench.spare_the_machine()
     experiment = bench.start(
-        "experiment", "r1", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(small), "--workers", "1,2",
+        "bench", "r1", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(small), "--workers", "1,2",
         "--repeats", "1",
     )  # fmt: skip
     with _joined(bench, experiment, port):
@@ -165,8 +165,21 @@ def _replayed(bench: Bench, port: int) -> dict[str, Any]:
     trace, target, found = bench.home / "a.edbtrace", bench.home / "target", bench.home / "replay.json"
     write_trace(reading_trace(streams=1, files=5, pause_ns=0), trace)
     target.mkdir()
-    options = ("--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--clients", "2", "--pace", "max", "--json", str(found))
-    bench.edbench("replay", str(trace), "--path", str(target), *options)
+    options = (
+        "--hosts",
+        "2",
+        "--listen",
+        f"{ADDRESS}:{port}",
+        "--clients",
+        "2",
+        "--pace",
+        "max",
+        "-o",
+        "json",
+        "--output-file",
+        str(found),
+    )
+    bench.edbench("trace", "replay", str(trace), "--path", str(target), *options)
     assert not list(target.iterdir())
     return dict(json.loads(found.read_text()))
 

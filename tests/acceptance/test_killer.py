@@ -42,8 +42,8 @@ def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "5", corpus=_source(bench.home)))
     with bench.attached():
-        items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
-        assert len(json.loads(bench.ask("search", "last", "innocent", "--json").stdout)) >= 10
+        items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
+        assert len(json.loads(bench.ask("review", "search", "last", "innocent", "-o", "json").stdout)) >= 10
         bench.ask("verify", "last", "--internal")
     assert len(items) == 30 + 3 + 4
     for item in items:
@@ -70,7 +70,7 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     logs = "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
     assert 8 <= logs.count("ended with SIGABRT") <= 2 * (6 + 4)
     with bench.attached():
-        items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+        items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
         bench.ask("verify", "last", "--internal")
     found = {tuple(item["container_path"]): item for item in items}
     whole = ("ok", [])
@@ -89,7 +89,7 @@ def test_inspect_survives_it_too(bench: Bench) -> None:
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     source = _source(bench.home)
     (source / "ann" / "25 hanger.bin").unlink()  # its deadline of a minute is for the test above to watch
-    out = bench.edbench("inspect", str(source), "--jsonl").stdout
+    out = bench.edbench("inspect", str(source), "-o", "jsonl").stdout
     found = {tuple(line["container_path"]): line["exceptions"] for line in map(json.loads, out.splitlines())}
     assert found[("ann/10 killer.bin",)] == ["killed_parser"]
     assert found[("ann/29 archive.zip", "killer.bin")] == ["killed_parser"]

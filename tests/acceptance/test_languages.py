@@ -12,7 +12,7 @@ def test_every_language_is_found_in_every_charset(bench: Bench) -> None:
     """The profile `languages`, as small as it comes: each language in each charset once. In both engines; `verify` holds the
     text states and planted words of every file against the manifest."""
     languages = bench.home / "c"
-    bench.edbench("generate", str(languages), "--profile", "languages", "--scale", "0.1", "--seed", "1")
+    bench.edbench("corpus", "generate", str(languages), "--profile", "languages", "--scale", "0.1", "--seed", "1")
     with bench.standing():
         for engine in INDEX_ENGINES:
             bench.end(bench.discover("--index-engine", engine, corpus=languages))

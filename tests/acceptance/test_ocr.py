@@ -29,8 +29,8 @@ def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
     assert any("ocr" in label for label in found["labels"])
     with bench.attached():
         bench.ask("verify", "last", "--internal")
-        hits = bench.ask("search", "last", "harvest OR lantern").stdout
-        said = bench.ask("job", "last").stdout
+        hits = bench.ask("review", "search", "last", "harvest OR lantern").stdout
+        said = bench.ask("job", "show", "last").stdout
     assert "scan.pdf" in hits
     assert "photo.jpg" in hits
     assert [line.split()[:4] for line in said.splitlines() if line.startswith("ocr")] == [["ocr", "1", "0", "2"]]
@@ -41,6 +41,6 @@ def test_scans_without_a_database(bench: Bench) -> None:
     need_tesseract()
     scan = bench.home / "scan.pdf"
     scan.write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
-    lines = bench.edbench("inspect", str(scan), "--jsonl", "--ocr", "--processes", "1").stdout
+    lines = bench.edbench("inspect", str(scan), "-o", "jsonl", "--ocr", "--processes", "1").stdout
     assert '"text": "UMBRELLA\\nHARVEST\\n"' in lines
     assert '"ocr": true' in lines

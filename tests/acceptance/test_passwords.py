@@ -24,8 +24,19 @@ def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench
     assert (first["exceptions"], first["passwords"]["count"]) == ({"encrypted": 3}, 0)
     found = bench.home / "found.txt"
     found.write_text(f"{SECRET}\n\n{OFFICE_PASSWORD}\n")
-    again = ("--code", "encrypted", "--passwords", str(found), "--workers", "1", "--json", str(bench.home / "r.json"))
-    said = bench.edbench("requeue", "last", *again)
+    again = (
+        "--code",
+        "encrypted",
+        "--passwords",
+        str(found),
+        "--workers",
+        "1",
+        "-o",
+        "json",
+        "--output-file",
+        str(bench.home / "r.json"),
+    )
+    said = bench.edbench("job", "requeue", "last", *again)
     second = bench.result()
     assert (second["state"], second["exceptions"], second["items"]) == ("completed", {}, 5)
     assert second["children"] == {"expected": 2, "emitted": 2, "failed": 0}

@@ -43,30 +43,30 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
     holds = {phase: bench.holdable(phase) for phase in ("extract", "export", "finalise-end")}
     with bench.standing():
         bench.end(bench.discover())
-        bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40")
-        bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40")
+        bench.edbench("produce", "export", "last", "--out", str(home / "calm"), "--folder-files", "40")
+        bench.edbench("produce", "text", "last", "--out", str(home / "texts"), "--folder-files", "40")
         _disturb_extraction(bench, home)
         for hold in holds.values():
             hold.after(0)
-        process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40")
+        process = bench.start("produce", "export", "last", "--out", str(home / "wild"), "--folder-files", "40")
         for phase, hold in holds.items():
             slot = hold.until_reached(process)
             if phase == "export":
                 hold.after(2)  # some are done
                 slot = hold.until_reached(process)
-                pausing = bench.start("pause", "last")
+                pausing = bench.start("job", "pause", "last")
                 bench.until_pausing()
                 slot.kill()
                 hold.let_go()
                 bench.end(pausing, None)
                 bench.end(process)
-                bench.edbench("resume", "last")
+                bench.edbench("job", "resume", "last")
                 process = None  # nobody waits for it now
                 continue
             slot.kill()
             hold.let_go()
         bench.until_over()
-        job = json.loads(bench.ask("jobs", "--json").stdout)[0]["job_id"]
+        job = json.loads(bench.ask("job", "list", "-o", "json").stdout)[0]["job_id"]
         _check_export(home, _tree(home / "calm"), bench)
         assert _tree(home / "wild") == _tree(home / "calm")
         texts = {path: data for path, data in _tree(home / "calm").items() if "/TEXT/" in path}
@@ -78,7 +78,7 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             path.parent.mkdir(exist_ok=True)
             path.write_text("somebody else's")
         chain = _last_action(bench, job)["chain"]
-        told = bench.ask("delete", job).stderr
+        told = bench.ask("job", "delete", job).stderr
         assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
         noted = _last_action(bench, "last")
@@ -89,15 +89,19 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
         )
         _check_noted(noted["details"], home / "calm")
         found = bench.result()["job_id"]
-        takers = [one["job_id"] for one in json.loads(bench.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
-        bench.ask("delete", found)
+        takers = [
+            one["job_id"]
+            for one in json.loads(bench.ask("job", "list", "-o", "json").stdout)
+            if one["type"] != "discovery"
+        ]
+        bench.ask("job", "delete", found)
         for taker in takers:
             noted = _last_action(bench, taker)
             assert (noted["action"], noted["details"]["as_job"]) == ("discovery deleted", found)
 
 
 def _last_action(bench: Bench, job: str) -> dict[str, Any]:
-    lines = bench.ask("custody", job, "--actions").stdout.splitlines()
+    lines = bench.ask("job", "custody", job, "--actions").stdout.splitlines()
     return dict(json.loads(lines[-2]))  # behind it stands the end
 
 
@@ -119,7 +123,7 @@ def _disturb_extraction(bench: Bench, home: Path) -> None:
     holds = (bench.holdable("extract-end"), bench.holdable("finalise-end"))
     for tasks, hold in enumerate(holds):
         hold.after(tasks)
-    process = bench.start("extract", "last", "--out", str(home / "killed"), "--folder-files", "40")
+    process = bench.start("produce", "text", "last", "--out", str(home / "killed"), "--folder-files", "40")
     for hold in holds:
         slot = hold.until_reached(process)
         slot.kill()
@@ -128,15 +132,15 @@ def _disturb_extraction(bench: Bench, home: Path) -> None:
     texts = _tree(home / "texts")
     assert {"metadata.jsonl", "metadata.csv", "hashes.csv"} < set(texts)
     assert _tree(home / "killed") == texts
-    assert ": 0 faults" in bench.ask("production", "check", str(home / "killed")).stdout
+    assert ": 0 faults" in bench.ask("produce", "check", str(home / "killed")).stdout
 
 
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     """Natives have the hashes of the items that they are, texts what the index has; families are whole ranges."""
-    assert ": 0 faults" in bench.ask("production", "check", str(home / "calm")).stdout
-    taken_in = bench.ask("production", "import", str(home / "calm/loadfile.dat"), "--to", str(home / "theirs")).stdout
+    assert ": 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
+    taken_in = bench.ask("produce", "import", str(home / "calm/loadfile.dat"), "--to", str(home / "theirs")).stdout
     assert ", 0 not taken" in taken_in
-    items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+    items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
     rows = _rows(home / "calm" / "loadfile.csv")
     taken = [item for item in items if not item["container"]]
     assert [row["begin"] for row in rows] == [f"EDB{n + 1:08d}" for n in range(len(taken))]
@@ -166,13 +170,13 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
 
 
 def _check_told(bench: Bench, job: str) -> None:
-    told = json.loads(bench.ask("job", job, "--json").stdout)
+    told = json.loads(bench.ask("job", "show", job, "-o", "json").stdout)
     assert told["type"] == "export"
     assert {"extract", "export", "finalise"} == set(told["phases"])
     verified = bench.ask("verify", job).stdout
     assert "0 missing, 0 extra, 0 wrong" in verified
     assert "loadfile.dat loadfile.csv loadfile.xml: 0 faults" in verified
-    assert "extraction" in bench.ask("jobs").stdout
+    assert "extraction" in bench.ask("job", "list").stdout
     out = bench.home / "wild"
     spoiled = next(path for path in sorted(out.rglob("*.txt")) if path.stat().st_size)
     before = spoiled.read_bytes()
@@ -191,7 +195,7 @@ def _check_told(bench: Bench, job: str) -> None:
 
 def _check_refused(bench: Bench, home: Path) -> None:
     """What makes no sense is one line that says what to do, and leaves everything as it was."""
-    listed = [line for line in bench.ask("jobs", "--json").stdout.splitlines() if line]
+    listed = [line for line in bench.ask("job", "list", "-o", "json").stdout.splitlines() if line]
     job = next(one["job_id"] for one in json.loads("".join(listed)) if one["type"] == "extraction")
     for line in (("search", job, "x"), ("dedupe", job), ("items", job), ("requeue", job), ("tag", job, "a", "b")):
         error = bench.ask(*line, check=2).stderr
@@ -205,12 +209,12 @@ def _check_refused(bench: Bench, home: Path) -> None:
         (bench.storage / "jobs" / "x", "its own files"),
         (bench.corpus / "data" / "x", "in each other"),
     ):
-        error = bench.ask("export", "last", "--out", str(out), check=2).stderr
+        error = bench.ask("produce", "export", "last", "--out", str(out), check=2).stderr
         assert said in error.replace("\n", " "), error
-    nothing = bench.ask("extract", "last", "--out", str(home / "none"), "--query", "zyxwvut0", check=2).stderr
+    nothing = bench.ask("produce", "text", "last", "--out", str(home / "none"), "--query", "zyxwvut0", check=2).stderr
     assert "no item is chosen" in nothing
     assert not (home / "none").exists()  # what was made for it is taken away
-    assert "of type extraction" in bench.ask("export", job, "--out", str(home / "none"), check=2).stderr
+    assert "of type extraction" in bench.ask("produce", "export", job, "--out", str(home / "none"), check=2).stderr
 
 
 def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
@@ -220,10 +224,10 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
     holds = [bench.holdable(phase) for phase in ("render", "stamp")]
     with bench.standing():
         bench.end(bench.discover(corpus=_drawable(home / "source")))
-        bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
+        bench.edbench("produce", "images", "last", "--out", str(home / "calm"), *asked)
         for hold in holds:
             hold.after(0)
-        process = bench.start("process", "last", "--out", str(home / "wild"), *asked)
+        process = bench.start("produce", "images", "last", "--out", str(home / "wild"), *asked)
         for hold in holds:
             slot = hold.until_reached(process)
             slot.kill()
@@ -233,23 +237,23 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         wild = _tree(home / "wild")
         assert {path for path in {*files, *wild} if files.get(path) != wild.get(path)} == set()
         _check_pages(home, files, bench)
-        assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("production", "check", str(home / "calm")).stdout
+        assert "metadata.jsonl loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
         verified = bench.ask("verify", job).stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
         assert ", 0 of them others than were found" in verified
         assert "loadfile.opt: 0 faults" in verified
         refused = bench.ask(
-            "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
+            "produce", "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
         ).stderr
         assert "leave prefix out" in refused
         page, away = next(iter(sorted((home / "wild").rglob("*.tif")))), home / "away.tif"
         page.rename(away)
-        exporting = ("export", "last", "--images", job, "--out", str(home / "all"))
+        exporting = ("produce", "export", "last", "--images", job, "--out", str(home / "all"))
         said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
         assert "is suspended" in said
         assert "bring that back" in said
         away.rename(page)
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
         bench.until_over()
         made = _tree(home / "all")
         assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
@@ -260,7 +264,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         ]
         assert told[0] == told[1]  # what went wrong with the pages is told beside them
         assert any(told[0].values())
-        assert "loadfile.opt: 0 faults" in bench.ask("production", "check", str(home / "all")).stdout
+        assert "loadfile.opt: 0 faults" in bench.ask("produce", "check", str(home / "all")).stdout
 
 
 def _drawable(source: Path) -> Path:
@@ -316,7 +320,7 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         bench.end(bench.discover(corpus=source))
         (source / "ann" / "changed.txt").write_text("text of Changed")
         (source / "ann" / "gone.txt").unlink()
-        bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
+        bench.edbench("produce", "export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7")
         files = _tree(out)
         natives = ["VOL001/NATIVES/0001/A-009.txt", "VOL001/NATIVES/0001/A-010.pdf"]
         assert [path for path in files if "NATIVES" in path] == natives
@@ -329,7 +333,7 @@ def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
         )
         later.rename(away)
         hold.after(0)
-        process = bench.start("process", "last", "--out", str(bench.home / "pages"), "--dpi", "72")
+        process = bench.start("produce", "images", "last", "--out", str(bench.home / "pages"), "--dpi", "72")
         hold.until_reached(process)
         away.rename(later)
         hold.let_go()
@@ -355,7 +359,7 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
     (source / "ann" / "z.txt").write_text("plums")
     with bench.standing():
         bench.end(bench.discover("--index-engine", engine, corpus=source))
-        bench.ask("tag", "last", "mine", "pears")
+        bench.ask("review", "tag", "last", "mine", "pears")
         for number, (options, wanted) in enumerate((
             (("--query", "pears"), ["m.eml", "a.txt"]),
             (("--query", "pears", "--no-families"), ["a.txt"]),
@@ -363,7 +367,7 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
             ((), ["m.eml", "a.txt", "z.txt"]),
         )):  # fmt: skip
             out = bench.home / f"out {number}"
-            bench.edbench("extract", "last", "--out", str(out), *options)
+            bench.edbench("produce", "text", "last", "--out", str(out), *options)
             lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
             assert [line["name"] for line in lines] == wanted
             assert all((out / line["text"]).read_text() for line in lines)
@@ -395,9 +399,11 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         # what is held lets no slot go.
         begin = (
             lambda: bench.discover(*crew, "--priority", "low"),
-            lambda: bench.start("extract", job, "--out", str(home / "texts"), *crew),
-            lambda: bench.start("process", job, "--out", str(home / "pages"), *few, *crew),
-            lambda: bench.start("export", job, "--out", str(home / "out"), "--priority", "high", *crew[:3], "8"),
+            lambda: bench.start("produce", "text", job, "--out", str(home / "texts"), *crew),
+            lambda: bench.start("produce", "images", job, "--out", str(home / "pages"), *few, *crew),
+            lambda: bench.start(
+                "produce", "export", job, "--out", str(home / "out"), "--priority", "high", *crew[:3], "8"
+            ),
         )
         running: list[Running] = []
         out, together = (
@@ -412,12 +418,12 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
             hold.let_go()
         for process in running:
             bench.end(process)
-        listed = json.loads(bench.ask("jobs", "--json").stdout)
+        listed = json.loads(bench.ask("job", "list", "-o", "json").stdout)
         assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction", "processing"]
         for one in listed:
             bench.ask("verify", one["job_id"])
         line = (
-            "experiment",
+            "bench",
             "job-types",
             "--corpus",
             str(_few(bench)),
@@ -449,6 +455,7 @@ def _predicted(bench: Bench, made: Path, result: Any) -> None:
         assert all(phase["tasks"] > 0 and phase["transactions"] >= 0 <= phase["rows"] for phase in run["phases"]), kind
     told = bench.home / "predicted.json"
     line = (
+        "bench",
         "predict",
         "--from",
         str(made),
@@ -460,7 +467,7 @@ def _predicted(bench: Bench, made: Path, result: Any) -> None:
         "--databases",
         "1",
     )
-    bench.ask(*line, "--raw-gb", "0.001", "--json", str(told))
+    bench.ask(*line, "--raw-gb", "0.001", "-o", "json", "--output-file", str(told))
     prediction = json.loads(told.read_text())
     assert prediction["calibration"]["job_type"] == "export"
     assert {*prediction["points"][0]["limit_by_phase"]} == {"extract", "export", "finalise"}

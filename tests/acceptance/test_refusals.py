@@ -50,7 +50,7 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
         assert status in (1, 2), line
         assert str(place) in line, line
         assert ";" in line, f"it does not say what to do: {line}"
-        found = json.loads(bench.ask("doctor", "--json", check=1).stdout)
+        found = json.loads(bench.ask("doctor", "-o", "json", check=1).stdout)
         bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
         assert bad, found
         assert all(f["mend"] for f in bad), bad
@@ -59,9 +59,29 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     """The second command attaches to the first one's services; both jobs end well, and nothing is left."""
     source = _source(bench.furnish())
-    first = bench.start("discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "1.json"))
+    first = bench.start(
+        "discover",
+        str(source),
+        "--workers",
+        "1",
+        "--slots",
+        "2",
+        "-o",
+        "json",
+        "--output-file",
+        str(bench.home / "1.json"),
+    )
     second = bench.start(
-        "discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "2.json")
+        "discover",
+        str(source),
+        "--workers",
+        "1",
+        "--slots",
+        "2",
+        "-o",
+        "json",
+        "--output-file",
+        str(bench.home / "2.json"),
     )
     said = [bench.end(process) for process in (first, second)]
     with bench.attached():

@@ -48,8 +48,8 @@ def _source(bench: Bench) -> Path:
 def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
     """Parts of the peak are offered as asked, whatever is achieved; the package tells it again from the clients' own words."""
     found = bench.home / "levels.json"
-    options = ("--clients", "1", "--levels", "2", "--json", str(found))
-    done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
+    options = ("--clients", "1", "--levels", "2", "-o", "json", "--output-file", str(found))
+    done = bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
     top, half, whole = (point["repeats"][0] for point in result["points"])
     levels = result["levels"]
@@ -70,12 +70,35 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     them apart; nothing is left where it was played."""
     source = _source(bench)
     recorded = bench.home / "r.json"
-    bench.edbench("discover", str(source), "--workers", "1", "--slots", "2", "--trace", "--json", str(recorded))
+    bench.edbench(
+        "discover",
+        str(source),
+        "--workers",
+        "1",
+        "--slots",
+        "2",
+        "--trace",
+        "-o",
+        "json",
+        "--output-file",
+        str(recorded),
+    )
     trace = json.loads(recorded.read_text())["trace"]
     found, quick = bench.home / "replay.json", bench.home / "quick.toml"
     quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
-    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--pace", "max", "--json", str(found))
-    done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
+    options = (
+        "--clients",
+        "1,2",
+        "--filer",
+        f"none,{quick}",
+        "--pace",
+        "max",
+        "-o",
+        "json",
+        "--output-file",
+        str(found),
+    )
+    done = bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
     points = [(point["at"]["storage"], point["at"]["clients"], point) for point in result["points"]]
     real, emulated = dict.fromkeys(storage for storage, _, _ in points)
@@ -100,10 +123,10 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     page = Path(done.stdout.strip().splitlines()[-1])
     assert "The trace beside its replay" in page.read_text()
     assert result["verdict"] in " ".join(done.stdout.split())
-    compared = bench.ask("compare", str(page.parent), str(page.parent / "result.json")).stdout
+    compared = bench.ask("result", "compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
-    assert "replayed at pace max with" in bench.ask("job", "last").stdout
+    assert "replayed at pace max with" in bench.ask("job", "show", "last").stdout
     _levels(bench, trace, target)
 
 
@@ -114,17 +137,28 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
     source = _source(bench)
     told, traces = bench.home / "told.json", {}
     with bench.standing():
-        bench.edbench("discover", str(source), "--json", str(told))
+        bench.edbench("discover", str(source), "-o", "json", "--output-file", str(told))
         job = json.loads(told.read_text())["job_id"]
-        for kind in ("extract", "process", "export"):
-            bench.edbench(kind, job, "--out", str(bench.home / kind), "--trace", "--json", str(told))
+        for kind in ("text", "images", "export"):
+            bench.edbench(
+                "produce",
+                kind,
+                job,
+                "--out",
+                str(bench.home / kind),
+                "--trace",
+                "-o",
+                "json",
+                "--output-file",
+                str(told),
+            )
             result = json.loads(told.read_text())
             traces[kind] = result["trace"]
             assert (traces[kind]["calls"] > 40, traces[kind]["lost"]) == (True, 0)
             _check_trace(bench, Path(traces[kind]["path"]), result["calls"])
-    for kind, pace in (("extract", "max"), ("process", "x8"), ("export", "job")):
-        trace, options = traces[kind], ("--pace", pace, "--clients", "2", "--json", str(told))
-        bench.edbench("replay", trace["path"], "--path", str(target), *options)
+    for kind, pace in (("text", "max"), ("images", "x8"), ("export", "job")):
+        trace, options = traces[kind], ("--pace", pace, "--clients", "2", "-o", "json", "--output-file", str(told))
+        bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
         (run,) = json.loads(told.read_text())["points"][0]["repeats"]
         assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
         assert list(target.iterdir()) == []
@@ -175,7 +209,7 @@ def _players(bench: Bench, process: Running, clients: int) -> list[psutil.Proces
 
 def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
     """One line that says which, exit status 1, and no file is left."""
-    process = bench.furnish().start("replay", str(_long(bench, 2)), "--path", str(target))
+    process = bench.furnish().start("trace", "replay", str(_long(bench, 2)), "--path", str(target))
     players = _players(bench, process, 2)
     assert list(target.iterdir()) != []
     players[0].kill()
@@ -186,7 +220,7 @@ def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
 
 
 def test_an_interrupted_replay_leaves_nothing(bench: Bench, target: Path) -> None:
-    process = bench.furnish().start("replay", str(_long(bench, 1)), "--path", str(target))
+    process = bench.furnish().start("trace", "replay", str(_long(bench, 1)), "--path", str(target))
     _players(bench, process, 1)
     process.terminate()
     _, error = process.communicate()

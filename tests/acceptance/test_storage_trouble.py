@@ -53,16 +53,16 @@ def _suspended(bench: Bench, out: str, *words: str) -> None:
     lines = [line for line in out.splitlines() if line.startswith("edbench: ")]
     assert len(lines) == 1, out
     assert re.match(r"edbench: job [0-9a-f-]{36} is suspended: ", lines[0]), lines
-    assert lines[0].count("edbench resume") == 1, lines
+    assert lines[0].count("edbench job resume") == 1, lines
     for word in words:
         assert word in lines[0], lines
-    assert "suspended" in bench.ask("jobs").stdout
+    assert "suspended" in bench.ask("job", "list").stdout
 
 
 def _resumed(bench: Bench, *options: str) -> None:
     """Goes on to its end, and nothing is lost."""
     with bench.attached():
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
         bench.ask("verify", "last", *options)
 
 
@@ -97,7 +97,7 @@ def test_source_unmounted(bench: Bench) -> None:
         out = bench.end(process, 1)
         with bench.attached():
             _suspended(bench, out, "the source", "mount it")
-            again = bench.end(bench.start("resume", "last"), 1)
+            again = bench.end(bench.start("job", "resume", "last"), 1)
             _suspended(bench, again, "the source", "data is not the directory", "mount it")
     _resumed(bench)
 

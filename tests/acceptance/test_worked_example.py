@@ -52,7 +52,7 @@ def _nothing_privileged(home: Path, environment: dict[str, str]) -> None:
     assert produced
 
     def found(*asked: str) -> set[str]:
-        line = [EDBENCH, "search", "last", *asked, "--json", "--limit", "100000"]
+        line = [EDBENCH, "review", "search", "last", *asked, "-o", "json", "--limit", "100000"]
         done = subprocess.run(line, cwd=home, env=environment, capture_output=True, text=True, check=True, timeout=COMMAND_SECONDS)  # fmt: skip
         return {" / ".join(hit["container_path"]) for hit in json.loads(done.stdout)}
 

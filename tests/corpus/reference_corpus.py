@@ -76,8 +76,8 @@ def _of_manifest(corpus: Path) -> Totals:
 
 
 def _of_job(job: dict[str, Path]) -> Totals:
-    said: dict[str, Any] = json.loads(_edbench(job, "job", "last", "--json"))
-    items = [json.loads(line) for line in _edbench(job, "items", "last", "--jsonl").splitlines()]
+    said: dict[str, Any] = json.loads(_edbench(job, "job", "show", "last", "-o", "json"))
+    items = [json.loads(line) for line in _edbench(job, "review", "items", "last", "-o", "jsonl").splitlines()]
     return Totals(
         raw=said["raw_bytes"],
         discovered=said["discovered_bytes"],

@@ -50,10 +50,14 @@ def main(work: Path, name: str) -> None:
     drop_caches()
     read_counters(out / "before")
     corpus, result = str(FILER / "corpus"), str(out / "result.json")
-    status = {"discover": edbench(out, "discover", corpus, "--workers", "1", "--slots", "2", "--json", result)}
+    status = {
+        "discover": edbench(
+            out, "discover", corpus, "--workers", "1", "--slots", "2", "-o", "json", "--output-file", result
+        )
+    }
     read_counters(out / "after")
     status["verify"] = edbench(out, "verify", "last")
-    status["job"] = edbench(out, "job", "last")
+    status["job"] = edbench(out, "job", "show", "last")
     shutil.copytree(SCRATCH / "logs", out / "logs")
     (out / "status.json").write_text(json.dumps(status))
 

@@ -1,20 +1,37 @@
-"""Every command of `edbench` with the words that it is called by, those of groups among them."""
+"""Every command of `edbench` with the words that it is called by."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from cli.commands import COMMANDS
-from cli.on_demand import LazyCommand, load
+from cli.main import ROOT
+from cli.tree import Registered, resolved
 
 
-def every_command(
-    entries: tuple[LazyCommand, ...] = COMMANDS, above: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for entry in entries:
-        command, words = load(entry), (*above, entry.name)
-        yield from every_command(entry.parts, words)
-        parts = {part.name for part in entry.parts}
-        each = {name: one for name, one in getattr(command, "commands", {}).items() if name not in parts}
-        yield from (((*words, name), one) for name, one in each.items()) if entry.group else [(words, command)]
+def every_registered() -> Iterator[tuple[tuple[str, ...], Registered, str]]:
+    """The words, the command's function with its example, and the line of help where the list of the root has it."""
+    for entry in ROOT:
+        for module in entry.modules:
+            for name, registered in import_module(module).commands.entries.items():
+                yield ((entry.name, name), registered, "") if entry.group else ((name,), registered, entry.help)
+
+
+@cache
+def every_command() -> tuple[tuple[tuple[str, ...], Any], ...]:
+    """The words and the command."""
+    return tuple((words, registered.load(help)) for words, registered, help in every_registered())
+
+
+def options(*words: str) -> dict[str, Any]:
+    """Of a command, by name."""
+    return {option.name: option for option in dict(every_command())[words].params}
+
+
+def records(registered: Registered) -> Iterator[Any]:
+    """The records that a command's options are made from."""
+    own = inspect.signature(registered.function, eval_str=True, locals=resolved(registered.types)).parameters.values()
+    return (each.annotation for each in own if hasattr(each.annotation, "model_fields"))

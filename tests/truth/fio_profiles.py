@@ -1,4 +1,4 @@
-"""Storage tests through fio (`edbench profile run`) on storage whose answer is known, and dd(1) beside them.
+"""Storage tests through fio (`edbench bench storage`) on storage whose answer is known, and dd(1) beside them.
 
 The emulated filer delays nothing that fio does, so the limit is the block layer's: a loop device under blkio.
 """
@@ -32,7 +32,20 @@ class FioProfile:
         target, said = place.directory / "profile", work / "result.json"
         target.mkdir()
         given = [word for one in self.settings for word in ("--set", one)]
-        command = ["profile", "run", self.name, "--path", str(target), "--seed", "1", "--json", str(said), *given]
+        command = [
+            "bench",
+            "storage",
+            self.name,
+            "--path",
+            str(target),
+            "--seed",
+            "1",
+            "-o",
+            "json",
+            "--output-file",
+            str(said),
+            *given,
+        ]
         heard = _hear(place, work, [*command, *place.arguments], said)
         if heard.status or not heard.document:
             return heard

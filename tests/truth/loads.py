@@ -79,7 +79,7 @@ class Calls:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """`edbench replay`, a client for each stream."""
+    """`edbench trace replay`, a client for each stream."""
 
     calls: Calls
     pace: str = "max"
@@ -92,13 +92,13 @@ class Replay:
         target = place.directory / "replay"
         target.mkdir()
         said = work / "result.json"
-        arguments = [str(trace), "--path", str(target), "--pace", self.pace, "--json", str(said)]
+        arguments = [str(trace), "--path", str(target), "--pace", self.pace, "-o", "json", "--output-file", str(said)]
         return _hear(place, work, ["replay", *arguments, *place.arguments, *self.more], said, None, self.processors)
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleUp:
-    """`edbench experiment scale-up` of one point with one repeat, and so with one pair on null storage."""
+    """`edbench bench scale-up` of one point with one repeat, and so with one pair on null storage."""
 
     scale: float = 0.0003  # of the reference corpus: 13 MB raw
     more: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ class ScaleUp:
     def hear(self, place: Place, work: Path) -> Heard:
         """Corpus and storage root lie on the storage."""
         corpus = _corpus(place, self.scale, work, place.directory / "corpus")
-        command = ["experiment", "scale-up", "--corpus", str(corpus), "--workers", "2", "--repeats", "1"]
+        command = ["bench", "scale-up", "--corpus", str(corpus), "--workers", "2", "--repeats", "1"]
         heard = _hear(place, work, [*command, *place.arguments, *self.more], None, place.directory, self.processors)
         found = sorted((place.directory / "results").glob("*/result.json"))
         return replace(heard, document=json.loads(found[-1].read_text()) if found else {})
@@ -152,19 +152,41 @@ class JobReplay:
         target, said = place.directory / "replay", work / "result.json"
         target.mkdir()
         _forget(place)
-        command = ["replay", str(trace), "--path", str(target), "--pace", "job", "--json", str(said)]
+        command = [
+            "trace",
+            "replay",
+            str(trace),
+            "--path",
+            str(target),
+            "--pace",
+            "job",
+            "-o",
+            "json",
+            "--output-file",
+            str(said),
+        ]
         return _hear(place, work, [*command, *place.arguments], said)
 
     def _job(self, place: Place, work: Path, corpus: Path, said: Path) -> Heard:
         _forget(place)
         crew = ["--workers", "1", "--slots", str(self.slots)]
-        command = ["discover", str(corpus), *crew, "--trace", "--json", str(said), *place.arguments]
+        command = [
+            "discover",
+            str(corpus),
+            *crew,
+            "--trace",
+            "-o",
+            "json",
+            "--output-file",
+            str(said),
+            *place.arguments,
+        ]
         return _hear(place, work, command, said, place.directory / "storage")
 
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
-    """`edbench profile run dedup` on backups and a copy of one that is shifted; the run has the ratios of an independent
+    """`edbench bench storage dedup` on backups and a copy of one that is shifted; the run has the ratios of an independent
     chunker on the same files (`independent`)."""
 
     scale: float = 2e-5  # of corpus profile backups: 56 MB
@@ -173,17 +195,20 @@ class Deduplicated:
     def hear(self, place: Place, work: Path) -> Heard:
         """The data lie on local storage, and are written to the storage."""
         own, target, said = work / "own", place.directory / "there", work / "result.json"
-        command = ["generate", str(own), "--profile", "backups", "--scale", str(self.scale), "--seed", "7"]
+        command = ["corpus", "generate", str(own), "--profile", "backups", "--scale", str(self.scale), "--seed", "7"]
         done = _hear(Place(place.directory), work, command, None)
         if done.status:
-            raise RuntimeError(f"edbench generate: {done.errors}")
+            raise RuntimeError(f"edbench corpus generate: {done.errors}")
         data = own / "data"
         first = min(file for file in data.rglob("*") if file.is_file())
         (data / "shifted").write_bytes(bytes(self.shifted) + first.read_bytes())
         target.mkdir()
         settings = ["--set", "data=own", "--set", f"source={data}"]
         heard = _hear(
-            place, work, ["profile", "run", "dedup", "--path", str(target), *settings, "--json", str(said)], said
+            place,
+            work,
+            ["bench", "storage", "dedup", "--path", str(target), *settings, "-o", "json", "--output-file", str(said)],
+            said,
         )
         if heard.document:
             heard.document["points"][-1]["repeats"][0]["independent"] = chunker.ratios(data)
@@ -200,7 +225,7 @@ def _forget(place: Place) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`edbench profile run` of one point. A run at an endpoint that counts what it refuses has that too (`refused_there`)."""
+    """`edbench bench storage` of one point. A run at an endpoint that counts what it refuses has that too (`refused_there`)."""
 
     name: str
     settings: tuple[str, ...]
@@ -213,7 +238,18 @@ class Profile:
             (place.directory / "profile").mkdir()
             where = ["--path", str(place.directory / "profile")]
         chosen = [part for one in self.settings for part in ("--set", one)]
-        command = ["profile", "run", self.name, *where, *chosen, "--json", str(said), *place.arguments]
+        command = [
+            "bench",
+            "storage",
+            self.name,
+            *where,
+            *chosen,
+            "-o",
+            "json",
+            "--output-file",
+            str(said),
+            *place.arguments,
+        ]
         heard = _hear(place, work, command, said, work / "storage")
         if place.refused is not None and heard.document:
             heard.document["points"][-1]["repeats"][0]["refused_there"] = place.refused()
@@ -230,16 +266,16 @@ class Discovery:
     def hear(self, place: Place, work: Path) -> Heard:
         """Only the storage root lies on the storage."""
         corpus, said = _corpus(place, self.scale, work, work / "corpus"), work / "result.json"
-        arguments = ["discover", str(corpus), "--workers", "1", "--json", str(said)]
+        arguments = ["discover", str(corpus), "--workers", "1", "-o", "json", "--output-file", str(said)]
         return _hear(place, work, [*arguments, *place.arguments, *self.more], said, place.directory)
 
 
 def _corpus(place: Place, scale: float, work: Path, target: Path) -> Path:
     """Generated there; the same each time."""
-    command = ["generate", str(target), "--profile", "reference", "--scale", str(scale), "--seed", "7"]
+    command = ["corpus", "generate", str(target), "--profile", "reference", "--scale", str(scale), "--seed", "7"]
     done = _hear(Place(place.directory), work, command, None)
     if done.status:
-        raise RuntimeError(f"edbench generate: {done.errors}")
+        raise RuntimeError(f"edbench corpus generate: {done.errors}")
     return target
 
 

@@ -1,4 +1,4 @@
-"""A job's chain of custody, as `edbench custody` prints it."""
+"""A job's chain of custody, as `edbench job custody` prints it."""
 
 from __future__ import annotations
 

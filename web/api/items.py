@@ -104,7 +104,7 @@ def items(
 
 @router.get("/jobs/{job}/items.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def items_csv(context: Context, jobs: Discovered, wanted: Wish, raw: bool = False) -> StreamingResponse:
-    """Every item that passes every filter that is given, in path order, with the columns of `edbench items --csv`. A cell that
+    """Every item that passes every filter that is given, in path order, with the columns of `edbench review items --csv`. A cell that
     a spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     handles = told(context, jobs, wanted)
     fields, rows = fields_of(handles), stream_all(handles, wanted)

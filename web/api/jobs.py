@@ -73,5 +73,5 @@ def counts(jobs: Found) -> Counts:
 
 @router.get("/jobs/{job}/result", responses=responses(404))
 def result(context: Context, jobs: Found) -> JobFigures | GroupFigures:
-    """The result as `edbench discover --json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
+    """The result as `edbench discover -o json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
     return figures_of(refresh(jobs), context.settings)

@@ -45,7 +45,7 @@ def why_not(context: WebContext) -> str:
     if context.measurements is None:
         return (
             "the workers are run by others here; a measurement starts its own, from fresh databases: serve without"
-            " --cluster compose, or type `edbench experiment … --cluster compose` on the host of the containers"
+            " --cluster compose, or type `edbench bench … --cluster compose` on the host of the containers"
         )
     return ""
 
@@ -159,7 +159,7 @@ def _played(context: WebContext, wish: Played) -> tuple[Path, list[Path]]:
     if trace is None:
         raise FieldErrors(
             {
-                "job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace collect` make it"
+                "job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace record` make it"
             }
         )
     paths = [allowed_target(context, path) for path in wish.paths]

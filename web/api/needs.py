@@ -63,5 +63,5 @@ Rows = Annotated[Overview, Depends(overview_of)]
 Found = Annotated[Jobs, Depends(_found)]
 # A discovery, for what is about items: another job has none, and 0 of 0 would be no answer. `last` is the newest discovery.
 Discovered = Annotated[Jobs, Depends(_discovered)]
-# Any job, for what operators did; `last` is the newest discovery, as it is for `edbench custody`.
+# Any job, for what operators did; `last` is the newest discovery, as it is for `edbench job custody`.
 ActedOn = Annotated[Jobs, Depends(_acted_on)]

@@ -1,4 +1,4 @@
-"""POST /productions: made as `edbench extract`, `edbench process` and `edbench export` make them."""
+"""POST /productions: made as `edbench produce text`, `edbench produce images` and `edbench produce export` make them."""
 
 from __future__ import annotations
 

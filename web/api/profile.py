@@ -15,8 +15,8 @@ router = APIRouter(tags=["profile"])
 
 @router.get("/profile/timeline", responses=responses(404))
 def profile_timeline(context: Context) -> dict[str, Any]:
-    """What `edbench profile run --serve` does now: rates by second on one axis, downsampled, with the runs so far and what
+    """What `edbench bench storage --serve` does now: rates by second on one axis, downsampled, with the runs so far and what
     came of each. 404 where this server stands beside no profile."""
     if context.profile is None:
-        raise NotFound("this server stands beside no profile; edbench profile run … --serve does")
+        raise NotFound("this server stands beside no profile; edbench bench storage … --serve does")
     return context.profile.timeline()

@@ -28,7 +28,7 @@ router = APIRouter(tags=["review"])
 
 @router.get("/jobs/{job}/duplicates", responses=responses(404, 409, 422))
 def duplicates(context: Context, jobs: Discovered) -> Duplicates:
-    """What the latest `edbench dedupe` of the job came to."""
+    """What the latest `edbench review dedupe` of the job came to."""
     return dedupe_report.last_dedupe(jobs.each, context.databases)
 
 
@@ -42,7 +42,7 @@ def duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> Str
 
 @router.get("/jobs/{job}/near-duplicates", responses=responses(404, 409, 422))
 def near_duplicates(context: Context, jobs: Discovered) -> NearDuplicates:
-    """What the latest `edbench near` of the job came to."""
+    """What the latest `edbench review near-dup` of the job came to."""
     return near_report.last_near(jobs.each, context.databases)
 
 
@@ -57,14 +57,14 @@ def near_duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -
 
 @router.get("/jobs/{job}/languages", responses=responses(404, 409, 422))
 def languages(context: Context, jobs: Discovered) -> LanguagesFound:
-    """What the latest `edbench languages` of the job came to: items by language. Each item's is the key `language` of its
+    """What the latest `edbench review languages` of the job came to: items by language. Each item's is the key `language` of its
     metadata."""
     return last_languages(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files", responses=responses(404, 409, 422))
 def system_files(context: Context, jobs: Discovered) -> SystemFiles:
-    """What the latest `edbench denist` of the job came to."""
+    """What the latest `edbench review denist` of the job came to."""
     return denist_report.last_denist(jobs.each, context.databases)
 
 
@@ -78,7 +78,7 @@ def system_files_csv(context: Context, jobs: Discovered, raw: bool = False) -> S
 
 @router.get("/jobs/{job}/threads", responses=responses(404, 409, 422))
 def threads(context: Context, jobs: Discovered) -> ThreadsFound:
-    """What the latest `edbench threads` of the job came to."""
+    """What the latest `edbench review threads` of the job came to."""
     return threads_report.last_threads(jobs.each, context.databases)
 
 

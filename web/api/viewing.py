@@ -65,21 +65,21 @@ def beside(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Wish) ->
 
 @router.get("/jobs/{job}/items/{item}/duplicates", responses=responses(404, 409, 422))
 def item_duplicates(context: Context, jobs: Discovered, item: uuid.UUID) -> Equals:
-    """The item with its equals, the original first, as the latest `edbench dedupe` of the job found them: 500 at most. Where
+    """The item with its equals, the original first, as the latest `edbench review dedupe` of the job found them: 500 at most. Where
     families were compared, the topmost items of those that are equal to the item's."""
     return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/near-duplicates", responses=responses(404, 409, 422))
 def item_near(context: Context, jobs: Discovered, item: uuid.UUID) -> NearOnes:
-    """The item with the texts that are nearly its own, the group's principal first, as the latest `edbench near` of the job
+    """The item with the texts that are nearly its own, the group's principal first, as the latest `edbench review near-dup` of the job
     found them: 500 at most."""
     return NearOnes(near=one_item.near_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
 def item_thread(context: Context, jobs: Discovered, item: uuid.UUID) -> Thread:
-    """The thread that a message is in, as the latest `edbench threads` of the job found it: each message below the one that it
+    """The thread that a message is in, as the latest `edbench review threads` of the job found it: each message below the one that it
     answers, siblings by date; the first 500 by date."""
     return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
 

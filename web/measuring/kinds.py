@@ -64,7 +64,7 @@ class Targets(Document):
         description="Absolute paths of empty directories, each a volume, below the storage root or EDBENCH_TARGETS.",
     )
     setting: Annotated[list[Annotated[str, Field(max_length=1_000, pattern=TEXT)]], Field(max_length=100)] = Field(
-        default_factory=list, description="NAME=VALUE each, as `edbench profile describe` tells them."
+        default_factory=list, description="NAME=VALUE each, as `edbench corpus profiles` tells them."
     )
 
     def said(self, paths: Iterable[Path]) -> list[str]:
@@ -73,7 +73,7 @@ class Targets(Document):
 
 
 class NewCorpus(CorpusOrder):
-    """As `edbench generate`, into a folder of the storage root's `corpora`."""
+    """As `edbench corpus generate`, into a folder of the storage root's `corpora`."""
 
     name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
         description="of its folder: letters, digits, dots, _ and -"
@@ -189,56 +189,56 @@ KINDS = {
             name="scale-up",
             does="a corpus with more and more workers",
             model=_model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
-            words=("experiment", "scale-up"),
+            words=("bench", "scale-up"),
             check=_numbers("workers"),
         ),
         Kind(
             name="scale-out",
             does="a corpus with the same workers on more and more databases",
             model=_model("ScaleOut", _some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
-            words=("experiment", "scale-out"),
+            words=("bench", "scale-out"),
             check=_numbers("databases"),
         ),
         Kind(
             name="knee",
             does="more workers until a bound on latency is broken",
             model=_model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
-            words=("experiment", "knee"),
+            words=("bench", "knee"),
             check=_bounds,
         ),
         Kind(
             name="job-types",
             does="a discovery, an extraction, a processing and an export of the same data side by side",
             model=_model("JobTypes", JobTypesOrder, _WHERE),
-            words=("experiment", "job-types"),
+            words=("bench", "job-types"),
             check=_numbers("workers"),
         ),
         Kind(
             name="r1",
             does="report R1's rows on an emulated site",
             model=_model("R1", R1Order),
-            words=("experiment", "r1"),
+            words=("bench", "r1"),
             check=_sizes,
         ),
         Kind(
             name="profile",
             does="a storage test of reports R2 to R5",
             model=_model("ProfileRun", ProfileOrder, Targets),
-            words=("profile", "run"),
+            words=("bench", "storage"),
             check=_sizes,
         ),
         Kind(
             name="replay",
             does="the calls of a job's trace, made again by client processes",
             model=_model("Replay", ReplayStudyOrder, Played),
-            words=("replay",),
+            words=("trace", "replay"),
             check=_replayed,
         ),
         Kind(
             name="predict",
             does="what more workers, more databases or another filer would do, by a simulation: it measures nothing",
             model=_model("Predict", PredictOrder, Asked),
-            words=("predict",),
+            words=("bench", "predict"),
             check=_numbers("workers", "databases"),
             alone=False,
             press="Predict",
@@ -248,7 +248,7 @@ KINDS = {
             name="generate",
             does="a corpus, with a manifest of everything in it: evidence to try jobs on",
             model=NewCorpus,
-            words=("generate",),
+            words=("corpus", "generate"),
             check=_profile,
             press="Generate",
             leaves="It is among the corpora of the forms afterwards.",

@@ -6,7 +6,7 @@ import enum
 
 from core.names import display_name
 
-TELL_SECONDS = 20.0  # what lasts longer is said, in the log and by `edbench job`
+TELL_SECONDS = 20.0  # what lasts longer is said, in the log and by `edbench job show`
 DETAIL_BYTES = 160  # of a path that fit into a slot's row
 
 

@@ -121,7 +121,7 @@ def refuse_member(databases: Sequence[Database], jobs: Jobs) -> None:
     with jobs.home.transaction() as conn:
         group_id = ledger_jobs.summary(conn, jobs.id).group_id
     if group_id is not None and find_group(databases, group_id.hex) is not None:
-        raise UsageError(f"job {jobs.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
+        raise UsageError(f"job {jobs.id} belongs to a group; remove all of it with `edbench job delete {group_id}`")
 
 
 def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
@@ -138,7 +138,7 @@ def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
         return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
     for handle in refresh(jobs).each:
         if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
-            raise UsageError(f"group {jobs.id} is {handle.job.state}; end it first with `edbench cancel {jobs.id}`")
+            raise UsageError(f"group {jobs.id} is {handle.job.state}; end it first with `edbench job cancel {jobs.id}`")
     left = [delete_job(handle, storage, storage_root) for handle in jobs.each]
     remove_copies(storage, storage_root, jobs.id)
     with jobs.home.transaction(durable=True) as conn:

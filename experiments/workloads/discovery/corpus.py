@@ -50,7 +50,7 @@ def look_at(source: PreparedSource) -> Corpus:
         digest.update(b"%s\0%d\0" % (os.fsencode(file.relative_to(path)), nbytes))
         files, size = files + 1, size + nbytes
     if not size:
-        raise UsageError(f"{display_name(source.path)} holds no data; make some with `edbench generate`")
+        raise UsageError(f"{display_name(source.path)} holds no data; make some with `edbench corpus generate`")
     root = path.parent if source.corpus else path
     made = _dataset(root / DATASET) if source.corpus else {}
     return Corpus(

@@ -25,7 +25,7 @@ class Observed:
     order: int
     emulated: bool
     job_id: str
-    job: dict[str, Any]  # as `edbench job --json` has it
+    job: dict[str, Any]  # as `edbench job show -o json` has it
     processors: int
     clients: tuple[ReplayClient, ...]
     touched: int  # bytes of the files that were made

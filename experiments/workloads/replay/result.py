@@ -77,7 +77,7 @@ class ReplayRun(schema.Run):
     offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
     response_mean_us: float | None = None  # of all calls; None in results of older versions
     service_mean_us: float | None = None
-    job: dict[str, Any]  # as `edbench job --json` has it
+    job: dict[str, Any]  # as `edbench job show -o json` has it
 
     @property
     def ceiling(self) -> float | None:

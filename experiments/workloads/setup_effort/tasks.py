@@ -24,11 +24,22 @@ class Task:
 
 def tasks(source: str, scale: float, seed: int) -> Sequence[Task]:
     """In the order in which they are done."""
-    generate = (_EDBENCH, "generate", "corpus", "--profile", "reference", "--scale", f"{scale:g}", "--seed", str(seed))
+    generate = (
+        _EDBENCH,
+        "corpus",
+        "generate",
+        "corpus",
+        "--profile",
+        "reference",
+        "--scale",
+        f"{scale:g}",
+        "--seed",
+        str(seed),
+    )
     discover = (_EDBENCH, "discover", "corpus", "--workers", "2")
     verify = (_EDBENCH, "verify", "last")
-    report = (_EDBENCH, "experiment", "scale-up", "--corpus", "corpus", "--workers", "2", "--repeats", "1")
-    remove = (_EDBENCH, "delete", "last")
+    report = (_EDBENCH, "bench", "scale-up", "--corpus", "corpus", "--workers", "2", "--repeats", "1")
+    remove = (_EDBENCH, "job", "delete", "last")
     clone = ("git", "clone", "--quiet", source, _CLONE)
     return (
         Task(name="packages of the system", typed=("apt install python3 python3-venv make git",)),

@@ -34,23 +34,23 @@ def test_every_turn_of_a_job_ends_with_zero_differences(there: Bench) -> None:
     process = there.discover("--workers", "1", "--slots", "2", "--trace")
     held.until_reached(process)
     with there.attached():
-        pausing = there.start("pause", "last")
+        pausing = there.start("job", "pause", "last")
         there.until_pausing()
         held.let_go()
         there.end(pausing)
         there.end(process, check=None)
         held = there.hold("index", after=1)
-        resumed = there.start("resume", "last", "--workers", "1")
+        resumed = there.start("job", "resume", "last", "--workers", "1")
         slot = held.until_reached(resumed)
         slot.kill()
         held.let_go()
         there.end(resumed)
         there.verify()
-        there.edbench("requeue", "last", "--workers", "1")
+        there.edbench("job", "requeue", "last", "--workers", "1")
         there.verify()
-        assert "message" in there.ask("job", "last").stdout
-        there.ask("search", "last", "type:message/rfc822")
-        there.edbench("delete", "last")
+        assert "message" in there.ask("job", "show", "last").stdout
+        there.ask("review", "search", "last", "type:message/rfc822")
+        there.edbench("job", "delete", "last")
     assert [path for path in (there.storage / "jobs").rglob("*") if path.is_file()] == []
 
 
@@ -93,5 +93,5 @@ def test_a_job_without_a_brick_is_suspended_and_loses_nothing(storage: Real, the
         refused = there.edbench("discover", str(there.corpus), "--workers", "1", check=2)
         assert "not whole: its file system has lost edb-client-1" in refused.stderr
     with there.attached():
-        there.edbench("resume", "last", "--workers", "1")
+        there.edbench("job", "resume", "last", "--workers", "1")
         there.verify()

@@ -71,19 +71,23 @@ def test_productions_are_whole(storage: Real, there: Bench) -> None:
                 there.edbench(kind, "last", "--out", str(out / kind), "--folder-files", "40")
         if storage.name == "ntfs":  # FUSE gives each name on exFAT a number of its own
             _check_refused(there, out)
-        made = [one["job_id"] for one in json.loads(there.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
+        made = [
+            one["job_id"]
+            for one in json.loads(there.ask("job", "list", "-o", "json").stdout)
+            if one["type"] != "discovery"
+        ]
         assert len(made) == 2
         for job in made:
             assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
-            there.ask("delete", job)
+            there.ask("job", "delete", job)
     assert [path for path in out.rglob("*") if path.is_file()] == []
 
 
 def _check_refused(there: Bench, out: Path) -> None:
     jobs = there.storage.parent / there.storage.name.upper() / "JOBS"
-    assert "its own files" in there.ask("export", "last", "--out", str(jobs / "x"), check=2).stderr
+    assert "its own files" in there.ask("produce", "export", "last", "--out", str(jobs / "x"), check=2).stderr
     theirs = out.parent / "OUT" / "EXPORT" / "x"
-    assert "which another job wrote" in there.ask("export", "last", "--out", str(theirs), check=2).stderr
+    assert "which another job wrote" in there.ask("produce", "export", "last", "--out", str(theirs), check=2).stderr
 
 
 def test_a_source_is_not_copied_there_with_less_in_it(there: Bench, tmp_path: Path) -> None:
@@ -131,7 +135,7 @@ def _evidence(at: Path) -> None:
 
 def _found(bench: Bench) -> list[tuple[str, str, str]]:
     """Of each item where it is, in small letters, what it is, and its bytes."""
-    items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+    items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
     return sorted(("/".join(i["container_path"]).casefold(), i["media_type"], i["sha256"] or "") for i in items)
 
 
@@ -147,8 +151,8 @@ def test_evidence_that_lies_there(there: Bench, tmp_path: Path) -> None:
         assert len(known) >= 14
         there.edbench("discover", str(theirs.with_name("EVIDENCE")))
         assert _found(there) == known
-        there.edbench("requeue", "last")
+        there.edbench("job", "requeue", "last")
         there.until_over()
         assert _found(there) == known
-        there.edbench("export", "last", "--out", str(theirs.with_name("Out")))
-        assert ": 0 faults" in there.ask("production", "check", str(theirs.with_name("Out"))).stdout
+        there.edbench("produce", "export", "last", "--out", str(theirs.with_name("Out")))
+        assert ": 0 faults" in there.ask("produce", "check", str(theirs.with_name("Out"))).stdout

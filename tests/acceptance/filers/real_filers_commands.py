@@ -27,7 +27,10 @@ def there(storage: Real, bench: Bench, tiny: Path) -> Iterator[Bench]:
 def _checked(bench: Bench, printed: str) -> Path:
     """The package of the report that a command named last: its figures are what was observed."""
     package = Path(printed.splitlines()[-1]).parent
-    assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(package)).stdout
+    assert (
+        "every figure, label and verdict follows from the observations"
+        in bench.ask("result", "check", str(package)).stdout
+    )
     return package
 
 
@@ -35,7 +38,7 @@ def test_a_killed_worker_costs_nothing(there: Bench) -> None:
     """In the middle of a discovery: it comes to its end, with zero differences to the manifest and to one that nothing happened to."""
     told = there.home / "chaos.json"
     asked = ("--faults", "worker-killed", "--kind", "two-pass", "--seed", _SEED, "--runs", "1")
-    there.edbench("chaos", "--corpus", str(there.corpus), *asked, "--json", str(told))
+    there.chaos("--corpus", str(there.corpus), *asked, "--json", str(told))
     summary = json.loads(told.read_text())
     assert (summary["survived"], summary["missed"]) == (1, 0)
 
@@ -45,26 +48,44 @@ def test_productions_are_whole(there: Bench) -> None:
     out, held = there.storage.parent / "out", there.holdable("export")
     with there.standing():
         there.edbench("discover", str(there.corpus))
-        there.edbench("extract", "last", "--out", str(out / "extract"))
-        there.edbench("process", "last", "--out", str(out / "process"), "--query", _SOON_DRAWN, "--prefix", "PAGE")
+        there.edbench("produce", "text", "last", "--out", str(out / "extract"))
+        there.edbench(
+            "produce", "images", "last", "--out", str(out / "process"), "--query", _SOON_DRAWN, "--prefix", "PAGE"
+        )
         held.after(1)
-        process = there.start("export", "last", "--out", str(out / "export"), "--folder-files", "40")
+        process = there.start("produce", "export", "last", "--out", str(out / "export"), "--folder-files", "40")
         held.until_reached(process).kill()
         held.let_go()
         there.end(process)
-        assert ": 0 faults" in there.ask("production", "check", str(out / "export")).stdout
-        made = [one["job_id"] for one in json.loads(there.ask("jobs", "--json").stdout) if one["type"] != "discovery"]
+        assert ": 0 faults" in there.ask("produce", "check", str(out / "export")).stdout
+        made = [
+            one["job_id"]
+            for one in json.loads(there.ask("job", "list", "-o", "json").stdout)
+            if one["type"] != "discovery"
+        ]
         assert len(made) == 3
         for job in made:
             assert "0 missing, 0 extra, 0 wrong" in there.ask("verify", job).stdout
-            there.ask("delete", job)
+            there.ask("job", "delete", job)
     assert [path for path in out.rglob("*") if path.is_file()] == []
 
 
 def test_a_corpus_is_made_there(storage: Real, there: Bench, tiny: Path) -> None:
     """Of the same bytes as anywhere, which are read back; refused where its names would not be kept."""
     made, hashes = there.storage / "made", json.loads((tiny / "dataset.json").read_text())
-    asked = ("generate", str(made), "--profile", "reference", "--scale", "0.00005", "--seed", "7", "--processes", "2")
+    asked = (
+        "corpus",
+        "generate",
+        str(made),
+        "--profile",
+        "reference",
+        "--scale",
+        "0.00005",
+        "--seed",
+        "7",
+        "--processes",
+        "2",
+    )
     there.storage.mkdir(exist_ok=True)
     if storage.name in CASELESS:
         assert "cannot hold a corpus, which has names of every kind" in there.edbench(*asked, check=2).stderr
@@ -72,14 +93,14 @@ def test_a_corpus_is_made_there(storage: Real, there: Bench, tiny: Path) -> None
         return
     there.edbench(*asked)
     assert json.loads((made / "dataset.json").read_text())["hash"] == hashes["hash"]
-    there.ask("dataset", "check", str(made))
+    there.ask("corpus", "check", str(made))
 
 
 def test_an_experiment_there_is_a_package(storage: Real, there: Bench) -> None:
     """Of a run that began cold, with its pair, that found all there is; nothing but the result is left on the storage."""
     there.spare_the_machine()
     asked = ("--corpus", str(there.corpus), "--workers", "1", "--slots", "2", "--repeats", "1", "--cold")
-    result = read_result(_checked(there, there.edbench("experiment", "scale-up", *asked).stdout))
+    result = read_result(_checked(there, there.edbench("bench", "scale-up", *asked).stdout))
     (run,) = result.points[0].repeats
     known = json.loads((there.corpus / "dataset.json").read_text())
     assert run.result["items"] == known["items"]  # type: ignore[attr-defined]  # of a discovery
@@ -95,8 +116,8 @@ def test_a_recorded_job_is_played_there(there: Bench) -> None:
     with there.attached():
         there.end(there.discover("--workers", "1", "--slots", "2", "--trace"))
         trace = there.result()["trace"]
-        asked = ("--path", str(target), "--clients", "1,2", "--pace", "max", "--json", str(told))
-        _checked(there, there.edbench("replay", trace["path"], *asked).stdout)
+        asked = ("--path", str(target), "--clients", "1,2", "--pace", "max", "-o", "json", "--output-file", str(told))
+        _checked(there, there.edbench("trace", "replay", trace["path"], *asked).stdout)
     runs = [run for point in json.loads(told.read_text())["points"] for run in point["repeats"]]
     assert [(run["calls"], run["differences"]) for run in runs] == [(trace["calls"], {})] * 2
     assert list(target.iterdir()) == []

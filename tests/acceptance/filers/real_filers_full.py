@@ -52,10 +52,10 @@ def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
     with storage.full():
         held.let_go()
         suspended(there.end(process, 1), *_SAID.get(storage.name, (_FULL,)))
-        again = there.edbench("resume", "last", "--workers", "1", check=1)
+        again = there.edbench("job", "resume", "last", "--workers", "1", check=1)
         suspended(again.stderr + again.stdout, *_SAID.get(storage.name, (_FULL,)))
     with there.attached():
-        there.edbench("resume", "last", "--workers", "1")
+        there.edbench("job", "resume", "last", "--workers", "1")
         there.verify()
 
 
@@ -76,7 +76,7 @@ def test_one_of_two_disks_is_full_in_the_middle(storage: Real, there: Bench, pha
             suspended(out, *_SAID[storage.name])
     with there.attached():
         if process.returncode:
-            there.edbench("resume", "last", "--workers", "1")
+            there.edbench("job", "resume", "last", "--workers", "1")
         there.verify()
 
 

@@ -121,10 +121,10 @@ def test_delete_while_somebody_reads_a_file_of_the_job(storage: Real, there: Ben
         )
         with held.open("rb"):
             for _ in range(2 if storage.name in _KEEPS else 0):
-                said = there.edbench("delete", "last", check=1).stderr
+                said = there.edbench("job", "delete", "last", check=1).stderr
                 assert "has a file of it open" in said
             if storage.name not in _KEEPS:
-                there.edbench("delete", "last")
+                there.edbench("job", "delete", "last")
         if storage.name in _KEEPS:
-            there.edbench("delete", "last")
+            there.edbench("job", "delete", "last")
     assert [path for path in (there.storage / "jobs").rglob("*") if path.is_file()] == []

@@ -42,7 +42,7 @@ def there(shared: Real, bench: Bench, small: Path) -> Iterator[Bench]:
 
 def _resumed(bench: Bench) -> None:
     with bench.attached():
-        bench.edbench("resume", "last", "--workers", "1")
+        bench.edbench("job", "resume", "last", "--workers", "1")
         bench.verify()
 
 

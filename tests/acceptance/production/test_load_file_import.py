@@ -26,19 +26,19 @@ def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: 
     _source(home / "source")
     with bench.standing():
         bench.end(bench.discover(corpus=home / "source"))
-        bench.edbench("export", "last", "--out", str(home / "out"))
+        bench.edbench("produce", "export", "last", "--out", str(home / "out"))
         rows = _redacted(home / "out/loadfile.dat")
-        taken = bench.ask("production", "import", str(home / "out/loadfile.dat"), "--to", str(home / "theirs")).stdout
+        taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--to", str(home / "theirs")).stdout
         assert "6 records: 6 taken (4 natives, 1 texts, 1 with neither), 0 attached and left out, 0 not taken" in taken
         bench.end(bench.discover(corpus=home / "theirs"))
         verified = bench.ask("verify", "last", "--internal").stdout
         assert "0 missing, 0 extra, 0 wrong" in verified
         assert "6 records of a load file" in verified
-        bench.edbench("extract", "last", "--out", str(home / "texts"))
+        bench.edbench("produce", "text", "last", "--out", str(home / "texts"))
         _compare(home / "texts/metadata.jsonl", rows)
         _ask(bench, rows)
-        bench.edbench("export", "last", "--out", str(home / "again"), "--prefix", "AGAIN")
-        assert ": 0 faults" in bench.ask("production", "check", str(home / "again")).stdout
+        bench.edbench("produce", "export", "last", "--out", str(home / "again"), "--prefix", "AGAIN")
+        assert ": 0 faults" in bench.ask("produce", "check", str(home / "again")).stdout
         _families(home / "again/loadfile.csv", rows)
         (home / "theirs/bob/EDB00000006.txt").unlink()
         bench.end(bench.discover(corpus=home / "theirs"))
@@ -58,7 +58,7 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     dat = concordance.head(("BEGDOC", "CUSTODIAN", "NATIVELINK"))
     dat += concordance.lines([[number, "ann", path] for number, path in rows])
     load_file = _write(home / "theirs/DATA/l.dat", dat)
-    words = ("production", "import", str(load_file))
+    words = ("produce", "import", str(load_file))
     lost = bench.ask(*words, "--to", str(home / "lost"), check=1).stdout
     assert f"missing, or no file; it is there with --root {(home / 'theirs').resolve()}" in lost
     taken = bench.ask(*words, "--to", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
@@ -74,7 +74,7 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     with bench.standing():
         bench.end(bench.discover(corpus=home / "source"))
         assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", "last", "--internal").stdout
-        listed = csv.DictReader(bench.ask("items", "last", "--csv").stdout.splitlines())
+        listed = csv.DictReader(bench.ask("review", "items", "last", "-o", "csv").stdout.splitlines())
         assert sorted(row["name"] for row in listed) == ["B1.txt", "B_2-1.txt", "B_2.txt", "item-1.txt", "item.txt"]
 
 
@@ -123,7 +123,7 @@ def _ask(bench: Bench, rows: list[dict[str, str]]) -> None:
     """By what only the load file says."""
 
     def found(query: str, *options: str) -> set[str]:
-        hits = json.loads(bench.ask("search", "last", query, "--json", *options).stdout)
+        hits = json.loads(bench.ask("review", "search", "last", query, "-o", "json", *options).stdout)
         return {hit["container_path"][0].rpartition("/")[2] for hit in hits}
 
     assert found(f"load_begdoc:={rows[3]['BEGDOC']}") == {"EDB00000004.txt"}
@@ -132,7 +132,7 @@ def _ask(bench: Bench, rows: list[dict[str, str]]) -> None:
     assert found("load_filename:notes") == {"EDB00000005"}
     assert found("subject:memorandum AND load_custodian:ann") == {"EDB00000003.txt"}
     assert found("exception:no_native") == {"EDB00000005"}
-    listed = bench.ask("items", "last", "--csv", "--where", f"load_sha256={rows[3]['SHA256']}").stdout
+    listed = bench.ask("review", "items", "last", "-o", "csv", "--where", f"load_sha256={rows[3]['SHA256']}").stdout
     assert [row["name"] for row in csv.DictReader(listed.splitlines())] == ["EDB00000004.txt"]
 
 

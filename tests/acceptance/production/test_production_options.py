@@ -34,7 +34,7 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         ann, bob = (_discovered(bench, custodian) for custodian in ("ann", "bob"))
         _looked_through(bench, ann, bob)
         chosen = ("--originals", "--not-nist", "--volume-gb", str(_VOLUME / 1e9), "--dat-encoding", "utf-16-le")
-        bench.edbench("export", ann, bob, "--out", str(home / "out"), *chosen)
+        bench.edbench("produce", "export", ann, bob, "--out", str(home / "out"), *chosen)
         rows = _rows(home / "out/loadfile.csv")
         names = ["a letter.txt", "c near.txt", "m.eml", "pears.txt", "plan.pdf", "Überblick.txt"]
         assert [row["name"] for row in rows] == names
@@ -44,11 +44,11 @@ def test_options_of_productions_that_choose_number_and_write(bench: Bench) -> No
         dat = (home / "out/loadfile.dat").read_bytes()
         assert dat.startswith(codecs.BOM_UTF16_LE + "þBEGDOCþ\x14".encode("utf-16-le"))
         assert "þÜberblick.txtþ".encode("utf-16-le") in dat
-        checked = bench.ask("production", "check", str(home / "out")).stdout
+        checked = bench.ask("produce", "check", str(home / "out")).stdout
         assert "6 records" in checked
         assert ": 0 faults" in checked
         pages = ("--format", "pdf", "--dpi", "72", "--prefix", "PAGE")
-        bench.edbench("process", bob, "--out", str(home / "pages"), *pages, "--not-nist")
+        bench.edbench("produce", "images", bob, "--out", str(home / "pages"), *pages, "--not-nist")
         _pages(home / "pages")
 
 
@@ -73,20 +73,23 @@ def _looked_through(bench: Bench, ann: str, bob: str) -> None:
     known.write_text(f"{hashlib.sha256(_PROGRAM).hexdigest()}  tool.dll\n")
 
     def said(*words: str) -> dict[str, Any]:
-        bench.ask(*words, "--json", str(told))
+        bench.ask(*words, "-o", "json", "--output-file", str(told))
         return dict(json.loads(told.read_text()))
 
     def listed(job: str, *asked: str) -> list[str]:
-        return [row["name"] for row in csv.DictReader(bench.ask("items", job, "--csv", *asked).stdout.splitlines())]
+        return [
+            row["name"]
+            for row in csv.DictReader(bench.ask("review", "items", job, "-o", "csv", *asked).stdout.splitlines())
+        ]
 
-    assert said("dedupe", ann, bob, "--scope", "jobs")["duplicates"] == 3
-    assert said("denist", ann, bob, "--list", str(known))["system"] == 2
+    assert said("review", "dedupe", ann, bob, "--scope", "jobs")["duplicates"] == 3
+    assert said("review", "denist", ann, bob, "--list", str(known))["system"] == 2
     assert listed(bob, "--system", "yes") == ["tool.dll"]
     assert listed(bob, "--system", "no", "--duplicates", "no") == ["plan.pdf", "Überblick.txt"]
-    found = said("near", ann, bob, "--threshold", "0.9", "--scope", "jobs")
+    found = said("review", "near-dup", ann, bob, "--threshold", "0.9", "--scope", "jobs")
     assert (found["groups"], found["near"], found["same_text"]) == (1, 3, 2)
     assert listed(ann, "--near", "yes") == ["b copy.txt", "c near.txt"]
-    assert said("languages", ann, bob)["by"]["de"] == 1
+    assert said("review", "languages", ann, bob)["by"]["de"] == 1
     assert listed(bob, "--language", "de") == ["Überblick.txt"]
 
 

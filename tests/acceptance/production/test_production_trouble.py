@@ -56,7 +56,7 @@ def _suspended(bench: Bench, process: Running, *words: str) -> str:
     """The command ended with one line that tells why and how to go on; the job."""
     lines = [line for line in bench.end(process, None).splitlines() if line.startswith("edbench: ")]
     assert len(lines) == 1, lines
-    said = re.match(r"edbench: job ([0-9a-f-]{36}) is suspended: .*edbench resume", lines[0])
+    said = re.match(r"edbench: job ([0-9a-f-]{36}) is suspended: .*edbench job resume", lines[0])
     assert said, lines
     assert all(word in lines[0] for word in words), lines
     return said[1]
@@ -67,7 +67,7 @@ def test_trouble_at_the_destination(bench: Bench) -> None:
     home, hold = bench.home, bench.holdable("export")
     with bench.standing():
         bench.end(bench.discover(corpus=_source(home)))
-        bench.edbench("export", "last", "--out", str(home / "calm"))
+        bench.edbench("produce", "export", "last", "--out", str(home / "calm"))
         calm = _tree(home / "calm")
         _names_are_ours(bench, calm)
         _numbers_are_given_once(bench)
@@ -81,8 +81,8 @@ def _names_are_ours(bench: Bench, calm: dict[str, bytes]) -> None:
     natives = [path for path in calm if "/NATIVES/" in path]
     assert len(natives) == len(_NAMES) + 14
     assert all(re.fullmatch(r"VOL001/NATIVES/0001/EDB[0-9]{8}\.[a-z0-9]{1,10}", path) for path in natives)
-    assert ": 0 faults" in bench.ask("production", "check", str(bench.home / "calm")).stdout
-    back = bench.ask("production", "import", str(bench.home / "calm/loadfile.dat"), "--to", str(bench.home / "back"))
+    assert ": 0 faults" in bench.ask("produce", "check", str(bench.home / "calm")).stdout
+    back = bench.ask("produce", "import", str(bench.home / "calm/loadfile.dat"), "--to", str(bench.home / "back"))
     assert f"{len(natives)} taken ({len(natives)} natives, " in back.stdout
     taken = [path for path in (bench.home / "back").rglob("EDB*.*") if ".edbench-load" not in path.parts]
     assert sorted(path.read_bytes() for path in taken) == sorted(map(calm.get, natives))  # type: ignore[type-var]
@@ -90,7 +90,7 @@ def _names_are_ours(bench: Bench, calm: dict[str, bytes]) -> None:
 
 def _numbers_are_given_once(bench: Bench) -> None:
     """Another export of some of the items is refused, and told where to go on; a directory in a production is, too."""
-    line = ("export", "last", "--query", "plums", "--out")
+    line = ("produce", "export", "last", "--query", "plums", "--out")
     refused = bench.ask(*line, str(bench.home / "more"), check=2).stderr
     assert "give --first 25, or another --prefix" in refused.replace("\n", " ")
     refused = bench.ask(*line, str(bench.home / "calm" / "VOL001" / "x"), "--prefix", "X", check=2).stderr
@@ -100,7 +100,7 @@ def _numbers_are_given_once(bench: Bench) -> None:
 
 def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
     """Of two jobs that begin together at one directory."""
-    running = [bench.start("export", "last", "--out", str(bench.home / "same")) for _ in range(2)]
+    running = [bench.start("produce", "export", "last", "--out", str(bench.home / "same")) for _ in range(2)]
     told = [bench.end(process, None) for process in running]
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2], told
@@ -110,9 +110,9 @@ def _one_of_two_has_it(bench: Bench, calm: dict[str, bytes]) -> None:
 
 def _full(bench: Bench, calm: dict[str, bytes]) -> None:
     with small_tmpfs(bench.home / "full", 1) as enlarge:
-        _suspended(bench, bench.start("export", "last", "--out", str(bench.home / "full")), "No space left")
+        _suspended(bench, bench.start("produce", "export", "last", "--out", str(bench.home / "full")), "No space left")
         enlarge(8)
-        bench.edbench("resume", "last")
+        bench.edbench("job", "resume", "last")
         bench.until_over()
         assert _tree(bench.home / "full") == calm
 
@@ -121,7 +121,7 @@ def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     """By an empty directory, as an unmounted mount point looks."""
     out, away = bench.home / "replaced", bench.home / "away"
     hold.after(0)
-    process = bench.start("export", "last", "--out", str(out))
+    process = bench.start("produce", "export", "last", "--out", str(out))
     hold.until_reached(process)
     out.rename(away)
     out.mkdir()
@@ -130,6 +130,6 @@ def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     assert list(out.iterdir()) == []
     out.rmdir()
     away.rename(out)
-    bench.edbench("resume", "last")
+    bench.edbench("job", "resume", "last")
     bench.until_over()
     assert _tree(out) == calm

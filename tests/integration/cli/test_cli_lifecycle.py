@@ -45,7 +45,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
         ("cancel", OK, f"{job} cancelled"),
         ("resume", USAGE, "cancelled"),
     ):
-        assert main([command, str(job)], env) == status, (command, capsys.readouterr())
+        assert main(["job", command, str(job)], env) == status, (command, capsys.readouterr())
         assert re.search(said, "".join(capsys.readouterr())), command
     actions = actions_of([find_job([database], str(job))])
     assert [action.action for action in actions] == ["created", "pause", "resume", "pause", "cancel"]

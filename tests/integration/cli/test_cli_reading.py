@@ -21,8 +21,8 @@ def test_who_reads_starts_no_broker(
     log = scratch / "logs" / "broker.log"
     log.unlink(missing_ok=True)
     env = {"EDBENCH_SCRATCH": str(scratch), "EDBENCH_STORAGE": str(tmp_path)}
-    assert main(["jobs"], env) == OK
-    for command in (["job", "last"], ["items", "last"], ["search", "last", "words"]):
+    assert main(["job", "list"], env) == OK
+    for command in (["job", "show", "last"], ["review", "items", "last"], ["review", "search", "last", "words"]):
         assert main(command, env) == USAGE
         assert "there is no job yet" in capsys.readouterr().err
     assert (scratch / "logs" / "postgres.log").exists()

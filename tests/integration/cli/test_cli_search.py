@@ -31,7 +31,7 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         }
 
         def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
-            assert main([arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
+            assert main(["review", arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
             return printed.out if status == OK else printed.err
 
@@ -41,7 +41,7 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Without `dedupe` all would be no duplicates."""
     assert "nothing is known of dedupe" in run(capsys, "items", "--duplicates", "no", status=USAGE)
-    assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "--csv", status=USAGE)
+    assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
     for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
         assert "nothing is known of languages" in run(capsys, *asked, status=USAGE)
 
@@ -50,9 +50,11 @@ def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.Captur
     """As in a search: a misspelt type would be an empty table. One that this job happens not to have is one."""
     said = "no item has the media type 'text/plian'; did you mean text/plain?"
     assert said in run(capsys, "items", "--type", "text/plian", status=USAGE)
-    assert "no item has the media type 'foo/bar'" in run(capsys, "items", "--type", "foo/bar", "--jsonl", status=USAGE)
+    assert "no item has the media type 'foo/bar'" in run(
+        capsys, "items", "--type", "foo/bar", "-o", "jsonl", status=USAGE
+    )
     assert "no item has the field 'load_x'" in run(capsys, "items", "--where", "load_x=1", status=USAGE)
-    assert "text/plain" in run(capsys, "items", "--type", "text/plain", "--csv")
+    assert "text/plain" in run(capsys, "items", "--type", "text/plain", "-o", "csv")
     run(capsys, "items", "--type", "application/vnd.lotus-wordpro")
 
 
@@ -60,28 +62,28 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     """The table, the CSV and the JSON say the same; what is tagged is found, and who tagged it is told."""
     terms = tmp_path / "terms.txt"
     terms.write_bytes("the\nüber OR of\n=1+1\n".encode("cp1252"))
-    report = json.loads(run(capsys, "terms", str(terms), "--json"))
-    rows = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "--csv"))))
+    report = json.loads(run(capsys, "terms", str(terms), "-o", "json"))
+    rows = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "-o", "csv"))))
     whole = [row for row in rows if not row["custodian"]]
     assert [int(row["items"]) for row in whole] == [*(t["items"] for t in report["terms"]), report["total"]["items"]]
     assert [row["term"] for row in whole] == ["the", "über OR of", "'=1+1", "any term"]
-    raw = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "--csv-raw"))))
+    raw = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "-o", "csv", "--csv-raw"))))
     assert raw == [row | {"term": row["term"].removeprefix("'")} for row in rows]
     table = run(capsys, "terms", str(terms), "--custodians")
     assert "any term" in table
     assert all(each["custodian"] in table for each in report["custodians"])
     items = report["terms"][0]["items"]
     assert f"{items:,} items found" in run(capsys, "tag", "seen", "the")
-    assert len(json.loads(run(capsys, "search", "tag:seen", "--json", "--limit", "100000"))) == items
+    assert len(json.loads(run(capsys, "search", "tag:seen", "-o", "json", "--limit", "100000"))) == items
     assert run(capsys, "search", "the AND of", "--save", "both")
     assert "the AND of" in run(capsys, "search")
     assert "seen" in run(capsys, "tag")
-    assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "--json"))] == [
+    assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "-o", "json"))] == [
         "created",
         "tagged",
         "search saved",
     ]
-    families = json.loads(run(capsys, "search", "kind:attachment", "--families", "--json", "--limit", "100000"))
+    families = json.loads(run(capsys, "search", "kind:attachment", "--families", "-o", "json", "--limit", "100000"))
     assert {True, False} == {each["hit"] for each in families}
 
 
@@ -90,20 +92,20 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     [
         (("search", '"open'), "not closed"),
         (("search", "NOT the"), "only excludes"),
-        (("search", "--families"), "a query is missing"),
+        (("search", "--families"), "QUERY is missing"),
         (("search", "--forget", "none"), "no saved search"),
         (("search", "saved:none"), "no saved search"),
-        (("tag", "seen"), "go together"),
+        (("tag", "seen"), "requires QUERY"),
         (("tag", "a/b", "the"), "cannot be called"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
-        (("terms", "/nonexistent", "--csv", "--csv-raw"), "exclude each other"),
+        (("terms", "/nonexistent", "--csv-raw"), "requires -o csv"),
         (("tag", "seen", "the", "--item", "ab"), "exclude each other"),
         (("tag", "seen", "--item", "zz"), "no item's id"),
         (("item", ""), "no item's id"),
         (("item", "0" * 33), "no item's id"),
         (("item", "0" * 32), "there is no item"),
-        (("item", "ab", "--text", "--json"), "exclude each other"),
+        (("item", "ab", "--text", "-o", "json"), "--text prints plain text"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(
@@ -118,25 +120,25 @@ def test_what_makes_no_sense_is_one_line(
 def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """By the beginning of its id: what is known of it and its family, what lies beside it once that was looked for, its text,
     and a tag of its own."""
-    hit = json.loads(run(capsys, "search", "kind:attachment AND the", "--json"))[0]
+    hit = json.loads(run(capsys, "search", "kind:attachment AND the", "-o", "json"))[0]
     begins = hit["item"][:13]
-    told = json.loads(run(capsys, "item", begins, "--json"))
+    told = json.loads(run(capsys, "item", begins, "-o", "json"))
     assert (told["item"]["id"], told["item"]["container_path"]) == (hit["item"], hit["container_path"])
     family = [member["id"] for member in told["family"]["members"]]
     assert family[0] == hit["family"]
     assert hit["item"] in family
     assert told["duplicates"] is told["near_duplicates"] is told["thread"] is None
-    assert "edbench dedupe" in told["unknown"]["duplicates"]
+    assert "edbench review dedupe" in told["unknown"]["duplicates"]
     text = run(capsys, "item", begins, "--text")
     assert told["item"]["characters"] in (len(text), len(text) - 1)
     assert "the" in text.lower()
-    assert "1 items found, 1 of them got the tag mine" in run(capsys, "tag", "mine", "--item", begins)
-    assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "--json"))] == [hit["item"]]
-    assert "1 of them lost" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
+    assert "1 items found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)
+    assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "-o", "json"))] == [hit["item"]]
+    assert "removed from 1 of them" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
     assert "several items' ids begin" in run(capsys, "item", begins[0], status=USAGE)
     for command in ("dedupe", "threads"):
         run(capsys, command)
-    topmost = json.loads(run(capsys, "item", hit["family"], "--json"))
+    topmost = json.loads(run(capsys, "item", hit["family"], "-o", "json"))
     assert topmost["unknown"].keys() == {"near_duplicates"}
     assert hit["family"] in [message["item"] for message in topmost["thread"]]
     shown = run(capsys, "item", hit["family"])

@@ -137,8 +137,8 @@ def test_the_command_tells_what_was_forged(
     path.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in ended(exported)))
     env = {"EDBENCH_DATABASES": "db1=postgresql://nobody@127.0.0.1:1/nothing"}
     last = [one for one in exported if one["record"] == "action"][-1]["chain"]
-    assert main(["custody", "--check", str(path), "--noted", last], env) == OK
+    assert main(["job", "custody", "--check", str(path), "--noted", last], env) == OK
     assert f": {last}" in capsys.readouterr().out
     path.write_text(path.read_text().replace("three@host", "third@host", 1))
-    assert main(["custody", "--check", str(path)], env) == FAILED
+    assert main(["job", "custody", "--check", str(path)], env) == FAILED
     assert "who is not what was hashed" in capsys.readouterr().out

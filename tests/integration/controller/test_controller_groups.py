@@ -169,9 +169,9 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     assert place.states(group) == [JobState.PAUSED, JobState.CANCELLED]
     assert resume_all(group, attach=False) is JobState.RUNNING
     assert place.states(group) == [JobState.RUNNING, JobState.CANCELLED]
-    with pytest.raises(UsageError, match="edbench cancel"):
+    with pytest.raises(UsageError, match="edbench job cancel"):
         delete_all(group, FILER, place.storage)
-    with pytest.raises(UsageError, match=f"edbench delete {group.id}"):
+    with pytest.raises(UsageError, match=f"edbench job delete {group.id}"):
         refuse_member(place.databases, alone(group.each[0]))
     cancel_job(group.each[0])
     with pytest.raises(UsageError, match="nothing to resume"):

@@ -181,7 +181,7 @@ def test_delete_removes_rows_and_files_but_not_of_a_running_job(handle: JobHandl
     directory = Path(os.fsdecode(job_directory(root, handle.id)))
     (directory / "items" / "ab").mkdir(parents=True)
     (directory / "items" / "ab" / "file").write_bytes(b"x")
-    with pytest.raises(UsageError, match="edbench cancel"):
+    with pytest.raises(UsageError, match="edbench job cancel"):
         delete_job(handle, FILER, root)
     assert (directory / "items" / "ab" / "file").exists()
     cancel_job(handle)
@@ -247,7 +247,7 @@ def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
 
 
 def test_counts_of_a_fresh_job(handle: JobHandle) -> None:
-    """`edbench job` works from the first second on."""
+    """`edbench job show` works from the first second on."""
     shown = holds_of(count_job(handle), handle.database.name).to_json()
     assert (shown["items"], shown["violations"], shown["elapsed_s"]) == (0, [], 0.0)
     assert shown["phases"]["walk"]["tasks_open"] == 3

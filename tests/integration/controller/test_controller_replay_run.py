@@ -12,7 +12,7 @@ import pytest
 from ports import own_ports
 from replay_traces import reading_trace
 
-from cli.traces.replaying import filers_of
+from cli.replay import filers_of
 from controller.databases import JobHandle
 from controller.replay.ceiling import Ceiling, ceiling
 from controller.replay.order import ReplayOrder
@@ -95,7 +95,7 @@ def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
     clear(stage, JobHandle(away, job), target, keep=False)
     assert list((tmp_path / "target").iterdir()) == []
     assert len(said) == 1
-    assert f"edbench cancel {job.id}" in said[0]
+    assert f"edbench job cancel {job.id}" in said[0]
 
 
 def test_the_self_check_needs_no_room_for_data(tmp_path: Path, order: ReplayOrder) -> None:

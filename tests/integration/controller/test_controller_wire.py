@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from taskbench import TaskBench
 
-from cli.show.wire import show_wire
+from cli.summary import show_wire
 from controller.databases import JobHandle
 from controller.observe.wire import wire_shares
 from core.operations import Op

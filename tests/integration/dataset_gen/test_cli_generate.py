@@ -1,4 +1,4 @@
-"""`edbench generate` as a person runs it."""
+"""`edbench corpus generate` as a person runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`edbench dataset check`: a whole corpus passes, any change to it is named."""
+"""`edbench corpus check`: a whole corpus passes, any change to it is named."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 0, and the hash is printed; several processes find the same."""
-    assert main(["dataset", "check", str(whole), "--processes", "1"], {}) == 0
+    assert main(["corpus", "check", str(whole), "--processes", "1"], {}) == 0
     assert json.loads((whole / "dataset.json").read_text())["hash"] in capsys.readouterr().out
     found = check_corpus(whole, 2, _silent)
     assert not found.differences
@@ -95,7 +95,7 @@ def test_a_whole_corpus(whole: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_changes_are_named(said: str, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 1, and what differs is said."""
     CHANGES[said](corpus)
-    assert main(["dataset", "check", str(corpus), "--processes", "1"], {}) == 1
+    assert main(["corpus", "check", str(corpus), "--processes", "1"], {}) == 1
     assert said in capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""`edbench profile run`: gone on with after kill -9, and all of it to one page."""
+"""`edbench bench storage`: gone on with after kill -9, and all of it to one page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from installation import COMMAND_SECONDS, EDBENCH, until
 from packages import package
 from profile_runs import need_fio
 
-import cli.profiles.everything as everything
+import experiments.profiles.catalogue as catalogue
+import experiments.profiles.refusal as refusal
 from cli.main import FAILED, OK, USAGE, main
 from core.errors import StorageFault
 from experiments.package.check import check
@@ -56,8 +57,8 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     sizes = ["threads=1", "records=64KiB", "files=256KiB,1MiB"]
     command = [
         str(EDBENCH),
-        "profile",
-        "run",
+        "bench",
+        "storage",
         "matrix",
         "--path",
         str(under_test),
@@ -87,7 +88,7 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     assert "it was interrupted and resumed 1 time: runs are of 2 commands" in result.warnings
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
-    assert main(["profile", "run", "matrix", "--path", str(under_test), "--resume"], environment(tmp_path)) == USAGE
+    assert main(["bench", "storage", "matrix", "--path", str(under_test), "--resume"], environment(tmp_path)) == USAGE
 
 
 SMALLEST = (
@@ -108,8 +109,8 @@ def discovery(tmp_path_factory: pytest.TempPathFactory) -> str:
 def all_of(under_test: Path, place: Path, discovery: str, monkeypatch: pytest.MonkeyPatch, *given: str) -> int:
     """Two profiles beside the discovery; the exit status."""
     chosen = {name: profiles()[name] for name in ("matrix", "stream")}
-    monkeypatch.setattr(everything, "profiles", lambda: chosen)
-    command = ["profile", "run", "all", "--path", str(under_test), "--discovery", discovery, "--small",
+    monkeypatch.setattr(catalogue, "profiles", lambda: chosen)
+    command = ["bench", "storage", "all", "--path", str(under_test), "--discovery", discovery, "--small",
                *(word for one in SMALLEST for word in ("--set", one)), *given]  # fmt: skip
     return main(command, environment(place))
 
@@ -120,7 +121,7 @@ def test_everything_is_one_page(
     """With each test's package in it, which are told again with it."""
     under_test, said = tmp_path / "there", tmp_path / "said.json"
     under_test.mkdir()
-    assert all_of(under_test, tmp_path, discovery, monkeypatch, "--json", str(said)) == OK
+    assert all_of(under_test, tmp_path, discovery, monkeypatch, "-o", "json", "--output-file", str(said)) == OK
     page = Path(capsys.readouterr().out.splitlines()[-1])
     assert {path.name for path in (page.parent / "packages").iterdir()} == {"discovery", "matrix", "stream"}
     assert summary.check(page.parent).differences == ()
@@ -156,7 +157,7 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
     def fails(_profile: object, *, yes: bool) -> None:
         raise StorageFault("there: Input/output error")
 
-    monkeypatch.setattr(everything, "refuse_room", fails)
+    monkeypatch.setattr(refusal, "refuse_room", fails)
     assert all_of(under_test, tmp_path, discovery, monkeypatch) == OK
     said = capsys.readouterr().out
     assert "stream: not measured: there: Input/output error" in said

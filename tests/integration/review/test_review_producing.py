@@ -130,11 +130,13 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
         dedupe([job], Scope.JOB, By.ITEM)
         denist([job], [known], Settings())
     ids = " ".join(str(handle.id) for handle in handles)
-    with pytest.raises(UsageError, match=rf"each by itself.*`edbench dedupe {ids}` does it anew.*--scope jobs"):
+    with pytest.raises(UsageError, match=rf"each by itself.*`edbench review dedupe {ids}` does it anew.*--scope jobs"):
         check_findings(handles, [database], duplicates=True)
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
-    with pytest.raises(UsageError, match=rf"nothing is known of dedupe in job {source.id} yet; `edbench dedupe {ids}`"):
+    with pytest.raises(
+        UsageError, match=rf"nothing is known of dedupe in job {source.id} yet; `edbench review dedupe {ids}`"
+    ):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)
     check_findings(handles, [database], duplicates=True)

@@ -197,9 +197,9 @@ def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({}, ["--csv"]),
+        ({}, ["-o", "csv"]),
         ({"raw": True, "kind": "attachment"}, ["--csv-raw", "--kind", "attachment"]),
-        ({"text": "ok", "where": "date>1990"}, ["--csv", "--text", "ok", "--where", "date>1990"]),
+        ({"text": "ok", "where": "date>1990"}, ["-o", "csv", "--text", "ok", "--where", "date>1990"]),
     ],
 )
 def test_items_as_csv_are_those_of_the_command(
@@ -208,7 +208,7 @@ def test_items_as_csv_are_those_of_the_command(
     """Column by column, whatever they are narrowed by; the list on the page leads to them."""
     job = str(site.copy.handle.id)
     answer = site.client.get(f"{site.job}/items.csv", params=asked)
-    assert main(["items", job, *words], site.copy.settings.environment()) == OK
+    assert main(["review", "items", job, *words], site.copy.settings.environment()) == OK
     rows = list(csv.reader(io.StringIO(answer.text, newline="")))
     assert rows == list(csv.reader(io.StringIO(capsys.readouterr().out, newline="")))
     assert len(rows) > 1
@@ -294,11 +294,11 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"withhold": ["nobodys"]}, "withhold", "no item has the tag 'nobodys'"),
         ({"withhold": ["a/b"]}, "withhold", "cannot be called"),
         ({"prefix": "../x"}, "prefix", "letters"),
-        ({"originals": True}, "sources", "edbench dedupe"),
+        ({"originals": True}, "sources", "edbench review dedupe"),
         ({"filer": "/etc/passwd"}, "filer", "titan"),
         ({"type": "processing", "dpi": 10}, "dpi", "72"),
         ({"type": "processing", "images": "last"}, "images", "an export takes the pages"),
-        ({"images": "last"}, "images", "give a job of `edbench process`"),
+        ({"images": "last"}, "images", "give a job of `edbench produce images`"),
         ({"images": "0000"}, "images", "there is no job"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsy
     ):
         refused = site.client.post("/api/v1/productions", json=wish | more)
         assert (refused.status_code, refused.json()["errors"]) == (422, {field: line})
-    words = ["extract", str(identity), "--out", str(tmp_path / "out")]
+    words = ["produce", "text", str(identity), "--out", str(tmp_path / "out")]
     assert main(words, site.copy.settings.environment()) == USAGE
     assert capsys.readouterr().err == f"edbench: {line}\n"
     assert site.client.delete(f"/api/v1/jobs/{identity}").status_code == 200

@@ -196,8 +196,8 @@ def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str)
     """Refused with what to do before anybody looked; then as told, in the CSV, the list, the viewer and on the page."""
     for path in ("near-duplicates", "near-duplicates.csv", "items?near=true", "items.csv?near=true"):
         refused = site.client.get(f"{site.job}/{path}")
-        assert (refused.status_code, "`edbench near " in refused.json()["error"]) == (409, True), path
-    assert "edbench near" in _page(site, f"{base}/items?near=no", 422)
+        assert (refused.status_code, "`edbench review near-dup " in refused.json()["error"]) == (409, True), path
+    assert "edbench review near-dup" in _page(site, f"{base}/items?near=no", 422)
     outcome = _found(site, "near", "near-duplicates", {"threshold": 0.85})
     assert outcome["near"] > 0
     assert outcome["threshold"] == 0.85
@@ -257,7 +257,7 @@ def test_a_filter_that_nothing_passes_is_told_beside_its_field(site: Any, base: 
 
 def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> None:
     refused = site.client.get(f"{site.job}/languages")
-    assert (refused.status_code, "`edbench languages " in refused.json()["error"]) == (409, True)
+    assert (refused.status_code, "`edbench review languages " in refused.json()["error"]) == (409, True)
     unknown = site.client.get(f"{base}/items?language=de")
     assert (unknown.status_code, "nothing is known of languages" in unknown.text) == (422, True)
     outcome = _found(site, "languages", "languages", {})

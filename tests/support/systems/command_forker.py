@@ -11,23 +11,32 @@ from pathlib import Path
 
 _LATE = (  # what commands import when they are at it
     "cli.installation",
-    "cli.jobs.running",
-    "cli.experiments.conducting",
-    "cli.traces.replaying",
+    "cli.progress",
+    "cli.study",
+    "cli.summary",
+    "controller.browse.search",
+    "controller.jobs.groups.results",
+    "controller.production.create",
     "controller.jobs.create",
     "experiments.package.finish",
     "experiments.report.page",
 )
-# That bring queue managers and workers. Not `chaos`, which is about how these begin and end.
-_BRINGING = ("discover", "experiment", "export", "extract", "process", "replay", "requeue", "resume", "worker")
+# That start queue managers and workers. Not `tests.chaos`, which is about how these start and end.
+_STARTING = {
+    ("discover",),
+    ("bench",),
+    ("produce",),
+    ("trace", "replay"),
+    ("job", "requeue"),
+    ("job", "resume"),
+    ("worker",),
+}
 
 
 def _load() -> None:
-    from cli.commands import COMMANDS
-    from cli.on_demand import load
+    from every_command import every_command
 
-    for entry in COMMANDS:
-        load(entry)
+    list(every_command())
     for name in _LATE:
         import_module(name)
 
@@ -52,7 +61,7 @@ def main() -> None:
     sys.argv = ["edbench", *words]
     sys.path[:0] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
     invalidate_caches()
-    if words and words[0] in _BRINGING:
+    if {tuple(words[:1]), tuple(words[:2])} & _STARTING:
         forked_crew.fork_crews(Path(os.readlink("/proc/self/fd/1")).parent)  # where what it says is
     start()
 

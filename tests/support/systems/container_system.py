@@ -85,7 +85,18 @@ class System:
     def discover(self, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
         """Begin a job over the corpus; where its result will be."""
         result = self.home / f"{uuid.uuid4().hex}.json"
-        line = [str(EDBENCH), "discover", str(self.corpus), "--cluster", "compose", "--json", str(result), *arguments]
+        line = [
+            str(EDBENCH),
+            "discover",
+            str(self.corpus),
+            "--cluster",
+            "compose",
+            "-o",
+            "json",
+            "--output-file",
+            str(result),
+            *arguments,
+        ]
         process = subprocess.Popen(line, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         return process, result
 
@@ -97,7 +108,7 @@ class System:
 
     def verify(self, job: str) -> dict[str, Any]:
         found = self.home / "verified.json"
-        self.edbench("verify", job, "--json", str(found))
+        self.edbench("verify", job, "-o", "json", "--output-file", str(found))
         return dict(json.loads(found.read_text()))
 
     @property

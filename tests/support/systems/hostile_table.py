@@ -69,7 +69,7 @@ def _run(row: str) -> str:
         took = time.monotonic() - begun
         logs = "".join(p.read_text(errors="replace") for p in (bench.scratch / "logs").glob("*.log"))
         deaths = logs.count(") ended with ") - logs.count("ended with exit status 0")
-        shown = bench.edbench("job", "last", check=None).stdout
+        shown = bench.edbench("job", "show", "last", check=None).stdout
         checked = bench.edbench("verify", "last", "--internal", check=None).returncode
         return (
             f"{row} ({len(data)} bytes): rc {done.returncode}, {took:.0f} s, {deaths} slot deaths,"

@@ -108,7 +108,7 @@ class Bench:
         for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
             self.python = python
             # A shell in between: setpriv itself may still pass through directories that the user may not.
-            line = ["sh", "-c", 'exec "$0" -c "import cli.jobs.discover, worker.app"', python]
+            line = ["sh", "-c", 'exec "$0" -c "import cli.discover, worker.app"', python]
             if subprocess.run(self._as_user(line), env=environment, cwd="/", capture_output=True).returncode == 0:
                 return
         pytest.skip(f"user {user} cannot run any interpreter with our packages")
@@ -153,6 +153,18 @@ class Bench:
         assert status is not None
         assert check in (None, status), f"{arguments}: {status}\n{out}\n{err}\n{self.logs()}"
         return subprocess.CompletedProcess(arguments, status, out, err)
+
+    def chaos(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """Run a campaign of faults to its end; its exit status must be `check`."""
+        done = subprocess.run(
+            [sys.executable, str(Path(__file__).parents[2] / "chaos"), *arguments],
+            env=self._environment(),
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+        )
+        assert check in (None, done.returncode), f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
 
     def ask(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """As `edbench`, in this process, which has everything loaded (unless its user is another): for commands that only
@@ -217,7 +229,9 @@ class Bench:
     def discover(self, *arguments: str, corpus: Path | None = None) -> Running:
         """Begin a discovery job with a result file."""
         self.furnish()
-        return self.start("discover", str(corpus or self.corpus), "--json", str(self.home / "r.json"), *arguments)
+        return self.start(
+            "discover", str(corpus or self.corpus), "-o", "json", "--output-file", str(self.home / "r.json"), *arguments
+        )
 
     def end(self, process: Running, check: int | None = 0) -> str:
         """Wait for a command's end; what it printed, standard output last."""
@@ -231,7 +245,7 @@ class Bench:
 
     def verify(self) -> dict[str, Any]:
         """`edbench verify` of the last job: zero differences, or the test fails with what it printed."""
-        self.ask("verify", "last", "--json", str(self.home / "v.json"))
+        self.ask("verify", "last", "-o", "json", "--output-file", str(self.home / "v.json"))
         return dict(json.loads((self.home / "v.json").read_text()))
 
     def logs(self) -> str:

@@ -1,26 +1,18 @@
-"""The commands of `edbench experiment`."""
+"""The commands of `edbench bench`."""
 
 from __future__ import annotations
 
-import shlex
-
 import pytest
 
-from cli.experiments.group import EXPERIMENTS
 from cli.main import OK, USAGE, main
 from cli.options import numbers
 from core.errors import UsageError
 
 
-@pytest.mark.parametrize("name", [name for name, _, _ in EXPERIMENTS])
-def test_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every experiment shows how it is used, and says what is recommended for repeats."""
-    assert main(["experiment", name, "--help"], {}) == OK
-    shown = capsys.readouterr().out
-    example = next(example for known, _, example in EXPERIMENTS if known == name)
-    assert shlex.split(example)[:3] == ["edbench", "experiment", name]
-    assert "Example:" in shown
-    assert "5 or more are recommended" in " ".join(shown.split())
+@pytest.mark.parametrize("name", ["scale-up", "scale-out", "knee", "job-types", "r1", "storage"])
+def test_help_recommends_a_number_of_repeats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", name, "--help"], {}) == OK
+    assert "5 or more are recommended" in " ".join(capsys.readouterr().out.split())
 
 
 def test_numbers_are_whole_and_at_least_one() -> None:
@@ -34,10 +26,10 @@ def test_numbers_are_whole_and_at_least_one() -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (["experiment", "nonsense"], "No such command"),
-        (["experiment", "scale-up"], "Missing option"),
-        (["experiment", "scale-up", "--corpus", ".", "--repeats", "0"], "--repeats"),
-        (["compare", "/no/such/result"], "give a result.json"),
+        (["bench", "nonsense"], "No such command"),
+        (["bench", "scale-up"], "Missing option"),
+        (["bench", "scale-up", "--corpus", ".", "--repeats", "0"], "--repeats"),
+        (["result", "compare", "/no/such/result"], "give a result.json"),
     ],
 )
 def test_usage_errors_are_one_line(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

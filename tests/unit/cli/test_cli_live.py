@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from cli.jobs.live import PLAIN_SECONDS, PlainDisplay, panel, progress_display
+from cli.progress import PLAIN_SECONDS, PlainDisplay, panel, progress_display
 from controller.jobs.progress import Snapshot
 from core.records import JobState, Phase
 

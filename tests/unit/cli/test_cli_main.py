@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,14 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from every_command import every_command, every_registered
 
-from cli.commands import COMMANDS
-from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, main
-from cli.on_demand import LazyCommand, load
+from cli.main import FAILED, INTERRUPTED, OK, ROOT, USAGE, _meaning, main
+from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
 REPOSITORY = Path(__file__).parents[3]
-NAMES = [entry.name for entry in COMMANDS]
+NAMES = [entry.name for entry in ROOT]
 # Packages that take long to import: a command that works with one imports it when it comes to that.
 HEAVY = {
     *(
@@ -35,28 +36,130 @@ HEAVY = {
     *("pyarrow", "redis", "reportlab", "simpy", "tantivy", "whoosh"),
 }
 DATABASE = {"sqlalchemy"}
-# Commands that are nothing without a database, and do nothing before.
-ASKING = {"cli.jobs.import_counters", "cli.jobs.lifecycle", "cli.jobs.requeue"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
 MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
-_MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)\b")
+_MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)(?: ([a-z]+(?:-[a-z0-9]+)*))?\b")
+_WIDTH = 80
+SEVERAL_MEANINGS = {
+    *(
+        "--corpus",
+        "--databases",
+        "--filer",
+        "--force",
+        "--format",
+        "--name",
+        "--output-file",
+        "--remove",
+        "--repeats",
+        "--scale",
+    ),
+    *("--seed", "--workers"),
+}
 
 
-@pytest.mark.parametrize("entry", [entry for entry in COMMANDS if not entry.group], ids=lambda entry: entry.name)
-def test_help_has_an_example(entry: LazyCommand, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command shows how it is used, and the example is a command line of that very command."""
-    assert main([entry.name, "--help"], {}) == OK
-    assert "Example:" in capsys.readouterr().out
-    assert shlex.split(entry.example)[:2] == ["edbench", entry.name]
+@pytest.mark.parametrize("words", [words for words, _ in every_command()], ids=" ".join)
+def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command shows how it is used, and the example is a command line of that very command, which it accepts."""
+    assert main([*words, "-h"], {}) == OK
+    shown = " ".join(capsys.readouterr().out.split())
+    example = {each: registered.example for each, registered, _ in every_registered()}[words]
+    assert f"Example: {' '.join(example.split())}" in shown
+    typed = shlex.split(example)
+    assert typed[: 1 + len(words)] == ["edbench", *words]
+    dict(every_command())[words].make_context(words[-1], typed[1 + len(words) :])
 
 
-@pytest.mark.parametrize(
-    "entry", [one for entry in COMMANDS for one in (entry, *entry.parts)], ids=lambda entry: entry.name
-)
-def test_the_list_says_what_the_command_says(entry: LazyCommand) -> None:
-    """The help that stands in the table, so that nothing need be imported, is the command's own."""
-    own = str(load(entry).help).partition("\n\n")[0]
-    assert " ".join(own.split()) == entry.help
+@pytest.mark.parametrize("entry", [None, *(entry for entry in ROOT if entry.group)], ids=lambda one: one and one.name)
+def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command has one line of 80 columns, none is cut."""
+    words = [] if entry is None else [entry.name]
+    assert main([*words, "--help"], {}) == OK
+    lines = capsys.readouterr().out.splitlines()
+    listed = lines[lines.index("Commands:") + 1 :]
+    names = (
+        [one.name for one in ROOT]
+        if entry is None
+        else [each[1] for each, _ in every_command() if each[0] == entry.name]
+    )
+    assert [line.split()[0] for line in listed[: len(names)]] == names
+    assert all(len(line) <= _WIDTH and "…" not in line for line in lines)
+
+
+def test_an_option_has_one_help_text() -> None:
+    """Wherever an option of the same name takes the same values, but for a few names that have several meanings."""
+    texts: dict[tuple[str, str, object], set[str]] = {}
+    for _, command in every_command():
+        for option in command.params:
+            if option.param_type_name == "option":
+                bounds = getattr(option.type, "min", None), getattr(option.type, "max", None)
+                key = (option.opts[0], option.type.name, bounds)
+                texts.setdefault(key, set()).add(option.help.partition("  [default")[0])
+    assert {key[0] for key, found in texts.items() if len(found) > 1} == SEVERAL_MEANINGS
+
+
+def test_help_texts_start_with_a_capital_and_end_with_a_full_stop() -> None:
+    """Of commands and options: sentences, the first word a verb; arguments are named by nouns."""
+    wrong = []
+    for words, command in every_command():
+        for option in command.params:
+            if option.param_type_name == "option":
+                text = option.help.partition("  [")[0]
+                if not (text[:1].isupper() and text.endswith(".")):
+                    wrong.append((*words, option.opts[0], text))
+    assert wrong == []
+
+
+def test_tuning_options_are_advanced(capsys: pytest.CaptureFixture[str]) -> None:
+    """Common options first; every name in the list of tuning options is one of a command."""
+    assert main(["discover", "--help"], {}) == OK
+    common, _, advanced = capsys.readouterr().out.partition("Advanced:")
+    assert "--workers" in common
+    assert "--lease-seconds" in advanced
+    assert {option.name for _, command in every_command() for option in command.params} >= TUNING
+
+
+def test_there_is_one_convention_for_output() -> None:
+    """`-o FORMAT` and `--output-file FILE`; no option of an earlier convention is left."""
+    for words, command in every_command():
+        opts = {opt for option in command.params for opt in option.opts}
+        assert opts.isdisjoint({"--json", "--jsonl", "--csv"}), words
+        assert ("--output" in opts) == ("-o" in opts), words
+        assert "--output" not in opts or "--output-file" in opts, words
+
+
+def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv, command in (
+        (["job", "show"], "edbench job show"),
+        (["job", "shw"], "edbench job"),
+        (["discover", ".", "--no-such"], "edbench discover"),
+        (["nonsense"], "edbench"),
+    ):
+        assert main(argv, {}) == USAGE
+        assert capsys.readouterr().err.endswith(f"Try '{command} --help'.\n")
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    """By typer's own mechanism."""
+    for line, word, wanted in (
+        ("edbench jo", "1", "job"),
+        ("edbench job li", "2", "list"),
+        ("edbench discover --wor", "2", "--workers"),
+    ):
+        env = os.environ | {"_EDBENCH_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": word}
+        ended = subprocess.run(
+            [sys.executable, "-m", "cli"], cwd=REPOSITORY, env=env, capture_output=True, text=True, check=True
+        )
+        assert wanted in ended.stdout.split()
+
+
+def test_a_document_goes_to_a_file_as_a_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Standard output has nothing of it; a failed command leaves neither a file nor a draft."""
+    file = tmp_path / "p.json"
+    assert main(["corpus", "profiles", "reference", "-o", "json", "--output-file", str(file)], {}) == OK
+    assert json.loads(file.read_text())["name"] == "reference"
+    assert main(["corpus", "profiles", "no-such", "-o", "json", "--output-file", str(tmp_path / "x.json")], {}) == USAGE
+    assert capsys.readouterr().out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
 
 
 def _modules(code: str) -> set[str]:
@@ -82,32 +185,30 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 
 
 def test_a_command_brings_what_it_works_with_when_it_works() -> None:
-    """The help of any command, and what it says of a wrong option, come at once: what draws, packs, generates, serves or
-    indexes is imported later, and the database's libraries by those commands alone that are nothing without."""
-    modules = {entry.where.partition(":")[0] for entry in COMMANDS}
-    assert modules >= ASKING
-    code = "import sys, {}; print(*sys.modules)"
-    assert _packages(_modules(code.format(", ".join(modules)))).isdisjoint(HEAVY)
-    assert _packages(_modules(code.format(", ".join(modules - ASKING)))).isdisjoint(DATABASE)
+    """The help of any command, and a usage error, come at once: what draws, packs, generates, serves, indexes or asks a database
+    is imported later."""
+    modules = {module for entry in ROOT for module in entry.modules}
+    loaded = _packages(_modules(f"import sys, {', '.join(modules)}"))
+    assert loaded.isdisjoint(HEAVY | DATABASE)
 
 
 @pytest.mark.parametrize(
     ("code", "without"),
     [
-        ("import cli.jobs.listing, cli.jobs.listed", {*DATABASE, "pydantic"}),
-        ("import cli.jobs.items, cli.jobs.printed", {*DATABASE, "pydantic"}),
-        ("import cli.jobs.listing, cli.jobs.shown", {*DATABASE, "pydantic"}),
+        ("import cli.job, controller.jobs.groups.find, controller.jobs.groups.progress", {*DATABASE, "pydantic"}),
+        ("import cli.review, controller.browse.items, controller.browse.item_filter", {*DATABASE, "pydantic"}),
+        ("import cli.job, controller.browse.counts", {*DATABASE, "pydantic"}),
         (
             "from dataset_gen.describe import outline; from dataset_gen.profile import load_profile; "
             "outline(load_profile('reference'), 0.01)",
             {"numpy", "pyarrow", "reportlab"},
         ),
         (
-            "from cli.main import main; main(['profile', 'describe', 'reference', '--scale', '0.01'], {})",
+            "from cli.main import main; main(['corpus', 'profiles', 'reference', '--scale', '0.01'], {})",
             {"numpy", "pyarrow", "sqlalchemy", "reportlab", "pydantic", "psycopg2"},
         ),
     ],
-    ids=["jobs", "items", "job", "outline", "profile describe"],
+    ids=["job list", "review items", "job show", "outline", "corpus profiles"],
 )
 def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) -> None:
     """A list of jobs or items is no document of the API, a job's counts are not its figures, and to describe a corpus takes
@@ -117,24 +218,29 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
 
 def test_a_search_brings_its_engine_and_no_more() -> None:
     """Neither SQLAlchemy nor what documents, numbers in rows or the other engine take."""
-    loaded = _packages(_modules("import cli.jobs.search, cli.jobs.found"))
+    work = "controller.browse.search, controller.search.opened, worker.indexes.tantivy_engine"
+    loaded = _packages(_modules(f"import cli.review, {work}"))
     assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
 
 
-@pytest.mark.parametrize(
-    "code", ["import cli.main, cli.jobs.listing, cli.jobs.search, cli.jobs.items", "import core.services.keeper"]
-)
+@pytest.mark.parametrize("code", ["import cli.main, cli.job, cli.review", "import core.services.keeper"])
 def test_little_comes_before_the_services_are_started(code: str) -> None:
     """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
     loaded = _modules(f"import sys; {code}")
     assert _packages(loaded).isdisjoint({*HEAVY, *DATABASE, "psycopg2", "msgspec", "pydantic", "rich", "ssl"})
 
 
-def test_the_readme_and_the_commands_agree() -> None:
-    """Every command is in the README, and the README names none that does not exist."""
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
+)
+def test_pages_name_only_commands_that_exist(page: str) -> None:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
-    assert set(_MENTION.findall(code)) == set(NAMES)
+    groups = {entry.name for entry in ROOT if entry.group}
+    known = {words[0] for words, _ in every_command()}, {words for words, _ in every_command()}
+    for first, second in _MENTION.findall(code):
+        assert first in known[0], f"edbench {first}"
+        assert first not in groups or not second or (first, second) in known[1], f"edbench {first} {second}"
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,8 +264,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["discover", ".", "--workers", "0"], "--workers"),
         (["discover", "/no/such/directory"], "does not exist"),
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
-        (["items", "x", "--jsonl", "--csv"], "exclude each other"),
-        (["verify", "x", "--json", "/no/such/directory/file"], "does not exist"),
+        (["review", "items", "x", "--csv-raw"], "requires -o csv"),
+        (["verify", "x", "-o", "json", "--output-file", "/no/such/directory/file"], "does not exist"),
         (["worker", "join", "10.0.0.1:6390"], "redis://10.0.0.1:6390"),
         (["worker", "join", "redis://10.0.0.1:0"], "redis://10.0.0.1:6390"),
         (["worker", "join", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6390"),
@@ -182,8 +288,8 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
         (["worker", "join", "redis:/u:s3cret@h:6390"], {}),
         (["worker", "join", "redis://u:s3 cret@h"], {}),
         (["worker", "join", "redis://h:6390", "redis://u:s3cret@h:6390"], {}),
-        (["jobs"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db"}),
-        (["jobs"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db", "EDBENCH_DEBUG": "1"}),
+        (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db"}),
+        (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db", "EDBENCH_DEBUG": "1"}),
     ],
 )
 def test_no_password_of_a_url_is_repeated(
@@ -198,7 +304,7 @@ def test_no_password_of_a_url_is_repeated(
 
 def test_a_bad_variable_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Settings are checked with the variable's name."""
-    assert main(["jobs"], {"EDBENCH_SLOTS": "many"}) == USAGE
+    assert main(["job", "list"], {"EDBENCH_SLOTS": "many"}) == USAGE
     assert "EDBENCH_SLOTS" in capsys.readouterr().err
 
 
@@ -220,7 +326,7 @@ def test_endings_have_their_status(error: BaseException, status: int) -> None:
     assert found == status
     assert line
     if isinstance(error, ZeroDivisionError):
-        assert "a bug" in line
+        assert "internal error" in line
 
 
 def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:

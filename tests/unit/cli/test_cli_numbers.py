@@ -13,7 +13,7 @@ from every_command import every_command
 from typer.exceptions import TyperException
 
 from cli.main import USAGE, _meaning, main
-from cli.on_demand import LazyCommand, load
+from cli.tree import Registered
 from core.errors import EdbenchError, UsageError
 from core.settings import parse_bytes
 
@@ -44,8 +44,8 @@ def _outside(kind: Any) -> Iterator[str]:
 def test_commands_take_numbers_of_both_kinds() -> None:
     """What follows looks at something: a command that is known to have one of each is among them."""
     found = {(words, option.opts[0], option.type.name.partition(" ")[0]) for words, _, option in _numbers()}
-    assert {(("generate",), "--scale", "float"), (("generate",), "--seed", "int")} <= found
-    assert {(("experiment", "knee"), "--hosts-wait", "float"), (("profile", "run"), "--scale", "float")} <= found
+    assert {(("corpus", "generate"), "--scale", "float"), (("corpus", "generate"), "--seed", "int")} <= found
+    assert {(("bench", "knee"), "--hosts-wait", "float"), (("bench", "storage"), "--scale", "float")} <= found
     assert len(found) > 60
 
 
@@ -90,13 +90,13 @@ def _counting(_ctx: typer.Context, much: float = 1.0) -> None:
 
 def test_a_number_without_bounds_is_finite_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     """By what loads a command, and not by its own doing."""
-    command = load(LazyCommand("count", f"{__name__}:_counting", "Count.", "edbench count"))
+    command = Registered("count", _counting, "edbench count", (), {}).load()
     assert command.make_context("count", ["--much=1e300"]).params["much"] == 1e300
     for value in ("nan", "inf", "-inf"):
         with pytest.raises(UsageError, match=rf"^--much is {value}; give a finite number$") as refused:
             command.make_context("count", [f"--much={value}"])
         assert refused.value.field == "much"
-    assert main(["near", "last", "--threshold", "nan"], {}) == USAGE
+    assert main(["review", "near-dup", "last", "--threshold", "nan"], {}) == USAGE
     assert capsys.readouterr().err == "edbench: --threshold is nan; give a finite number\n"
 
 
@@ -110,14 +110,14 @@ def test_sizes_are_held_to_what_can_be_counted(text: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "option"),
     [
-        (["predict", "--workers", "1,9999"], "--workers"),
-        (["predict", "--databases", "nan"], "--databases"),
-        (["plan", "--filer-cache", "1e99TB"], "--filer-cache"),
-        (["plan", "--filer-cache", "0B", "--client-memory", "999999999999999TB"], "--client-memory"),
-        (["plan", "--filer-cache", "0B", "--workers=-1"], "--workers"),
-        (["experiment", "r1", "--scale", "1/0"], "--scale"),
-        (["experiment", "r1", "--scale", "nan"], "--scale"),
-        (["profile", "describe", "reference", "--scale", "1e300"], "--scale"),
+        (["bench", "predict", "--workers", "1,9999"], "--workers"),
+        (["bench", "predict", "--databases", "nan"], "--databases"),
+        (["bench", "plan", "--filer-cache", "1e99TB"], "--filer-cache"),
+        (["bench", "plan", "--filer-cache", "0B", "--client-memory", "999999999999999TB"], "--client-memory"),
+        (["bench", "plan", "--filer-cache", "0B", "--workers=-1"], "--workers"),
+        (["bench", "r1", "--scale", "1/0"], "--scale"),
+        (["bench", "r1", "--scale", "nan"], "--scale"),
+        (["corpus", "profiles", "reference", "--scale", "1e300"], "--scale"),
     ],
 )
 def test_numbers_in_texts_are_refused_by_their_options(

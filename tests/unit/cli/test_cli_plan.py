@@ -1,4 +1,4 @@
-"""`edbench plan` from outside, with the rates of a result."""
+"""`edbench bench plan` from outside, with the rates of a result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
     """Every command that it prints is one: what it makes is what the next one takes."""
     file, storage = tmp_path / "p.json", tmp_path / "a filer"
     arguments = ["--filer-cache", "2GB", "--client-memory", "8GB", "--hours", "20", "--from", str(result)]
-    assert main(["plan", *arguments, "--storage", str(storage), "--json", str(file)], {}) == OK
+    assert (
+        main(["bench", "plan", *arguments, "--storage", str(storage), "-o", "json", "--output-file", str(file)], {})
+        == OK
+    )
     shown = capsys.readouterr().out
     assert "100.0 GB/hour with 1 worker; 400.0 GB/hour with 4 workers" in shown
     plain = json.loads(file.read_text())
@@ -72,7 +75,7 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
         (["--client-memory", "much"], "--client-memory"),
         (["--workers", "0"], "--workers"),
         (["--hours", "0"], "--hours"),
-        (["--json", "/nowhere/p.json"], "--json"),
+        (["-o", "json", "--output-file", "/nowhere/p.json"], "--output-file"),
         (["--from", "/nowhere"], "/nowhere"),
     ],
 )
@@ -81,7 +84,7 @@ def test_what_cannot_be_done_is_one_line(
 ) -> None:
     """The later of two options of one name counts."""
     usual = ["--filer-cache", "32GB", "--client-memory", "128GB", "--from", str(result)]
-    assert main(["plan", *usual, *arguments], {}) == USAGE
+    assert main(["bench", "plan", *usual, *arguments], {}) == USAGE
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert said in lines[0]
@@ -89,15 +92,15 @@ def test_what_cannot_be_done_is_one_line(
 
 def test_a_cache_that_nobody_declared_is_asked_for(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Or taken from where jobs take it."""
-    assert main(["plan", "--from", str(result)], {}) == USAGE
+    assert main(["bench", "plan", "--from", str(result)], {}) == USAGE
     assert "--filer-cache" in capsys.readouterr().err
     usual = ["--from", str(result), "--hours", "99", "--client-memory", "40GB", "--storage", str(result / "none")]
-    assert main(["plan", *usual], {"EDBENCH_FILER_CACHE": "2GB"}) == OK
+    assert main(["bench", "plan", *usual], {"EDBENCH_FILER_CACHE": "2GB"}) == OK
     assert "2.00 GB of the filer's cache" in capsys.readouterr().out
 
 
 def test_a_result_without_calls_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An older version's."""
     write_result(a_result({PointSpec(1, 1, 4): [a_run(result=FIGURES)]}), tmp_path)
-    assert main(["plan", "--from", str(tmp_path), "--filer-cache", "0B"], {}) == USAGE
+    assert main(["bench", "plan", "--from", str(tmp_path), "--filer-cache", "0B"], {}) == USAGE
     assert "no records of calls" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`edbench predict` from outside."""
+"""`edbench bench predict` from outside."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from cli.main import OK, USAGE, main
-from cli.show.step import step_told
+from cli.progress import step_told
 
 
 def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "p.json"
     arguments = ["--workers", "2,4", "--databases", "1", "--filer", "titan", "--raw-gb", "0.1", "--one-host"]
-    assert main(["predict", *arguments, "--json", str(file)], {}) == OK
+    assert main(["bench", "predict", *arguments, "-o", "json", "--output-file", str(file)], {}) == OK
     shown = capsys.readouterr().out
     assert "GB/hour discovered" in shown
     assert "exact mean values" in shown
@@ -42,11 +42,11 @@ def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.Capt
         (["--site", "r1", "--index-streams", "-1"], "--index-streams"),
         (["--databases", "999"], "at most 64"),
         (["--from", "/nowhere"], "/nowhere"),
-        (["--json", "/nowhere/p.json"], "--json"),
+        (["-o", "json", "--output-file", "/nowhere/p.json"], "--output-file"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", *arguments], {}) == USAGE
+    assert main(["bench", "predict", *arguments], {}) == USAGE
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
     assert said in lines[0]

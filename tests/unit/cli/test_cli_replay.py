@@ -1,4 +1,4 @@
-"""What `edbench replay` refuses before anything is started or made."""
+"""What `edbench trace replay` refuses before anything is started or made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     """The one line; nothing was started or made."""
     before = sorted(path for path in tmp_path.rglob("*"))
     env = {"EDBENCH_SCRATCH": str(tmp_path / "scratch"), "EDBENCH_STORAGE": str(tmp_path / "storage")}
-    assert main(["replay", *arguments], env) == USAGE
+    assert main(["trace", "replay", *arguments], env) == USAGE
     error = capsys.readouterr().err
     assert len(error.strip().splitlines()) == 1
     assert sorted(path for path in tmp_path.rglob("*")) == before
@@ -44,11 +44,11 @@ def _refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str
         (("--clients", "2,4", "--max-p99", "read=1ms"), "exclude each other"),
         (("--max-p99", "read"), "OP=TIME"),
         (("--max-p99", "seek=1ms"), "no op 'seek'"),
-        (("--peak", "100"), "--peak is of --levels"),
-        (("--levels", "10", "--pace", "x2"), "not with --max-p99 or --pace"),
-        (("--levels", "10", "--pace", "job"), "not with --max-p99 or --pace"),
-        (("--levels", "10", "--max-p99", "read=1ms"), "not with --max-p99 or --pace"),
-        (("--levels", "10", "--clients", "1,2"), "one storage and one number"),
+        (("--peak", "100"), "--peak requires --levels"),
+        (("--levels", "10", "--pace", "x2"), "--levels sets the pace"),
+        (("--levels", "10", "--pace", "job"), "--levels sets the pace"),
+        (("--levels", "10", "--max-p99", "read=1ms"), "--levels sets the pace"),
+        (("--levels", "10", "--clients", "1,2"), "--levels takes one --filer"),
         (("--filer", "no-such"), "no-such"),
         (("--filer", "none,no-such"), "no-such"),
         (("--filer", "titan,"), "names such as"),

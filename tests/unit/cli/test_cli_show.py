@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 from job_figures import TRACE, figures
 from rich.console import Console
 
 from cli.context import CommandContext
-from cli.jobs.found import highlighted
-from cli.output import bytes_text, harmless, write_json
-from cli.show.result import show_result
-from cli.show.table import table
+from cli.output import bytes_text, harmless, table
+from cli.review import highlighted
+from cli.summary import show_result
 from controller.jobs.figures import Figures
-from core.errors import RunFailed
 
 
 def shown(of: Figures) -> str:
@@ -153,15 +150,6 @@ def test_matches_are_bold_and_nothing_is_lost() -> None:
 def test_sizes_are_decimal(nbytes: int, text: str) -> None:
     """1 GB is 10⁹ bytes everywhere."""
     assert bytes_text(nbytes) == text
-
-
-def test_a_json_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    """A reader never meets half a result, and a directory that went away is said in one line."""
-    write_json(tmp_path / "r.json", {"name": "ü"})
-    assert (tmp_path / "r.json").read_text(encoding="utf-8") == '{\n  "name": "ü"\n}\n'
-    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
-    with pytest.raises(RunFailed, match="cannot be written"):
-        write_json(tmp_path / "gone" / "r.json", {})
 
 
 def test_text_of_evidence_does_not_drive_a_terminal() -> None:

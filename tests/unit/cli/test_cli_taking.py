@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args
 
 import pytest
 import typer
-from every_command import every_command
-from pydantic import AfterValidator, BaseModel, Field
+from every_command import every_command, every_registered, records
+from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from cli.main import USAGE, main
-from cli.taking import taking
+from cli.tree import taking
 from core.document import Order
 from core.errors import UsageError
 
 # A command reads its settings first: one that gets that far has taken its options, and starts nothing.
 STOP = {"EDBENCH_SLOTS": "stop"}
 NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("generate",): ("c", "--profile=EDBENCH_SLOTS"),  # as `predict` below
+    ("corpus", "generate"): ("c", "--profile=EDBENCH_SLOTS"),  # as `predict` below
     ("discover",): ("source",),
-    ("extract",): ("last", "--out=out"),
-    ("process",): ("last", "--out=out"),
-    ("export",): ("last", "--out=out"),
-    ("experiment", "scale-up"): ("--corpus=corpus",),
-    ("experiment", "scale-out"): ("--corpus=corpus",),
-    ("experiment", "knee"): ("--corpus=corpus", "--max-p99=read=20ms"),
-    ("experiment", "job-types"): ("--corpus=corpus",),
-    ("experiment", "r1"): (),
-    ("profile", "run"): ("stream",),
-    ("replay",): ("trace", "--path=path"),
-    ("predict",): ("--json=EDBENCH_SLOTS/p.json",),  # it has no need of settings: its file is refused in their place
+    ("produce", "text"): ("last", "--out=out"),
+    ("produce", "images"): ("last", "--out=out"),
+    ("produce", "export"): ("last", "--out=out"),
+    ("bench", "scale-up"): ("--corpus=corpus",),
+    ("bench", "scale-out"): ("--corpus=corpus",),
+    ("bench", "knee"): ("--corpus=corpus", "--max-p99=read=20ms"),
+    ("bench", "job-types"): ("--corpus=corpus",),
+    ("bench", "r1"): (),
+    ("bench", "storage"): ("stream",),
+    ("trace", "replay"): ("trace", "--path=path"),
+    ("bench", "predict"): (
+        "--output=json",
+        "--output-file=EDBENCH_SLOTS/p.json",
+    ),  # it has no need of settings: its file is refused in their place
     ("serve",): (),
 }
 
@@ -43,17 +45,12 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
 def _made() -> dict[tuple[str, ...], list[tuple[str, FieldInfo]]]:
     """The commands that are made from orders, and the fields of each that are its options."""
     made = {}
-    for words, command in every_command():
-        own = inspect.signature(inspect.unwrap(command.callback), eval_str=True).parameters.values()
-        fields = [
-            (name, info)
-            for kind in (each.annotation for each in own)
-            if isinstance(kind, type) and issubclass(kind, BaseModel)
-            for name, info in kind.model_fields.items()
-        ]
+    commands = dict(every_command())
+    for words, registered, _ in every_registered():
+        fields = [(name, info) for kind in records(registered) for name, info in kind.model_fields.items()]
         if fields:
             there = {
-                option.name: option.help for option in command.params
+                option.name: option.help for option in commands[words].params
             }  # of an order some, and others of the same name
             made[words] = [
                 (name, info) for name, info in fields if name in there and info.description in (None, there[name])
@@ -118,11 +115,11 @@ def test_what_is_out_of_bounds_is_refused_by_its_option(
 @pytest.mark.parametrize(
     ("words", "option", "value"),
     [
-        (("export",), "--prefix", "1A"),
-        (("export",), "--prefix", "A B"),
-        (("export",), "--prefix", "Ä"),
-        (("profile", "run"), "--scale", "nan"),
-        (("experiment", "knee"), "--hosts-wait", "inf"),
+        (("produce", "export"), "--prefix", "1A"),
+        (("produce", "export"), "--prefix", "A B"),
+        (("produce", "export"), "--prefix", "Ä"),
+        (("bench", "storage"), "--scale", "nan"),
+        (("bench", "knee"), "--hosts-wait", "inf"),
     ],
 )
 def test_what_no_bound_says_is_refused_too(
@@ -165,13 +162,12 @@ def test_whatever_a_model_checks_is_checked(option: str, value: str, said: str) 
     """Also what no option of a command line can say, such as a bound that is outside itself, and validators."""
     heard: list[Bounded] = []
 
-    @taking()
     def command(*, order: Bounded) -> None:
         """Hear it."""
         heard.append(order)
 
     app = typer.Typer()
-    app.command()(command)
+    app.command()(taking(command, {"Bounded": Bounded}, {}))
     with pytest.raises(UsageError, match=rf"^--{option}: .*{said}") as refused:
         get_command(app)(args=[f"--{option}={value}"], standalone_mode=False)
     assert refused.value.field == option

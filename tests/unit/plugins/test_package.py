@@ -39,7 +39,7 @@ def _inspected(place: Path, **env: str) -> dict[str, tuple[str, str, str | None]
     for name, data in FILES.items():
         (place / name).write_bytes(data)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("EDBENCH_")}
-    command = [sys.executable, "-m", "cli", "inspect", str(place), "--jsonl"]
+    command = [sys.executable, "-m", "cli", "inspect", str(place), "-o", "jsonl"]
     said = subprocess.run(command, env=kept | env, cwd=place, capture_output=True, text=True, check=True).stdout
     lines = [json.loads(line) for line in said.splitlines()]
     return {line["name"]: (line["media_type"], line["text_state"], line["text"]) for line in lines}

@@ -103,7 +103,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
         measurements=measurements,
     )
     context.refuse_beside()
-    begun = measurements.start("profile", ["profile", "run", "--set=seconds=600", "--", "self-check"])
+    begun = measurements.start("profile", ["bench", "storage", "--set=seconds=600", "--", "self-check"])
     jobs = Jobs((), Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db"))  # none is asked
     try:
         refusal = r"a measurement is running here \(profile\); wait for its end, or cancel it"

@@ -10,49 +10,23 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-import typer
+from every_command import options
 from pydantic import ValidationError
-from typer.main import get_command
 
-from cli.corpus.generate import generate
-from cli.experiments.job_types import job_types
-from cli.experiments.predict import predict
-from cli.experiments.r1 import r1
-from cli.experiments.studies import knee, scale_out, scale_up
-from cli.profiles.run import run
-from cli.traces.replay import replay
 from core.document import bounds
 from core.errors import UsageError
 from core.settings import Settings
 from web.measuring.kinds import KINDS, command
 from web.measuring.runs import Measurement, Measurements
 
-COMMANDS = {
-    "scale-up": scale_up,
-    "scale-out": scale_out,
-    "knee": knee,
-    "job-types": job_types,
-    "r1": r1,
-    "profile": run,
-    "replay": replay,
-    "predict": predict,
-    "generate": generate,
-}
 # Said in the command's own way, or not of an order.
 OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared", "result", "site"}
 OVER_S = 120.0
 
 
-def options(function: Any) -> dict[str, Any]:
-    """Of a command, by name."""
-    app = typer.Typer()
-    app.command()(function)
-    return {option.name: option for option in get_command(app).params}
-
-
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_every_field_is_an_option_of_the_command_with_its_help_default_and_bounds(kind: Any) -> None:
-    there = options(COMMANDS[kind.name])
+    there = options(*kind.words)
     for name, info in kind.model.model_fields.items():
         if name in OTHERWISE:
             continue
@@ -68,7 +42,7 @@ def test_no_value_is_taken_for_an_option() -> None:
     """Each stands in one word with its option's name, and a profile's name behind the end of options."""
     order = KINDS["scale-up"].model(corpus="0:c", workers="--serve", cold=True)
     words = command(KINDS["scale-up"], order, ["--corpus=/a corpus"])
-    assert (words[:2], words[-1]) == (["experiment", "scale-up"], "--corpus=/a corpus")
+    assert (words[:2], words[-1]) == (["bench", "scale-up"], "--corpus=/a corpus")
     assert {"--workers=--serve", "--cold"} <= set(words)
     assert not any(word.startswith(("--seed", "--shard", "--source", "--single-pass")) for word in words)
     order = KINDS["profile"].model(profile="--resume", setting=["a=--yes"])
@@ -132,10 +106,10 @@ def over(measurements: Measurements, begun: Measurement) -> Measurement:
 
 def test_a_child_is_followed_to_its_end(measurements: Measurements) -> None:
     """What it said is kept, and one that is refused says why."""
-    done = over(measurements, measurements.start("profile", ["profile", "list"]))
+    done = over(measurements, measurements.start("profile", ["bench", "storage"]))
     assert (done.state, done.line, done.result) == ("completed", "", None)
     assert "self-check" in measurements.log(done.id)
-    refused = over(measurements, measurements.start("profile", ["profile", "run", "--", "no-such-profile"]))
+    refused = over(measurements, measurements.start("profile", ["bench", "storage", "--", "no-such-profile"]))
     assert refused.state == "refused"
     assert "no-such-profile" in refused.line
     assert [each.id for each in measurements.every()] == [refused.id, done.id]
@@ -143,10 +117,10 @@ def test_a_child_is_followed_to_its_end(measurements: Measurements) -> None:
 
 def test_there_is_one_at_a_time_and_it_can_be_ended(measurements: Measurements) -> None:
     """Also where another server of the same scratch measures; a cancelled one is told from one that failed."""
-    waits = ["profile", "run", "--set=seconds=600", "--", "self-check"]
+    waits = ["bench", "storage", "--set=seconds=600", "--", "self-check"]
     begun = measurements.start("profile", waits)
     with pytest.raises(UsageError, match="is running here"):
-        measurements.start("profile", ["profile", "list"])
+        measurements.start("profile", ["bench", "storage"])
     assert measurements.cancel(begun.id).state == "cancelling"
     measurements.cancel(begun.id)  # it may have only begun to read its own modules: now it is killed
     assert over(measurements, begun).state == "cancelled"
@@ -155,7 +129,7 @@ def test_there_is_one_at_a_time_and_it_can_be_ended(measurements: Measurements) 
     with next(measurements._place.glob("lock")).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match="another server"):
-            measurements.start("profile", ["profile", "list"])
+            measurements.start("profile", ["bench", "storage"])
 
 
 def test_the_states_are_words_of_the_page() -> None:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import dataclasses
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
-import typer
+from every_command import options
 from pydantic import Field, ValidationError
-from typer.main import get_command
 
-from cli.experiments.studies import ALIKE, knee, scale_out, scale_up
-from cli.jobs.discover import discover
-from cli.production.commands import export
-from cli.system.inspect import inspect
-from cli.taking import taking
+from cli.tree import Registered
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from controller.production.orders import ProductionOrder
 from core.document import bounds
@@ -24,6 +19,7 @@ from core.errors import UsageError
 from core.options.production import JobType, Priority
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
+from experiments.orders import ALIKE
 from web.api.models.jobs import NewJob
 from web.api.models.production import NewProduction
 from web.api.models.system import Choices
@@ -76,17 +72,10 @@ class Form(HTMLParser):
         self.said[self._field] = self.said.get(self._field, "") + data
 
 
-def options(function: Any) -> dict[str, Any]:
-    """Of a command, by name."""
-    app = typer.Typer()
-    app.command()(function)
-    return {option.name: option for option in get_command(app).params}
-
-
 @pytest.mark.parametrize("name", OperatorOrder.model_fields)
 def test_every_field_is_an_option_of_the_command(name: str) -> None:
     """With its help, its default and its bounds."""
-    field, option = OperatorOrder.model_fields[name], options(discover)[name]
+    field, option = OperatorOrder.model_fields[name], options("discover")[name]
     assert option.opts == [f"--{name.replace('_', '-')}"]
     assert option.help.startswith(field.description)
     assert option.default == field.default
@@ -143,7 +132,7 @@ def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> No
     """In the form, over the API and to the command, and each is one tag of the choice, blanks and all."""
     (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
     assert (asked.kind, "one a line" in asked.hint) == ("lines", True)
-    option = options(export)["withhold"]
+    option = options("produce", "export")["withhold"]
     assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
         order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
@@ -180,14 +169,14 @@ def test_a_zone_that_is_none_is_refused_before_anything_starts(order: type[Disco
 
 def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
     """And nothing else of it; so does what else takes a part of it, and `inspect`, which repeats two."""
-    whole = options(discover)
-    for function, names in ((scale_up, ALIKE), (scale_out, (*ALIKE, "shard")), (knee, ALIKE)):
-        taken = options(function)
+    whole = options("discover")
+    for study, names in (("scale-up", ALIKE), ("scale-out", (*ALIKE, "shard")), ("knee", ALIKE)):
+        taken = options("bench", study)
         assert {name for name in OperatorOrder.model_fields if name in taken} - {"databases", "source_copies"} == set(
             names
         )
         assert all(taken[name].help == whole[name].help for name in names)
-    assert all(options(inspect)[name].help == whole[name].help for name in ("ocr", "ocr_languages"))
+    assert all(options("inspect")[name].help == whole[name].help for name in ("ocr", "ocr_languages"))
 
 
 def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
@@ -195,14 +184,14 @@ def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
 
     heard: list[Coloured] = []
 
-    @taking()
     def paint(*, order: Coloured) -> None:
         """Paint."""
         heard.append(order)
 
-    option = options(paint)["colour"]
+    loaded = Registered("paint", paint, "edbench paint", (f"{__name__}:Coloured",), {}).load()
+    option = {each.name: each for each in loaded.params}["colour"]
     assert (option.opts, option.help, option.type.min, option.type.max) == (["--colour"], "what it looks like", 1, 9)
-    paint(**{name: field.default for name, field in Coloured.model_fields.items()} | {"colour": 5})
+    loaded(args=["--colour=5"], standalone_mode=False)
     assert heard == [Coloured(colour=5)]
     assert Coloured.model_json_schema()["properties"]["colour"]["maximum"] == 9
     shown = Form(Painted)

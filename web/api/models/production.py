@@ -11,7 +11,7 @@ from core.document import TEXT
 
 
 class NewProduction(ProductionOrder):
-    """What `edbench extract`, `edbench process` and `edbench export` are told."""
+    """What `edbench produce text`, `edbench produce images` and `edbench produce export` are told."""
 
     type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
     sources: Annotated[

@@ -17,7 +17,7 @@ Others = Annotated[
 
 
 class DedupeWish(Document):
-    """As `edbench dedupe`."""
+    """As `edbench review dedupe`."""
 
     scope: Scope = Field(Scope.JOB, description="Within what items have to be equal.")
     by: By = Field(By.FAMILY, description="What is compared.")
@@ -25,7 +25,7 @@ class DedupeWish(Document):
 
 
 class NearWish(Document):
-    """As `edbench near`."""
+    """As `edbench review near-dup`."""
 
     threshold: float = Field(
         USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
@@ -35,13 +35,13 @@ class NearWish(Document):
 
 
 class LanguagesWish(Document):
-    """As `edbench languages`."""
+    """As `edbench review languages`."""
 
     others: Others = ()
 
 
 class DenistWish(Document):
-    """As `edbench denist`."""
+    """As `edbench review denist`."""
 
     lists: list[Annotated[str, Field(max_length=4_000)]] = Field(
         min_length=1, max_length=1_000, description="Ids of GET /api/v1/hash-lists."
@@ -50,7 +50,7 @@ class DenistWish(Document):
 
 
 class ThreadsWish(Document):
-    """As `edbench threads`."""
+    """As `edbench review threads`."""
 
     subjects: bool = Field(False, description="Place answers that refer to nothing by their subject.")
     others: Others = ()

@@ -28,7 +28,7 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     if missed:
         lines = [
             f"R1's ratios do NOT come out here ({size}): {_listed(missed)}. So short a run is bound by its largest mail store and"
-            " by its tasks; `edbench experiment r1` takes more data and five runs, docs/dev/site.md says what came of it."
+            " by its tasks; `edbench bench r1` takes more data and five runs, docs/dev/site.md says what came of it."
         ]
     else:
         lines = [f"R1's ratios come out here ({size}): {_listed(ratios)}."]

@@ -19,7 +19,9 @@ def one_or_two(result: Result) -> Section:
     """Calls over time and discovered GB/hour by number of databases, at one number of workers."""
     points = same_workers(result.points)
     if not points:
-        reason = "no number of workers was run with two different numbers of databases (edbench experiment scale-out does that)."
+        reason = (
+            "no number of workers was run with two different numbers of databases (edbench bench scale-out does that)."
+        )
         return missing(ANCHOR, TITLE, reason)
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(points),))
 

@@ -35,7 +35,7 @@ def _limit(result: Result) -> str:
     without = (
         "This is the site without that limit."
         if streams == NO_LIMIT
-        else "What the same site does without that limit is not shown here: edbench experiment r1 --index-streams 0 runs it."
+        else "What the same site does without that limit is not shown here: edbench bench r1 --index-streams 0 runs it."
     )
     return (
         f"Index streams of each job: {streams}. {without} It is an explanation that reproduces R1, and nothing says that it is the"

@@ -34,7 +34,7 @@ def test_a_blank_is_refused_by_its_field(
     assert error["loc"] == (field,)
     assert _SAYS[field] in error["msg"]
     out = tmp_path / "out"
-    assert main(["export", "last", "--out", str(out), f"--{field}", blank], {"HOME": str(tmp_path)}) == USAGE
+    assert main(["produce", "export", "last", "--out", str(out), f"--{field}", blank], {"HOME": str(tmp_path)}) == USAGE
     shown = capsys.readouterr()
     assert (shown.out, out.exists()) == ("", False)
     assert f"--{field}: " in shown.err

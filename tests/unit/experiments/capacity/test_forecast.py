@@ -1,4 +1,4 @@
-"""What `edbench predict` says: points, intervals, the answer in words, and what it refuses."""
+"""What `edbench bench predict` says: points, intervals, the answer in words, and what it refuses."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_larger_data_set_takes_longer_in_proportion(kept: TypeResult) -> None:
 
 
 def test_a_type_that_was_not_measured_is_refused_with_what_to_do(kept: TypeResult) -> None:
-    with pytest.raises(UsageError, match=r"no job of type export; .* `edbench experiment job-types .*--workers 1,2`"):
+    with pytest.raises(UsageError, match=r"no job of type export; .* `edbench bench job-types .*--workers 1,2`"):
         study_of(read_reference(), JobType.EXPORT, "the reference calibration")
     with pytest.raises(UsageError, match="a replay is not predicted"):
         study_of(kept, JobType.REPLAY, "kept")

@@ -160,7 +160,7 @@ def test_a_site_of_a_part_of_the_data_is_asked_about_that_part(monkeypatch: pyte
     found = forecast(Wish(workers=(1,), databases=(1,), site="r1"))
     (line,) = (line for line in found.assumptions if "GB raw" in line)
     assert "0.09 GB raw" in line
-    assert any("this is not what `edbench experiment r1` runs" in line for line in found.assumptions)
+    assert any("this is not what `edbench bench r1` runs" in line for line in found.assumptions)
 
 
 def test_a_result_of_a_site_is_about_sites(lived: Result, tmp_path: Path) -> None:

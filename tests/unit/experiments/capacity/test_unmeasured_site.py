@@ -68,7 +68,26 @@ def test_the_page_says_how_far_off_it_is(measured: Mapping[tuple[int, int], floa
 
 def test_no_interval_in_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "p.json"
-    assert main(["predict", "--site", "r1", "--workers", "10", "--databases", "1", "--json", str(file)], {}) == OK
+    assert (
+        main(
+            [
+                "bench",
+                "predict",
+                "--site",
+                "r1",
+                "--workers",
+                "10",
+                "--databases",
+                "1",
+                "-o",
+                "json",
+                "--output-file",
+                str(file),
+            ],
+            {},
+        )
+        == OK
+    )
     shown = capsys.readouterr().out
     (row,) = (line for line in shown.splitlines() if line.split()[:2] == ["1", "10"])
     assert row.count("not known") == 2

@@ -1,4 +1,4 @@
-"""What `edbench compare` takes: packages that check, and what is asked for by name."""
+"""What `edbench result compare` takes: packages that check, and what is asked for by name."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rich.console import Console
 
-from cli.show.study import show_study
+from cli.study import show_study
 from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report import page

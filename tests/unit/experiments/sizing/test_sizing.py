@@ -1,4 +1,4 @@
-"""What `edbench plan` says keeps the rules that results are judged by, and what it refuses cannot be done."""
+"""What `edbench bench plan` says keeps the rules that results are judged by, and what it refuses cannot be done."""
 
 from __future__ import annotations
 

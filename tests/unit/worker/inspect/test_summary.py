@@ -33,7 +33,7 @@ def test_every_file_is_in_the_summary(tmp_path: Path, capfdbinary: pytest.Captur
     """With --jsonl one line an item on standard output, and on standard error a summary that counts the same lines by
     format, text state and exception; without, the first items and the same summary."""
     loose = _files(tmp_path)
-    assert main(["inspect", str(tmp_path), "--jsonl", "--processes", "1"], {"COLUMNS": "200"}) == OK
+    assert main(["inspect", str(tmp_path), "-o", "jsonl", "--processes", "1"], {"COLUMNS": "200"}) == OK
     out, err = capfdbinary.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
     summary = Summary()
@@ -58,7 +58,7 @@ def test_counts_of_children_are_in_the_lines(tmp_path: Path, capfdbinary: pytest
     """What a container announced, and what came of it."""
     (tmp_path / "cut.zip").write_bytes(TRUNCATED)
     (tmp_path / "whole.zip").write_bytes(make_zip({"m.eml": make_mail("s", "t", {"a.bin": b"a"})}))
-    assert main(["inspect", str(tmp_path), "--jsonl", "--processes", "1"], {}) == OK
+    assert main(["inspect", str(tmp_path), "-o", "jsonl", "--processes", "1"], {}) == OK
     found = {
         "/".join(line["container_path"]): line["children"]
         for line in map(json.loads, capfdbinary.readouterr().out.splitlines())

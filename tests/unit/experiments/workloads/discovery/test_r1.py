@@ -118,7 +118,7 @@ def test_its_report_has_the_section_and_others_have_not() -> None:
     """With checks, parameters and how to see the same site without the limit."""
     assert "r1-site" not in {section.anchor for section in sections(result())}
     text = _r1_section(_on("r1", INDEX_STREAMS))
-    assert "edbench experiment r1 --index-streams 0 runs it" in text
+    assert "edbench bench r1 --index-streams 0 runs it" in text
     assert "This is the site without that limit" in _r1_section(_on("r1", "no limit"))
     late = dataclasses.replace(_on("r1", INDEX_STREAMS), labels=("EMULATION OVERRUN",))
     assert "no verdict" in _r1_section(late)

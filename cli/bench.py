@@ -1,0 +1,304 @@
+"""`edbench bench scale-up|scale-out|knee|job-types`: experiments. Its other commands: `cli.r1`, `cli.storage`, `cli.plan`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli import options as opt
+from cli.answering import await_answer
+from cli.context import CommandContext, shared, with_options
+from cli.output import flush, print_json
+from cli.tree import Commands
+from controller.cluster.base import COMPOSE, chosen_cluster
+from controller.jobs.orders import DiscoveryOrder
+from core.errors import UsageError
+from core.settings import Settings, parse_bytes
+from experiments.orders import ALIKE, JobTypesOrder, KneePoints, ScaleOutPoints, ScaleUpPoints, StudyOrder
+
+if TYPE_CHECKING:
+    from core.records import JobOptions
+    from experiments.kinds.kind import Kind
+    from experiments.result.schema import Result
+    from experiments.workloads.discovery.site import Site
+
+commands = Commands()
+
+
+class Study(StudyOrder):
+    """The options of these commands besides the points."""
+
+    cluster: opt.Cluster = None
+    site: opt.SiteFile = None
+    hosts: opt.Hosts = None
+    listen: opt.Listen = None
+    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
+    passwords: opt.Passwords = None
+    storage: opt.StorageRoot = None
+    serve: opt.Serve = False
+    serve_port: opt.ServePort = opt.PORT
+
+
+@commands.add("scale-up", "edbench bench scale-up --corpus c --workers 1,2,4 --repeats 5", order=ALIKE)
+def scale_up(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: ScaleUpPoints,
+    study: Study,
+    order: DiscoveryOrder,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Discover a corpus with more and more workers and compare.
+
+    Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
+    or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
+    """
+    from experiments.kinds.scale_up import scale_up as kind
+    from experiments.workloads.discovery.result import PointSpec
+
+    settings = _settings(ctx, study, order)
+    counts, seed = opt.numbers(points.workers, "--workers"), opt.given_seed(points.seed)
+    plan = kind(PointSpec(1, 1, settings.slots), counts, repeats=study.repeats, seed=seed)
+    measured(ctx, settings, corpus, plan, study, order, output=output)
+
+
+@commands.add("scale-out", "edbench bench scale-out --corpus c --databases 1,2 --workers 4", order=(*ALIKE, "shard"))
+def scale_out(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: ScaleOutPoints,
+    study: Study,
+    order: DiscoveryOrder,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Discover a corpus with more and more databases and compare.
+
+    With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
+    corpus over them instead. The last line is the path of the report.
+    """
+    from experiments.kinds.scale_out import scale_out as kind
+    from experiments.workloads.discovery.result import PointSpec
+
+    if order.shard and points.source_copies:
+        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+    settings = _settings(ctx, study, order)
+    counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
+    plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
+    measured(ctx, settings, corpus, plan, study, order, copies=points.source_copies, output=output)
+
+
+@commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)
+def knee(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: KneePoints,
+    study: Study,
+    order: DiscoveryOrder,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Find the highest load within bounds on p99 latency.
+
+    The command adds workers until a bound is exceeded and throughput no longer grows. It reports the peak, the knee (the highest
+    load within all bounds) and the latency at each load. Latencies are closed-loop. The last line is the path of the report.
+    """
+    from experiments.kinds.knee import KneeSearch, parse_bounds
+    from experiments.workloads.discovery import ABOUT
+    from experiments.workloads.discovery.result import PointSpec
+
+    settings = _settings(ctx, study, order)
+    bounds, base = parse_bounds(points.max_p99), PointSpec(1, 1, settings.slots)
+    plan = KneeSearch(base, "workers", bounds, most=points.max_workers, repeats=study.repeats, rate=ABOUT.rate)
+    measured(ctx, settings, corpus, plan, study, order, output=output)
+
+
+def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
+    settings = shared(ctx).settings(study.cluster)
+    engine, filer = order.index_engine, order.filer
+    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
+
+
+def measured(
+    ctx: typer.Context,
+    settings: Settings,
+    corpus: Path,
+    plan: Kind,
+    study: Study,
+    order: DiscoveryOrder,
+    *,
+    copies: bool = False,
+    output: str,
+) -> None:
+    """Run the experiment and print its result; the path of the report is the last line. Raises what `conduct` does."""
+    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=copies, people=output)
+    print_result(shared(ctx), result, page, output)
+
+
+def print_result(context: CommandContext, result: Result, page: Path, output: str) -> None:
+    """The document where it is asked for, and the path of the report."""
+    from experiments.result.codec import to_json
+
+    if output == "json":
+        print_json(to_json(result))
+    flush()
+    context.last_line(output, str(page))
+
+
+def carry_out(
+    ctx: typer.Context,
+    settings: Settings,
+    corpus: Path,
+    plan: Kind,
+    study: Study,
+    order: DiscoveryOrder,
+    *,
+    copies: bool = False,
+    options: JobOptions | None = None,
+    brief: bool = False,
+    people: str = "table",
+) -> tuple[Result, Path]:
+    """Run an experiment with progress and print its table, or only its verdict where it is `brief`; the result, and the path of
+    its report. `options`: those that no order has; `people`: the output format, which decides where the table goes. Raises what
+    `conduct` does."""
+    from cli.progress import progress_display
+    from cli.serve import site_page
+    from cli.study import show_study, show_warnings
+    from controller.jobs.jobs import prepare_source
+    from core.operations import NullRecorder
+    from core.options.dates import checked_zone
+    from core.passwords import read_bank
+    from core.records import JobOptions
+    from core.storage.layer import Storage
+    from experiments.package.finish import finish
+    from experiments.study import conduct
+    from experiments.workloads.discovery.run_point import Load
+    from experiments.workloads.discovery.workload import Discovery
+
+    context = shared(ctx)
+    console = context.people(people)
+    bank = read_bank(study.passwords) if study.passwords else None
+    cache = opt.declared_cache(study.filer_cache, settings)
+    cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
+    await_answer(settings.storage, corpus)
+    source = prepare_source(Storage(NullRecorder()), corpus)
+    with progress_display(context.err) as display:
+        load = Load(
+            options=dataclasses.replace(
+                options or JobOptions(),
+                single_pass=order.single_pass,
+                index_streams=order.index_streams,
+                time_zone=checked_zone(order.time_zone),
+                fsync=order.fsync,
+                layout=order.layout,
+            ),
+            passwords=bank,
+            shard=order.shard,
+            copies=copies,
+            cold=study.cold,
+            env=context.env,
+            clock=context.clock,
+            show=display.show,
+            say=lambda line: context.err.print(line, markup=False),
+        )
+        site, settings = _site(context, settings, corpus, load.say, study)
+        with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
+            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
+            result, directory = conduct(discovery, plan, study.min_seconds)
+    if brief:
+        console.print(result.verdict, markup=False, soft_wrap=True)
+    else:
+        show_study(console, result)
+        show_warnings(console, result)
+    return result, finish(result, directory)
+
+
+def _site(
+    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
+) -> tuple[Site, Settings]:
+    """The site of the runs, and settings without services: each run starts its own."""
+    wanted = opt.hosts_wanted(study.hosts, study.listen, study.hosts_wait)
+    embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
+    if wanted is not None:
+        if not embedded:
+            raise UsageError(
+                "--hosts and --cluster compose exclude each other: joined hosts run processes, not containers"
+            )
+
+        from experiments.workloads.discovery.hosts_site import HostsSite  # brings the broker's client
+
+        return HostsSite(settings, corpus.absolute(), wanted, say), settings
+    if embedded or context.env.get("EDBENCH_DATABASES"):
+        from experiments.workloads.discovery.embedded_site import EmbeddedSite
+
+        return EmbeddedSite(), settings
+
+    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
+
+    alone = dataclasses.replace(settings, databases=(), broker=None)
+    return ComposeSite(settings, corpus, context.env, say), alone
+
+
+@commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")
+def job_types(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    order: JobTypesOrder,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Compare the load of the four types of jobs.
+
+    These are discovery, extraction, processing and export.
+
+    The command runs a job of each type over the same data in random order, for each number of workers. It reports calls and bytes
+    per second, CPU time per item, and the share of time in storage calls. The last line is the path of the report.
+    """
+    from core.options.dates import checked_zone
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
+    counts = opt.numbers(order.workers, "--workers")
+    zone = checked_zone(order.time_zone)
+    if not settings.embedded:
+        raise UsageError("job-types starts its own workers: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+
+    from cli.installation import installation
+    from cli.progress import progress_display
+    from cli.study import show_study, show_warnings
+    from controller.jobs.jobs import prepare_source
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+    from experiments.kinds.grid import Grid, checked
+    from experiments.package.finish import finish
+    from experiments.study import conduct
+    from experiments.workloads.job_types.result import TypeLoad
+    from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
+
+    await_answer(corpus)
+    source = prepare_source(Storage(NullRecorder()), corpus)
+    points = [TypeLoad(type=kind.value, workers=many) for kind in TYPES for many in checked(counts, "--workers")]
+    with (
+        installation(settings, slots=max(counts) * settings.slots) as installed,
+        progress_display(context.err) as display,
+    ):
+        stage = Stage(
+            settings=installed.settings,
+            database=installed.first(1)[0],
+            time_zone=zone,
+            env=context.env,
+            clock=context.clock,
+            show=display.show,
+            say=context.say,
+        )
+        grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
+        result, directory = conduct(JobTypes(stage, source), grid, order.min_seconds)
+    show_study(context.people(output), result)
+    show_warnings(context.people(output), result)
+    print_result(context, result, finish(result, directory), output)

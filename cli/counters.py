@@ -1,0 +1,173 @@
+"""`edbench counters`: the filer's own counters, collected and imported into a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared
+from cli.installation import installation
+from cli.tree import Commands, writable_file
+from core.errors import UsageError
+from core.options.bounds import MOST_SECONDS
+
+if TYPE_CHECKING:
+    from controller.arrays.importing import Imported
+    from controller.arrays.mapping import ArrayMap
+
+commands = Commands()
+
+BAD_SHOWN = 10
+_MOST_OFFSET = 1e10  # of a clock that began in another century
+Name = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Use this name in the timeline.  [default: the source's]")
+]
+
+
+@commands.add("collect", "edbench counters collect moosefs --output-file c.jsonl -- mfscli -H MASTER -SMO -m 1 -p -s ,")
+def collect_counters(
+    ctx: typer.Context,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="format of the output: glusterfs, moosefs, glusterfs-mount or moosefs-mount"
+        ),
+    ],
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="command that prints the counters; use ssh for another host"),
+    ],
+    output_file: Annotated[
+        Path,
+        typer.Option(
+            "--output-file", metavar="FILE", help="Write the samples to FILE, which must be new: one line each."
+        ),
+    ],
+    every: Annotated[
+        float, typer.Option("--every", metavar="SECONDS", min=0.1, max=3600, help="Take a sample every SECONDS.")
+    ] = 1.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=0.1, max=MOST_SECONDS, help="Stop after this time.  [default: on Ctrl-C]"),
+    ] = None,
+    name: Name = None,
+) -> None:
+    """Store the counters that a filer's command prints, regularly.
+
+    Start it before the job and stop it after the job. Times are of this host's clock (docs/filer-counters.md).
+    """
+    from controller.arrays.collected import collect
+    from controller.arrays.collectors import COLLECTORS
+    from controller.arrays.mapping import array_name
+
+    context = shared(ctx)
+    if kind not in COLLECTORS:
+        raise UsageError(f"KIND is {kind!r}; it must be {' or '.join(COLLECTORS)}")
+    writable_file(output_file, "--output-file")
+    called = array_name(name or kind)
+    clock, began = context.clock, context.clock.monotonic_ns()
+    due = began
+
+    def wait() -> bool:
+        """Until the next sample; a late one does not delay the others. False: that was the last."""
+        nonlocal due
+        due += int(every * 1e9)
+        if seconds is not None and due - began > seconds * 1e9:
+            return False
+        clock.sleep(max(0.0, (due - clock.monotonic_ns()) / 1e9))
+        return True
+
+    moments = 0
+    try:
+        with output_file.open("x", encoding="utf-8") as file:
+            for _ in collect(kind, command, file, name=called, now=clock.now, wait=wait, say=context.say):
+                moments += 1
+    except UsageError:
+        output_file.unlink(missing_ok=True)  # nothing was collected
+        raise
+    except FileExistsError as error:
+        raise UsageError(f"--output-file {output_file} exists; give a new file") from error
+    except KeyboardInterrupt:
+        pass  # how it ends, mostly
+    context.say(f"{output_file}: {moments:,} samples of {called}")
+
+
+@commands.add("import", "edbench counters import last array.csv --map array.toml --offset 1.5")
+def import_counters(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="a CSV file, or one of `edbench counters collect`; omit it for Prometheus"
+        ),
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--map", metavar="MAP.toml", help="Describe the columns, or the Prometheus queries, with this file."
+        ),
+    ] = None,
+    offset: Annotated[
+        float,
+        typer.Option(
+            "--offset",
+            metavar="SECONDS",
+            min=-_MOST_OFFSET,
+            max=_MOST_OFFSET,
+            help="Add SECONDS to the filer's times: the database's clock minus the filer's.",
+        ),
+    ] = 0,
+    name: Name = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the counters imported under --name.")] = False,
+) -> None:
+    """Import a filer's counters from a file or Prometheus.
+
+    docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters.
+    """
+    from controller.arrays.collected import is_collected
+    from controller.arrays.importing import forget_array, import_array
+
+    context = shared(ctx)
+    if remove and name is None:
+        raise UsageError("--remove requires --name NAME: which counters to remove")
+    collected = file is not None and mapping is None and is_collected(file)
+    if not remove and mapping is None and not collected:
+        raise UsageError("--map is missing: give a file that describes the columns")
+    with installation(context.settings(), looks=False) as installed:
+        handles = installed.find(job).each
+        if remove:
+            seconds = forget_array(handles, str(name))
+            context.say(f"{name}: {seconds:,} seconds removed" if seconds else f"no counters were imported as {name}")
+            return
+        done = import_array(handles, _meaning(file, mapping, name), file, offset, context.env)
+    _show(context, done)
+
+
+def _meaning(file: Path | None, mapping: Path | None, name: str | None) -> ArrayMap:
+    """Of the columns: as the map describes them; a collected file describes itself."""
+    from controller.arrays.collected import collected_map
+    from controller.arrays.mapping import read_map
+
+    if mapping is not None:
+        return read_map(mapping, name)
+    assert file is not None
+    return collected_map(file, name)
+
+
+def _show(context: CommandContext, done: Imported) -> None:
+    from controller.arrays.importing import shown
+
+    context.say(
+        f"{done.name}: {done.values:,} values of {done.columns} column{'s' if done.columns != 1 else ''}, {shown(done.first)} to {shown(done.last)} UTC"
+    )
+    context.say(f"clock: {done.offset_s:+g} s added to the filer's times" if done.offset_s else "clock: not adjusted")
+    if done.outside:
+        context.say(f"{done.outside:,} samples outside the job's time were omitted")
+    for bad in done.bad[:BAD_SHOWN]:
+        context.say(f"omitted: {bad}")
+    if len(done.bad) > BAD_SHOWN:
+        context.say(f"omitted: {len(done.bad) - BAD_SHOWN:,} more rows")

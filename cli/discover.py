@@ -1,0 +1,234 @@
+"""`edbench discover`, and how any command follows a job to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli import options as opt
+from cli.answering import await_answer
+from cli.context import CommandContext, shared, with_options
+from cli.output import flush, print_json
+from cli.tree import Commands
+from controller.cluster.base import COMPOSE, chosen_cluster
+from core.errors import Interrupted, RunFailed, SystemFault, UsageError
+
+if TYPE_CHECKING:
+    from cli.installation import Installation
+    from controller.cluster.compose import ComposeCluster
+    from controller.databases import Jobs
+    from controller.jobs.figures import Figures, JobFigures
+    from controller.jobs.orders import OperatorOrder
+    from controller.jobs.plan import DiscoveryPlan
+    from core.settings import Settings
+
+commands = Commands()
+
+
+@commands.add(
+    "discover", "edbench discover c --workers 2 -o json --output-file r.json", "controller.jobs.orders:OperatorOrder"
+)
+def discover(
+    ctx: typer.Context,
+    *,
+    source: opt.Source,
+    workers: opt.Workers = opt.DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    cluster: opt.Cluster = None,
+    order: OperatorOrder,
+    site: opt.SiteFile = None,
+    passwords: opt.Passwords = None,
+    storage: opt.StorageRoot = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = opt.PORT,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is set. Ctrl-C pauses the job. The
+    exit status is 1 when another command cancels the job, 0 when another command pauses it.
+
+    The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
+    which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
+    """
+    from controller.filer.choice import refuse_crowded_site
+    from controller.jobs.ocr import refuse_no_ocr
+    from core.passwords import read_bank
+
+    context = shared(ctx)
+    engine, filer = order.index_engine, order.filer
+    asked = context.settings(cluster)
+    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer, site=site)
+    refuse_crowded_site(settings, workers)
+    plan = order.plan(settings, read_bank(passwords) if passwords else None)
+    if settings.embedded:
+        refuse_no_ocr(plan.options.ocr)
+    scaling = Scaling(cluster, workers, opt.given(ctx, "workers"), slots, order.databases)
+    _discover(context, settings, source, plan, scaling, output, serve_port if serve else None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scaling:
+    """The workers on the command line; without an option a running system stays as it is."""
+
+    cluster: str | None
+    workers: int
+    workers_given: bool
+    slots: int | None
+    databases: int
+
+    @property
+    def wanted(self) -> int | None:
+        """Workers that a Compose system is to have; None: as many as it has."""
+        return self.workers if self.workers_given else None
+
+
+def _discover(
+    context: CommandContext,
+    settings: Settings,
+    path: Path,
+    plan: DiscoveryPlan,
+    scaling: Scaling,
+    output: str,
+    page: int | None,
+) -> None:
+    from cli.installation import installation  # the database's libraries are slow to import
+    from cli.serve import page_during
+    from controller.cluster.sight import refuse_unseen
+    from controller.filer.emulated import refuse_no_common_arbiter
+    from controller.jobs.create import create_discovery
+    from controller.jobs.jobs import prepare_source, refuse_own_output
+    from controller.jobs.run import crew_of
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+
+    await_answer(settings.storage, path)
+    filer = Storage(NullRecorder())
+    source = prepare_source(filer, path)
+    refuse_own_output(source, settings)
+    with (
+        installation(settings, slots=scaling.workers * settings.slots, databases=scaling.databases) as installed,
+        compose_cluster(context, installed, scaling.cluster, workers=scaling.wanted, slots=scaling.slots) as cluster,
+        page_during(context, installed.settings, page),
+    ):
+        databases = installed.first(scaling.databases)
+        refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
+        workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
+        if cluster is not None:
+            refuse_unseen(path, installed.settings.storage, installed.settings.evidence)
+            workers, slots = cluster.workers, cluster.slots
+        jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
+        follow(context, installed, jobs, workers=workers, slots=slots, output=output, cluster=cluster)
+
+
+@contextmanager
+def compose_cluster(
+    context: CommandContext, installed: Installation, option: str | None, *, workers: int | None, slots: int | None
+) -> Iterator[ComposeCluster | None]:
+    """The Compose system's workers, as many as wanted (None: as they are); None where another cluster is chosen."""
+    if chosen_cluster(context.env, option) != COMPOSE:
+        yield None
+        return
+    from controller.cluster.compose import ComposeCluster  # brings the engine's client
+
+    with ComposeCluster(
+        installed.settings, installed.databases, workers=workers, slots=slots, env=context.env, say=context.say
+    ) as cluster:
+        yield cluster
+
+
+def follow(
+    context: CommandContext,
+    installed: Installation,
+    jobs: Jobs,
+    *,
+    workers: int,
+    slots: int,
+    output: str,
+    cluster: ComposeCluster | None = None,
+) -> None:
+    """Wait for a job or group, then print its summary with the id as the last line, or its document.
+
+    Raises RunFailed when a job is suspended, cancelled, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
+    """
+    from cli.progress import progress_display
+    from cli.summary import show_result
+    from controller.filer.emulated import watched_filer
+    from controller.jobs.groups.create import clean_copies
+    from controller.jobs.groups.find import refresh
+    from controller.jobs.groups.progress import group_state
+    from controller.jobs.groups.results import figures_of
+    from controller.jobs.run import Crew, judge, run_all_to_rest
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+
+    called = str(jobs.id)
+    crew = Crew(
+        settings=installed.settings,
+        ours=installed.embedded,
+        workers=workers,
+        slots=slots,
+        env=context.env,
+        cluster=cluster,
+    )
+    try:
+        watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
+        with watching as filer, progress_display(context.err) as display:
+            outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say)
+            observed = filer.figures()
+            if cluster is not None:
+                observed["containers_stats"] = cluster.containers_stats()
+        state = group_state([outcome.state for outcome in outcomes])
+        interrupted = any(outcome.interrupted for outcome in outcomes)
+        if interrupted and not state.over:
+            raise Interrupted(f"job {called} is {state}; continue it with `edbench job resume {called}`")
+        complete = all(outcome.calls_complete for outcome in outcomes)
+        await_answer(installed.settings.storage, waits=f"job {called} is {state}; ")  # the summary reads it
+        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).beside(observed)
+        untraced: list[str] = []
+        if state.over:
+            result, untraced = _with_traces(context, installed, jobs, result)
+        if output == "json":
+            print_json(result.to_json())
+        show_result(context.people(output), result)
+        flush()
+        clean_copies(jobs, Storage(NullRecorder()), installed.settings.storage)
+        for outcome, each in zip(outcomes, result.each, strict=True):
+            remark = judge(outcome, called, len(each.violations))
+            if remark is not None:
+                context.say(remark)
+        if interrupted:
+            raise Interrupted(f"job {called} is {state}")
+        if untraced:
+            raise RunFailed(f"the job is complete, but its trace is not: {untraced[0]}")
+    except SystemFault:
+        context.say(f"job {called} waits: remove the cause, then `edbench job resume {called}`")
+        raise
+    finally:
+        context.last_line(output, called)
+
+
+def _with_traces(
+    context: CommandContext, installed: Installation, selected: Jobs, result: Figures
+) -> tuple[Figures, list[str]]:
+    """The result with the trace of each job that has one; the reason, where one could not be written."""
+    from controller.jobs.figures import GroupFigures
+    from controller.observe.trace_collection import collect_trace, trace_figures
+
+    failures: list[str] = []
+    jobs: list[JobFigures] = []
+    for handle, each in zip(selected.each, result.each, strict=True):
+        jobs.append(each)
+        if not handle.job.options.trace:
+            continue
+        try:
+            gathered = collect_trace(
+                handle, installed.settings, context.clock, labels=each.labels, ours=installed.embedded
+            )
+            jobs[-1] = each.beside({"trace": trace_figures(gathered)})
+        except UsageError as error:
+            failures.append(str(error))
+    return (result.beside({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures

@@ -1,0 +1,44 @@
+"""`edbench doctor`: check this host, its storage root and the services, and print what to fix."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import typer
+
+from cli import options as opt
+from cli.answering import await_answer
+from cli.context import shared, with_options
+from cli.output import flush, print_json
+from cli.tree import Commands
+from controller.doctor import Finding, Level, run_checks
+from core.errors import RunFailed
+
+commands = Commands()
+
+_STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.BAD: "bold red"}
+
+
+@commands.add("doctor", "edbench doctor")
+def doctor(ctx: typer.Context, storage: opt.StorageRoot = None, output: opt.TableOrJson = "table") -> None:
+    """Each line is one check; an arrow below it shows what to fix. The exit status is 1 when a check is bad."""
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    await_answer(settings.storage)
+    console = context.out
+    findings: list[Finding] = []
+    for finding in run_checks(settings, context.clock):
+        findings.append(finding)
+        if output == "table":
+            console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")
+            console.print(finding.what, markup=False)
+            if finding.mend:
+                console.print(f"      -> {finding.mend}", markup=False)
+            flush()
+    if output == "json":
+        print_json([dataclasses.asdict(finding) for finding in findings])
+    wrong = sum(f.level is Level.BAD for f in findings)
+    if wrong:
+        raise RunFailed(
+            f"{wrong} of {len(findings)} checks are bad: fix what they name, then run `edbench doctor` again"
+        )

@@ -1,1 +1,0 @@
-"""Commands that measure at several points, compare, predict, or break things."""

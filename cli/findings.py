@@ -1,0 +1,242 @@
+"""`edbench review dedupe|near-dup|languages|denist|threads`: findings about the items of completed jobs."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared
+from cli.installation import Installation, installation
+from cli.output import bytes_text, print_json, table
+from cli.review import refuse_raw
+from cli.tree import Commands
+from review.kinds import LOWEST, USUAL, By, Scope
+
+if TYPE_CHECKING:
+    from controller.databases import JobHandle, Jobs
+    from core.document import Document
+
+commands = Commands()
+
+_Scope = Annotated[Scope, typer.Option("--scope", help="Compare the items within each job, custodian, or all jobs.")]
+
+
+@commands.add("dedupe", "edbench review dedupe last --by family --scope job")
+def dedupe(
+    ctx: typer.Context,
+    jobs: opt.JobArguments,
+    scope: _Scope = Scope.JOB,
+    by: Annotated[By, typer.Option("--by", help="Compare families, or single items.")] = By.FAMILY,
+    output: opt.SummaryOrLines = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """Find duplicates and the original of each group of equals.
+
+    The command replaces the findings of an earlier one; no item is deleted. The original is the first by job (in the order
+    given), custodian and path; it lists the custodians of all its duplicates. `edbench review items JOB --duplicates no` omits
+    the duplicates. table and json have the summary, jsonl and csv one row per item of a group. docs/review.md has the rules.
+    """
+    refuse_raw(output, csv_raw)
+    context = shared(ctx)
+    with installation(context.settings(), work=("review.dedupe.run", "review.dedupe.report"), looks=False) as installed:
+        from review.dedupe.report import FIELDS, stream_duplicates
+        from review.dedupe.run import dedupe as run
+
+        found = _discoveries(installed, jobs)
+        done = run(found, scope, by)
+        what = "families" if done.by is By.FAMILY else "items"
+        summary: list[tuple[str, object]] = [
+            ("items", done.items),
+            (f"{what} compared", done.compared),
+            ("groups of equals", done.groups),
+            (f"{what} that are duplicates", done.copies),
+            ("items flagged as duplicates", done.duplicates),
+            ("their bytes", bytes_text(done.duplicate_bytes)),
+            ("groups with several Message-ID hashes", done.several_ids),
+            ("Message-ID hashes of unequal messages", done.several_hashes),
+        ]
+        _print(context, output, done, summary, stream_duplicates(_handles(found), by), FIELDS, raw=csv_raw)
+
+
+@commands.add("near-dup", "edbench review near-dup last --threshold 0.8")
+def near_dup(
+    ctx: typer.Context,
+    jobs: opt.JobArguments,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            "--threshold", min=LOWEST, max=1.0, metavar="SHARE", help="Require this share of common text, 0.5 to 1."
+        ),
+    ] = USUAL,
+    scope: _Scope = Scope.JOB,
+    output: opt.SummaryOrLines = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """Find near-duplicates by their text and the principal of each.
+
+    The command compares the indexed texts by their shingles (five consecutive words): those in both texts over those in either.
+    The principal is the first by job, custodian and path; every other member is compared with it. The command replaces the
+    findings of an earlier one. `edbench review items JOB --near no` omits all but the principals. table and json have the
+    summary, jsonl and csv one row per item of a group.
+    """
+    refuse_raw(output, csv_raw)
+    context = shared(ctx)
+    with installation(context.settings(), work=("review.near.run", "review.near.report")) as installed:
+        from review.near.report import FIELDS, stream_near
+        from review.near.run import near as run
+        from review.near.shingles import LEAST
+
+        found = _discoveries(installed, jobs)
+        done = run(found, scope, threshold, installed.settings)
+        summary: list[tuple[str, object]] = [
+            ("items", done.items),
+            ("texts compared", done.compared),
+            (f"shorter than {LEAST} words", done.short),
+            ("without text", done.without_text),
+            ("comparisons", done.pairs),
+            ("groups", done.groups),
+            ("near-duplicates", done.near),
+            ("of these with the same words", done.same_text),
+            ("their bytes", bytes_text(done.near_bytes)),
+        ]
+        _print(context, output, done, summary, stream_near(_handles(found)), FIELDS, raw=csv_raw)
+
+
+@commands.add("languages", "edbench review languages last")
+def languages(ctx: typer.Context, jobs: opt.JobArguments, output: opt.TableOrJson = "table") -> None:
+    """Detect the language of each text.
+
+    It is stored as `language` in the item's metadata, in ISO 639 codes: select it with `edbench review items JOB --where
+    language=de` or `edbench review search JOB 'budget AND language:de'`. `und` marks texts that are too short or of uncertain
+    language, `zxx` texts in no language. docs/review.md describes the method.
+    """
+    context = shared(ctx)
+    with installation(context.settings(), work=("review.languages.run",)) as installed:
+        from review.languages.run import languages as run
+
+        done = run(_discoveries(installed, jobs), installed.settings)
+        if output == "json":
+            print_json(done.to_json())
+        else:
+            context.out.print(table(("language", "texts"), list(done.by.items()), right=(1,)))
+
+
+@commands.add("denist", "edbench review denist last --list NSRLFile.txt --list own.sha256")
+def denist(
+    ctx: typer.Context,
+    jobs: opt.JobArguments,
+    lists: Annotated[
+        list[Path],
+        typer.Option("--list", metavar="FILE", help="Use this hash list, text or NSRL SQLite; repeatable."),
+    ],
+    output: opt.SummaryOrLines = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """Flag known software files by their hash (DeNIST).
+
+    The command replaces the flags of an earlier one; no item is dropped. `edbench review items JOB --system no` omits the flagged
+    items. A list has SHA-256, SHA-1 or MD5 hashes; for one without SHA-256 the items are read again. table and json have the
+    summary, jsonl and csv one row per flagged item. docs/review.md lists the file formats.
+    """
+    refuse_raw(output, csv_raw)
+    context = shared(ctx)
+    with installation(context.settings(), work=("review.denist.run", "review.denist.report")) as installed:
+        from review.denist.report import FIELDS, stream_system_files
+        from review.denist.run import denist as run
+
+        found = _discoveries(installed, jobs)
+        done = run(found, lists, installed.settings)
+        rows = [(one.name, one.kind, one.hashes, one.bad, one.items, bytes_text(one.bytes)) for one in done.lists]
+        columns = ("list", "hash", "hashes", "bad lines", "items flagged", "bytes")
+        context.people(output).print(table(columns, rows, right=(2, 3, 4, 5)))
+        for one in done.lists:
+            if one.bad:
+                context.say(f"{one.name}: {one.bad:,} lines are not {one.kind}, the first is line {one.first_bad:,}")
+        summary: list[tuple[str, object]] = [
+            ("items", done.items),
+            ("system files", done.system),
+            ("their bytes", bytes_text(done.system_bytes)),
+            ("items of unknown hash", done.unknown),
+        ]
+        flagged = stream_system_files(_handles(found), [one.name for one in done.lists])
+        _print(context, output, done, summary, flagged, FIELDS, raw=csv_raw)
+
+
+@commands.add("threads", "edbench review threads last -o csv --output-file threads.csv")
+def threads(
+    ctx: typer.Context,
+    jobs: opt.JobArguments,
+    subjects: Annotated[
+        bool,
+        typer.Option("--subjects", help="Place replies without references below the first message of their subject."),
+    ] = False,
+    output: opt.SummaryOrLines = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """Group messages into threads: which message replies to which.
+
+    By Message-ID, References, In-Reply-To and Outlook's conversation index, over the messages of all jobs named. The command
+    replaces the findings of an earlier one. table and json have the summary, jsonl and csv one row per message. docs/review.md
+    describes the method.
+    """
+    refuse_raw(output, csv_raw)
+    context = shared(ctx)
+    with installation(
+        context.settings(), work=("review.threads.run", "review.threads.report"), looks=False
+    ) as installed:
+        from review.threads.report import FIELDS, stream_threads
+        from review.threads.run import thread
+
+        found = _discoveries(installed, jobs)
+        done = thread(found, subjects=subjects)
+        summary: list[tuple[str, object]] = [
+            ("messages", done.messages),
+            ("threads", done.threads),
+            ("messages in the largest", done.largest),
+            ("messages above the deepest", done.deepest),
+            *((f"placed by {by.replace('_', '-')}", count) for by, count in done.by.items()),
+            ("without a Message-ID", done.without_id),
+            ("without a date", done.without_date),
+        ]
+        _print(context, output, done, summary, stream_threads(_handles(found)), FIELDS, raw=csv_raw)
+
+
+def _discoveries(installed: Installation, jobs: Sequence[str]) -> list[Jobs]:
+    return [installed.find_discovered(job) for job in jobs]
+
+
+def _handles(found: Sequence[Jobs]) -> list[JobHandle]:
+    return [handle for one in found for handle in one.each]
+
+
+def _print(
+    context: CommandContext,
+    output: str,
+    document: Document,
+    summary: Sequence[tuple[str, object]],
+    rows: Generator[dict[str, Any], None, None],
+    fields: Sequence[str],
+    *,
+    raw: bool,
+) -> None:
+    """The summary as a table or document, or every row as JSON lines or CSV with the summary on standard error."""
+    from review.rows import csv_cells
+
+    if output == "json":
+        print_json(document.to_json())
+    context.people(output).print(table(("", "number"), summary, right=(1,)))
+    with closing(rows):
+        if output == "jsonl":
+            for row in rows:
+                print_json(row, indent=None)
+        elif output == "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(fields)
+            writer.writerows(csv_cells(row, fields, raw=raw) for row in rows)

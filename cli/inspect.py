@@ -1,0 +1,157 @@
+"""`edbench inspect`: unpack files without any database."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from cli import options as opt
+from cli.output import table
+from cli.tree import Commands
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from core.ocr import DEFAULT_LANGUAGES
+from core.options.choices import DEFAULT_ZONE
+from core.options.dates import checked_zone
+from core.passwords import read_bank
+from core.records import JobOptions
+from core.settings import read_settings
+from worker.inspect.summary import FormatCount, Summary, counted
+from worker.inspect.tree import inspect_paths
+from worker.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+commands = Commands()
+
+ROWS_SHOWN = 50
+
+# The same text as in DiscoveryOrder, whose import would bring the database's libraries, which nothing here needs.
+Ocr = Annotated[
+    bool, typer.Option("--ocr", help="Read text in images and scanned pages with tesseract, as a phase of its own.")
+]
+OcrLanguages = Annotated[
+    str | None,
+    typer.Option(
+        "--ocr-languages",
+        metavar="NAMES",
+        help=f"Use these tesseract languages, such as eng+deu.  [default: {DEFAULT_LANGUAGES}]",
+    ),
+]
+TimeZone = Annotated[
+    str,
+    typer.Option(
+        "--time-zone", metavar="NAME", help="Assume this time zone for dates without one, such as Europe/Berlin."
+    ),
+]
+
+
+@commands.add("inspect", "edbench inspect mail.mbox report.docx -o jsonl")
+def inspect(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="files or directories")],
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, max=256, help="Use this many processes.  [default: one per core]"),
+    ] = None,
+    passwords: opt.Passwords = None,
+    ocr: Ocr = False,
+    ocr_languages: OcrLanguages = None,
+    time_zone: TimeZone = DEFAULT_ZONE,
+    output: Annotated[Literal["table", "jsonl"], opt.OUTPUT] = "table",
+) -> None:
+    """Children come before their container. A file that cannot be read has an exception with the reason. The summary at the end
+    lists items, bytes, text states and exceptions by format (with -o jsonl on standard error). The exit status is 0 whatever
+    the files contain.
+    """
+    jsonl = output == "jsonl"
+    settings = read_settings(os.environ)
+    load_plugins(settings.plugins)  # here too: what their handlers call a format may have to be looked up
+    bank = read_bank(passwords).passwords if passwords else None
+    choice = ocr_choice(ocr, ocr_languages)
+    refuse_no_ocr(choice)
+    zone = checked_zone(time_zone)
+    titles: dict[str, str] = {}
+    lines = inspect_paths(
+        paths,
+        JobOptions(ocr=choice, time_zone=zone),
+        processes=processes or len(os.sched_getaffinity(0)),
+        memory_mb=settings.slot_memory_mb,
+        plugins=settings.plugins,
+        passwords=bank,
+        meanwhile=_import_tables,
+        titles=titles,
+    )
+    summary = Summary(titles)
+    shown: list[Any] = []
+    for line in lines:
+        wanted = not jsonl and len(shown) < ROWS_SHOWN
+        item = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
+        summary.take(item)
+        if jsonl:
+            sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
+        elif wanted:
+            shown.append(item)
+    sys.stdout.buffer.flush()
+    show(summary, None if jsonl else shown)
+
+
+def _import_tables() -> None:
+    """The modules that draw tables take a fifth of a start."""
+    import rich.console
+    import rich.table  # noqa: F401
+
+
+def show(summary: Summary, lines: list[Any] | None) -> None:
+    """The first lines, as a table, and the summary; the summary alone, on standard error, where there are none to be shown."""
+    from rich.console import Console
+
+    console = Console(stderr=lines is None, highlight=False, emoji=False)
+    if lines is not None:
+        _show_items(console, lines, summary.items)
+    _show(console, summary)
+
+
+def _show_items(console: Console, lines: list[Any], items: int) -> None:
+    rows = []
+    for line in lines:
+        text = f"{len(line['text']):,} characters" if line["text"] else _spaced(line["text_state"])
+        path = " / ".join(line["container_path"])
+        rows.append((path, line["kind"], line["media_type"], line["bytes"], text, ", ".join(line["exceptions"])))
+    console.print(table(("container path", "kind", "media type", "bytes", "text", "exceptions"), rows, right=(3,)))
+    if items > len(lines):
+        console.print(f"only the first {len(lines)} of {items:,} items are shown; -o jsonl prints all of them")
+    console.print()
+
+
+def _show(console: Console, summary: Summary) -> None:
+    rows = [(title, *_counts(of)) for title, of in (*summary.by_items(), ("all", summary.total()))]
+    console.print(table(("format", "items", "bytes", "text", "exceptions"), rows, right=(1, 2)))
+    unknown = (
+        f"; {summary.remainders:,} cut short, so that the number of their children is not known"
+        if summary.remainders
+        else ""
+    )
+    console.print(
+        f"{summary.loose_files:,} loose files, {summary.items:,} items, {summary.with_exceptions:,} of them with "
+        f"exceptions; children: {summary.expected:,} expected = {summary.emitted:,} emitted + {summary.failed:,} failed"
+        f"{unknown}",
+        soft_wrap=True,
+    )
+
+
+def _counts(of: FormatCount) -> tuple[int, int, str, str]:
+    """Items, bytes, text states and exceptions of one format."""
+    return of.items, of.bytes, _counted(of.states), _counted(of.exceptions)
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{_spaced(name)} {count:,}" for name, count in counts.most_common())
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,490 @@
+"""`edbench job`: list, show and control jobs, and print their chain of custody."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.installation import Installation, installation
+from cli.output import bytes_text, flush, print_json, table
+from cli.tree import Commands
+from core.errors import ExceptionCode, RunFailed, UsageError
+
+if TYPE_CHECKING:
+    import uuid
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from controller.browse.counts import JobCounts
+    from controller.cluster.compose import ComposeCluster
+    from controller.databases import JobHandle, Jobs
+    from core.records import JobState
+    from sql.groups import GroupRow
+    from sql.jobs import JobSummary
+    from sql.session import Database
+
+commands = Commands()
+
+
+@commands.add("list", "edbench job list")
+def list_jobs(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """List the jobs, newest first."""
+    context = shared(ctx)
+    work = ("controller.jobs.groups.find", "controller.jobs.groups.progress", "rich.table")
+    with installation(context.settings(), broker=False, work=work, looks=False) as installed:
+        from controller.databases import newest_jobs
+        from controller.jobs.groups.find import list_groups
+
+        found = newest_jobs(installed.databases, limit)
+        if output == "json":
+            from controller.jobs.documents import line_of  # a table is made from rows
+
+            print_json([line_of(summary, database.name).to_json() for database, summary in found])
+        elif found:
+            groups = {row.id: row for row in list_groups(installed.databases)}
+            context.out.print(jobs_table(found, groups))
+        else:
+            context.say("no job yet; create one with `edbench discover DIR`")
+
+
+def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:
+    """The list of jobs, newest first; the jobs of a group are below its line."""
+    from controller.jobs.groups.progress import group_state
+
+    rows: list[tuple[object, ...]] = []
+    shown: set[uuid.UUID] = set()
+    jobs = list(jobs)
+    for database, summary in jobs:
+        group = groups.get(summary.group_id) if summary.group_id else None
+        if group is None:
+            rows.append(_job_row(database, summary))
+        elif group.id not in shown:
+            shown.add(group.id)
+            order = [member.job for member in group.members]
+            members = [(d, s) for d, s in jobs if s.job.id in order]
+            members.sort(key=lambda one: order.index(one[1].job.id))
+            state = group_state([s.job.state for _, s in members])
+            created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
+            rows.append(
+                (group.id, group.name, "", "", state, "", created, f"group of {len(group.members)}, {group.kind}")
+            )
+            rows += [_job_row(d, s, indent="  ") for d, s in members]
+    return table(("job", "name", "type", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 4))
+
+
+def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
+    created = f"{s.created_at:%Y-%m-%d %H:%M:%S}"
+    reason = s.job.reason or ""
+    return f"{indent}{s.job.id}", s.job.name, s.type, database.name, s.job.state, s.job.phase, created, reason
+
+
+@commands.add("show", "edbench job show last")
+def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "table") -> None:
+    """Show a job: phases, items, exceptions, children.
+
+    Items are counted by kind, media type and text state, exceptions by code.
+
+    For a group, every job of it is shown.
+    """
+    context = shared(ctx)
+    with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
+        from controller.browse.counts import count_job
+
+        selected = installed.find(job)
+        if output == "json":
+            _print_documents(selected)
+            return
+        if selected.group is not None:
+            context.out.print(group_line(selected.group), markup=False)
+        for handle in selected.each:
+            if selected.group is not None:
+                context.out.print()
+            show_counts(context.out, count_job(handle))
+            _show_production(context, handle)
+            flush()  # counts can be read while the rest is computed
+        if selected.group is None:
+            _show_replay(context, selected.each[0])
+        from controller.observe.wire import wire_shares  # brings documents
+
+        if (wire := wire_shares(selected.each)) is not None:
+            from cli.summary import show_wire
+
+            show_wire(context.out, wire)
+
+
+def group_line(group: GroupRow) -> str:
+    """A group in one line."""
+    from core.names import display_name
+
+    copies = f", {group.source_copies} copies of it" if group.source_copies > 1 else ""
+    return (
+        f"group {group.id} {group.name}: {len(group.members)} {group.kind} jobs over"
+        f" {display_name(group.source)}{copies}"
+    )
+
+
+def show_counts(console: Console, counts: JobCounts) -> None:
+    """The counts of one job."""
+    from controller.jobs.rates import duration
+    from core.options.production import JobType
+
+    job, progress = counts.summary.job, counts.progress
+    reason = f" ({job.reason})" if job.reason else ""
+    what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
+    console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    if counts.summary.type == JobType.DISCOVERY:
+        console.print(f"time zone of dates without one: {job.options.time_zone}", markup=False)
+    for line in progress.waiting:
+        console.print(f"waiting: {line}", markup=False, soft_wrap=True)
+    sections = (
+        (
+            ("phase", "tasks done", "open", "items", "seconds"),
+            [(p.phase, p.done, p.open, p.items, f"{p.elapsed_s:.1f}") for p in progress.phases.values()],
+        ),
+        (("kind", "items", "bytes"), [(c.name, c.items, bytes_text(c.bytes)) for c in counts.kinds]),
+        (("media type", "items", "bytes"), [(c.name, c.items, bytes_text(c.bytes)) for c in counts.media_types]),
+        (("text", "items", "characters", "pages"), [(c.name, c.items, c.characters, c.pages) for c in counts.texts]),
+        (
+            ("exception", "level", "number", "missing children"),
+            [(c.code, c.level, c.exceptions, c.missing) for c in counts.exceptions],
+        ),
+    )
+    for columns, rows in sections:
+        if rows:
+            console.print()
+            numbers = [n for n, name in enumerate(columns) if n and name != "level"]
+            console.print(table(columns, rows, right=numbers))
+    if job.options.production.asked:
+        choice = job.options.production
+        console.print(f"\n{progress.items:,} items taken, written to {choice.out}", markup=False)
+        return
+    children = counts.children
+    console.print(
+        f"\n{counts.items:,} items, {counts.loose_files:,} of them loose files; {counts.containers:,} containers:"
+        f" {children.expected:,} children expected = {children.emitted:,} emitted + {children.failed:,} failed"
+    )
+    for violation in counts.violations:
+        console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
+
+
+def _show_production(context: CommandContext, handle: JobHandle) -> None:
+    """What a production omitted and why."""
+    if not handle.job.options.production.asked:
+        return
+    from controller.production.figures import production_lines, production_told  # brings documents
+
+    if (made := production_told(handle)) is not None:
+        for name, line in production_lines(made):
+            context.out.print(f"{name}: {line}", markup=False, soft_wrap=True)
+
+
+def _show_replay(context: CommandContext, handle: JobHandle) -> None:
+    """The figures of a replay's clients."""
+    if not handle.job.options.replay.asked:
+        return
+    from cli.summary import show_played
+    from controller.replay.outcome import played
+
+    if (found := played(handle)) is not None:
+        show_played(context.out, found)
+
+
+def _print_documents(selected: Jobs) -> None:
+    from controller.browse.counts import count_job
+    from controller.jobs.documents import document_of, group_document, holds_of
+    from controller.observe.wire import wire_shares
+    from controller.production.figures import production_told
+    from controller.replay.outcome import played
+
+    wire = wire_shares(selected.each)
+    if selected.group is None:
+        (handle,) = selected.each
+        print_json(document_of(count_job(handle), wire, played(handle), production_told(handle)).to_json())
+    else:
+        holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
+        print_json(group_document(selected.group, wire, holds).to_json())
+
+
+@commands.add("pause", "edbench job pause 3f2a")
+def pause(ctx: typer.Context, job: opt.JobArgument) -> None:
+    """Pause a running job: finish its open tasks and start no others."""
+    from controller.jobs.jobs import pause_job
+    from core.records import JobState
+
+    context = shared(ctx)
+    with installation(context.settings(), looks=False) as installed:
+        _end(context, installed.find(job), pause_job, JobState.PAUSED)
+
+
+@commands.add("resume", "edbench job resume last --workers 2")
+def resume(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    workers: opt.PlannedWorkers = None,
+    slots: opt.PlannedSlots = None,
+    storage: opt.StorageRoot = None,
+    cluster: opt.Cluster = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Continue a job and wait for its end.
+
+    The job is paused or suspended, or its command was killed.
+
+    With EDBENCH_DATABASES set, the workers belong to another system: the job is set running and the command ends. With
+    --cluster compose, the command waits for a job that runs there already, and shows one that is over.
+    """
+    from controller.jobs.groups.create import resume_all
+    from controller.jobs.jobs import wait_for_orphan
+    from core.settings import filer_source
+    from sql.jobs import summary
+
+    context = shared(ctx)
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
+    with installation(settings) as installed:
+        jobs = installed.find(job)
+        if not installed.embedded:
+            _resume_elsewhere(context, installed, jobs, cluster, workers, slots, output)
+            return
+        first = jobs.each[0]
+        with first.database.transaction() as conn:
+            planned = summary(conn, first.id)
+    settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
+    workers = workers or planned.workers_planned or opt.DEFAULT_WORKERS
+    slots = slots or planned.slots_planned or settings.slots
+    # Attached again, because the number of connections to the database follows from the slots.
+    with installation(settings, slots=workers * slots) as installed:
+        jobs = installed.find(str(jobs.id))
+        for handle in jobs.each:
+            wait_for_orphan(handle, context.clock)
+        resume_all(jobs, attach=True)
+
+        from cli.discover import follow
+
+        follow(context, installed, jobs, workers=workers, slots=slots, output=output)
+
+
+def _resume_elsewhere(
+    context: CommandContext,
+    installed: Installation,
+    jobs: Jobs,
+    cluster: str | None,
+    workers: int | None,
+    slots: int | None,
+    output: str,
+) -> None:
+    """On the workers of a Compose system, with as many as the job wants, or of another system."""
+    from cli.discover import compose_cluster
+    from controller.jobs.groups.create import resume_all
+    from core.settings import filer_source
+
+    filer = filer_source(jobs.each[0].job.options.filer.source)
+    attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
+    with compose_cluster(context, attached, cluster, workers=workers, slots=slots) as containers:
+        if containers is None:
+            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
+        else:
+            _resume_in(containers, context, installed, jobs, output)
+
+
+def _resume_in(
+    containers: ComposeCluster, context: CommandContext, installed: Installation, jobs: Jobs, output: str
+) -> None:
+    """A job that runs there already, because only its command was killed, is followed as it is; it may end meanwhile."""
+    from cli.discover import follow
+    from controller.jobs.groups.create import resume_all
+    from controller.jobs.groups.progress import group_state
+    from controller.jobs.jobs import resume_job
+    from core.records import JobState
+
+    states = {handle.id: handle.job.state for handle in jobs.each}
+    if all(state.over for state in states.values()):
+        context.say(f"job {jobs.id} ended before: it is {group_state(list(states.values()))}")
+    elif JobState.RUNNING not in states.values():
+        resume_all(jobs, attach=False)
+    else:
+        context.say(f"job {jobs.id} is running: waiting for its end")
+        for handle in jobs.each:
+            if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
+                resume_job(handle, attach=False)
+    follow(
+        context, installed, jobs, workers=containers.workers, slots=containers.slots, output=output, cluster=containers
+    )
+
+
+@commands.add("requeue", "edbench job requeue last --code unreadable")
+def requeue(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    code: Annotated[
+        ExceptionCode | None, typer.Option("--code", help="Requeue only exceptions with this code.")
+    ] = None,
+    passwords: opt.Passwords = None,
+    workers: opt.PlannedWorkers = None,
+    slots: opt.PlannedSlots = None,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Process the exceptions of a completed job again.
+
+    Every loose file that has an exception, or contains an item that has one, is unpacked and indexed again with everything
+    inside it; the job's result records this. The passwords of --passwords are added to those of the job:
+    `edbench job requeue last --code encrypted --passwords found.txt` opens what could not be opened before.
+    """
+    from controller.jobs.requeue import requeue_exceptions
+    from core.passwords import read_bank
+
+    context = shared(ctx)
+    bank = read_bank(passwords) if passwords else None
+    with installation(with_options(context.settings(), storage=storage, slots=None, engine=None)) as installed:
+        jobs = installed.find_discovered(job)
+        root = installed.settings.storage
+        files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
+    context.say(f"{files} loose files are processed again")
+    resume(ctx, str(jobs.id), workers, slots, storage, output=output)
+
+
+@commands.add("cancel", "edbench job cancel 3f2a")
+def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
+    """Cancel a job for good; its items stay until it is deleted."""
+    from controller.jobs.groups.create import clean_copies
+    from controller.jobs.jobs import cancel_job
+    from core.operations import NullRecorder
+    from core.records import JobState
+    from core.storage.layer import Storage
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings, looks=False) as installed:
+        jobs = installed.find(job)
+        _end(context, jobs, cancel_job, JobState.CANCELLED)
+        clean_copies(jobs, Storage(NullRecorder()), settings.storage)
+
+
+def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
+    """Ask the jobs to end, wait until they have, and print the state. In a group, jobs that ended already keep their state;
+    UsageError when all have."""
+    from controller.jobs.groups.progress import group_state
+    from controller.jobs.jobs import settle_job
+    from controller.jobs.lifecycle import ask_all
+    from core.records import JobState
+
+    ask_all(jobs, ask)
+    states = [settle_job(handle, context.clock) for handle in jobs.each]
+    state = group_state(states)
+    if state in (JobState.PAUSING, JobState.CANCELLING):
+        raise RunFailed(
+            f"job {jobs.id} is still {state}: it waits for a long task; check it with `edbench job show {jobs.id}`"
+        )
+    if state is not wanted:
+        context.say(f"job {jobs.id} ended before: it is {state}")
+    print(f"{jobs.id} {state}")
+
+
+@commands.add("delete", "edbench job delete 3f2a")
+def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
+    """Delete a job: its rows and its files on the filer.
+
+    The job must not be running. The source stays.
+
+    Files that other programs put into the output directory of an extraction, processing or export stay and are listed.
+    """
+    from controller.jobs.groups.create import delete_all, refuse_member
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        jobs = installed.find(job)
+        refuse_member(installed.databases, jobs)
+        for line in delete_all(jobs, Storage(NullRecorder()), settings.storage):
+            context.say(line)
+        print(f"{jobs.id} deleted")
+
+
+@commands.add("custody", "edbench job custody last --output-file custody.jsonl")
+def custody(
+    ctx: typer.Context,
+    job: Annotated[str, typer.Argument(metavar="[JOB]", help=opt.JOB)] = "",
+    actions: Annotated[bool, typer.Option("--actions", help="Print only the actions of operators, no items.")] = False,
+    check: Annotated[
+        Path | None,
+        typer.Option("--check", metavar="FILE", help="Check a printed list against its own hashes; needs no database."),
+    ] = None,
+    noted: Annotated[
+        list[str] | None,
+        typer.Option("--noted", metavar="CHAIN", help="With --check: require this `chain` in the list; repeatable."),
+    ] = None,
+    output: Annotated[Literal["jsonl"], opt.OUTPUT] = "jsonl",  # noqa: ARG001 — the only format; it brings --output-file
+) -> None:
+    """Print a job's chain of custody, or check a printed one.
+
+    It has the operator actions, then every item with its hashes, parser and task.
+
+    Each action has a hash over itself and the action before it. An action that was changed, or whose predecessor was removed,
+    is marked `broken`, and the exit status is 1. Note the last action's `chain`: with it, --check detects later whether the
+    end of a list was cut off. `last` is the newest discovery. --check reports changed and missing actions of a printed list.
+    """
+    context = shared(ctx)
+    if check is not None:
+        if job or actions:
+            raise UsageError("--check FILE checks a printed list: remove JOB and --actions")
+        _check_custody(context, check, noted or [])
+    elif noted:
+        raise UsageError("--noted requires --check FILE")
+    elif not job:
+        raise UsageError("no job is given: give JOB, or --check FILE to check a printed list")
+    else:
+        _print_custody(context, job, actions)
+
+
+def _print_custody(context: CommandContext, job: str, actions: bool) -> None:
+    broken = without = 0
+    with installation(context.settings(), work=("controller.custody.report",), looks=False) as installed:
+        from controller.custody.report import actions_told, ended, items_of, parsers_told
+
+        handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
+        read = () if actions else chain(parsers_told(handles), items_of(handles))
+        for line in ended(chain(actions_told(handles), read)):
+            if line["record"] == "action":
+                broken += bool(line["broken"])
+                without += line["chain"] is None
+            print_json(line, indent=None)
+    flush()
+    if without:
+        context.say(f"{without} actions have no hash: they are older than the hashes, or their hashes were removed")
+    if broken:
+        raise RunFailed(f"{broken} operator actions differ from what was recorded, or their predecessors are missing")
+
+
+def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> None:
+    from controller.custody.check import check_list
+
+    out = context.out
+    try:
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            done = check_list(lines, noted, lambda line: out.print(line, markup=False, soft_wrap=True))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    out.print(
+        f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
+    )
+    for one, hashed in done.last.items():
+        out.print(f"last of {one}: {hashed}", markup=False, soft_wrap=True)
+    flush()
+    if done.faults:
+        raise RunFailed(f"{path} differs from the list that was printed: {done.faults:,} faults, listed above")

@@ -1,1 +1,0 @@
-"""Commands on jobs: run, steered, listed, looked through, verified."""

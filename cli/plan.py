@@ -1,0 +1,291 @@
+"""`edbench bench plan|predict`: what a measurement needs, and what other sites would give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options as opt
+from cli.answering import await_answer
+from cli.context import shared, with_options
+from cli.output import print_json, table
+from cli.tree import Commands
+from core.errors import UsageError
+from core.settings import Settings, parse_bytes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from experiments.capacity.forecast import Forecast
+    from experiments.capacity.predict import Prediction
+    from experiments.replay_orders import PredictOrder
+    from experiments.sizing.rates import Rates
+    from experiments.sizing.sizing import Sizing, Wish
+
+commands = Commands()
+
+SCALE, SEED = 0.004, 1  # of the corpus that is measured with: 180 MB
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="RESULT",
+        help="Take the rates from this result package.  [default: plan measures a short scale-up, predict has a calibration]",
+    ),
+]
+
+
+@commands.add("plan", "edbench bench plan --filer-cache 32GB --client-memory 128GB --hours 4")
+def plan(
+    ctx: typer.Context,
+    hours: Annotated[
+        float, typer.Option("--hours", min=0.1, max=10_000, help="Fit everything into this many hours.")
+    ] = 4.0,
+    client_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--client-memory",
+            metavar="SIZE",
+            help="Assume this memory of all clients together, such as 128GB.  [default: of this host]",
+        ),
+    ] = None,
+    filer_cache: Annotated[
+        str | None,
+        typer.Option(
+            "--filer-cache",
+            metavar="SIZE",
+            help="Assume this cache in the filer, such as 32GB; 0B: none.  [default: EDBENCH_FILER_CACHE]",
+        ),
+    ] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            "--workers",
+            metavar="N,N,...",
+            help="Measure these points.  [default: 1,2,4 ... up to the cores, as time allows]",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats",
+            min=1,
+            max=100,
+            help="Repeat each point N times.  [default: 6 if time allows, else 5]",
+            metavar="N",
+        ),
+    ] = None,
+    from_: From = None,
+    slots: opt.Slots = None,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Plan a measurement: corpus, workers, repeats, time, commands.
+
+    The corpus is large enough that no point is labelled CACHED or SHORT. The rates come from a result (--from), or from a short
+    scale-up on the storage. A plan that does not fit into the time is refused in one line (docs/afternoon.md).
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(None), storage=storage, slots=slots, engine=None)
+    cache = opt.declared_cache(filer_cache, settings)
+    if cache is None:
+        raise UsageError(
+            "the size of the filer's cache is not known: give --filer-cache, such as 32GB (0B: none), or EDBENCH_FILER_CACHE"
+        )
+    memory = None if client_memory is None else parse_bytes(client_memory, "--client-memory")
+    counts = None if workers is None else opt.numbers(workers, "--workers")
+
+    from core.memory import client_memory as memory_here
+    from dataset_gen.profile import load_profile
+    from experiments.kinds.grid import checked
+    from experiments.sizing.sizing import PROFILE, Wish, refuse_room, size_study
+    from experiments.sizing.steps import document
+
+    wish = Wish(
+        client_memory=memory_here() if memory is None else memory,
+        filer_cache=cache,
+        hours=hours,
+        workers=None if counts is None else checked(counts, "--workers"),
+        repeats=repeats,
+    )
+    rates = _rates_of(from_) if from_ is not None else _rates_here(ctx, settings, wish)
+    sizing = size_study(wish, rates, load_profile(PROFILE))
+    refuse_room(sizing, settings.storage)
+    if output == "json":
+        print_json(document(sizing, settings).to_json())
+    show_sizing(context.people(output), sizing, settings)
+
+
+def _rates_of(path: Path) -> Rates:
+    """Of a result. Raises UsageError."""
+    from experiments.result.codec import read_result
+    from experiments.sizing.rates import rates_of
+    from experiments.workloads.discovery.result import of_discovery
+
+    return rates_of(of_discovery(read_result(path)), str(path))
+
+
+def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
+    """Of the fewest and the most workers that may be planned, once each, over a small corpus that is generated below the storage
+    root once. Raises what `conduct` does."""
+    from cli.bench import Study, carry_out
+    from cli.corpus import reporter, usable_cores
+    from controller.jobs.orders import DiscoveryOrder
+    from dataset_gen.corpus import generate_corpus
+    from experiments.kinds.scale_up import scale_up
+    from experiments.processes import processors
+    from experiments.sizing.rates import rates_of
+    from experiments.sizing.sizing import PROFILE, ranges
+    from experiments.workloads.discovery.result import PointSpec, of_discovery
+
+    context = shared(ctx)
+    counts = wish.workers or ranges(processors())[0]
+    await_answer(settings.storage)
+    corpus = settings.storage / "corpora" / f"plan-{SCALE:g}-seed-{SEED}"
+    if not (corpus / "dataset.json").exists():
+        with reporter(context.err, context.clock, "generating") as report:
+            generate_corpus(corpus, PROFILE, SCALE, SEED, usable_cores(), report)
+    study = Study(repeats=1, filer_cache=f"{wish.filer_cache}B")
+    points = sorted({counts[0], counts[-1]})
+    plan = scale_up(PointSpec(1, 1, settings.slots), points, repeats=study.repeats, seed=SEED)
+    context.say("measuring for some minutes; these figures are not a result of the storage:")
+    result, report_path = carry_out(ctx, settings, corpus, plan, study, DiscoveryOrder(), brief=True, people="json")
+    return rates_of(of_discovery(result), str(report_path.parent))
+
+
+def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
+    """Lines, the table of time, lines again."""
+    from experiments.report.words import count, many, seconds, size
+    from experiments.sizing.sizing import MISSED, SPARE
+    from experiments.sizing.steps import commands as typed
+
+    rates = sizing.rates
+    measured = "; ".join(
+        f"{rate.gb_per_hour:,.1f} GB/hour with {many(rate.workers, 'worker')}" for rate in rates.measured
+    )
+    lines = [
+        f"measured: {measured}, over {size(rates.discovered_bytes)} discovered ({rates.source})",
+        *(f"  label: {label}" for label in rates.labels),
+        f"needed: {size(sizing.needed_bytes)} discovered: {sizing.why}",
+        f"corpus: scale {sizing.scale:g}, {size(sizing.raw_bytes)} raw, {size(sizing.discovered_bytes)} discovered,"
+        f" {count(sizing.items)} items (actual corpora differ by up to {MISSED:.0%}, which is allowed for)".replace(
+            "%", " %"
+        ),
+        f"workers {', '.join(map(str, sizing.workers))} of {many(rates.slots, 'slot')}, {many(sizing.repeats, 'repeat')};"
+        f" the shortest run takes {seconds(sizing.shortest_s)} or longer",
+        *(f"note: {note}" for note in sizing.notes),
+    ]
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    console.print()
+    rows = [(part.what, part.times, seconds(part.each_s), seconds(part.seconds)) for part in sizing.parts]
+    console.print(
+        table(
+            ("time", "times", "each", "together"),
+            [*rows, ("total", "", "", seconds(sizing.seconds))],
+            right=(1, 2, 3),
+        )
+    )
+    console.print(
+        f"\nof {sizing.wish.hours:g} hours, {SPARE:.0%} are reserve".replace("%", " %"),
+        f"room: {size(sizing.room_bytes)} on the storage (corpus, one run's items and index; its blocks round up)",
+        "",
+        *typed(sizing, settings),
+        sep="\n",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@commands.add(
+    "predict",
+    "edbench bench predict --workers 10,30,100 --databases 1,2,4 --filer nas-10g",
+    "experiments.replay_orders:PredictOrder",
+)
+def predict(
+    ctx: typer.Context,
+    *,
+    order: PredictOrder,
+    site: opt.SiteFile = None,
+    from_: From = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Predict elapsed time, GB/hour and bottleneck of a discovery.
+
+    It can be asked about other numbers of workers or databases, another filer, or a site.
+
+    The command simulates the job with rates from a result of 1 and 2 workers. Each figure has a 90 % interval, except for a site
+    without a result. It also reports from how many workers on the filer is the bottleneck, and what helps most
+    (docs/capacity-model.md).
+    """
+    context = shared(ctx)
+    from cli.progress import step_told
+    from experiments.capacity.forecast import Wish, forecast
+    from experiments.kinds.grid import checked
+
+    wish = Wish(
+        workers=checked(opt.numbers(order.workers, "--workers"), "--workers"),
+        databases=checked(opt.numbers(order.databases, "--databases"), "--databases"),
+        filer=order.filer,
+        site=site,
+        result=from_,
+        slots=order.slots,
+        raw_gb=order.raw_gb,
+        index_streams=order.index_streams,
+        shard=order.shard,
+        one_host=order.one_host,
+        job_type=order.job_type,
+    )
+    with step_told(context.err) as say:
+        prediction = forecast(wish, say)
+    if output == "json":
+        print_json(prediction.document().to_json())
+    show_prediction(context.people(output), prediction)
+
+
+def show_prediction(console: Console, forecast: Forecast) -> None:
+    """Assumptions, table, check, answer."""
+    from experiments.capacity.predict import LEVEL
+    from experiments.report import words
+
+    for line in forecast.assumptions:
+        console.print(f"assumed: {line}", markup=False, soft_wrap=True)
+    console.print()
+    columns = (
+        "databases",
+        "workers",
+        "elapsed",
+        f"{LEVEL:.0%}",
+        "GB/hour discovered",
+        f"{LEVEL:.0%}",
+        "limit",
+        "by phase",
+    )
+    console.print(table(columns, [_row(point) for point in forecast.points], right=range(6)))
+    check = forecast.agreement
+    if check is not None:
+        said = f"check at the last point, with random service and equal tasks: simulated {words.seconds(check.simulated_s)}"
+        said += f", exact mean values {words.seconds(check.analysed_s)}, {abs(check.apart):.1%} apart"
+        console.print(f"\n{said}", markup=False, soft_wrap=True)
+    console.print()
+    for line in forecast.answer:
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _row(point: Prediction) -> tuple[object, ...]:
+    from experiments.capacity.answers import words_of
+    from experiments.report import words
+
+    elapsed, rate = point.elapsed_s, point.gb_per_hour_discovered
+    return (
+        point.question.databases,
+        point.question.workers,
+        words.seconds(elapsed.value),
+        elapsed.told(words.seconds),
+        words.figure(rate.value),
+        rate.told(words.figure),
+        words_of(point.limit),
+        ", ".join(f"{phase} {limit}" for phase, limit in point.by_phase.items()),
+    )

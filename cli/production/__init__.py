@@ -1,1 +1,0 @@
-"""Jobs that write files out of other jobs' items."""

@@ -1,0 +1,314 @@
+"""`edbench trace replay`: run the storage calls of a trace again."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options as opt
+from cli.answering import await_answer
+from cli.context import CommandContext, shared, with_options
+from cli.tree import Commands
+from core.errors import UsageError
+from experiments.result.steady import MIN_SECONDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from controller.jobs.progress import Snapshot
+    from controller.replay.order import ReplayOrder
+    from core.settings import Settings
+    from experiments.hosts.wanted import Wanted
+    from experiments.kinds.kind import Kind
+    from experiments.replay_orders import ReplayStudyOrder
+    from experiments.result.schema import Result
+    from experiments.workloads.replay.scaling import Scaling
+    from experiments.workloads.replay.workload import Replays
+
+commands = Commands()
+
+_SHOWN_SECONDS = 5.0
+_LEAST_SECONDS = 1.0  # a shorter elapsed time is of another replay
+
+
+@commands.add(
+    "replay",
+    "edbench trace replay job.edbtrace --path /mnt/filer/replay --clients 1,4,16",
+    "experiments.replay_orders:ReplayStudyOrder",
+)
+def replay(
+    ctx: typer.Context,
+    *,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")],
+    path: Annotated[
+        list[Path],
+        typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
+    ],
+    order: ReplayStudyOrder,
+    shared_files: Annotated[
+        bool, typer.Option("--shared/--private", help="Let clones of the trace read the same files, or each its own.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
+    hosts: opt.Hosts = None,
+    listen: opt.Listen = None,
+    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S,
+    storage: opt.StorageRoot = None,
+    name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Run the storage calls of a trace again.
+
+    Client processes run the calls without the work between them.
+
+    The command creates files of the same sizes and depths below each --path and removes them afterwards. It keeps the intended
+    start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
+    numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
+    """
+    from controller.replay.order import ReplayOrder, parse_pace
+    from experiments.workloads.replay.scaling import parse_scaling
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
+    asked = parse_pace(order.pace)
+    wanted = ReplayOrder(
+        trace=trace.absolute(),
+        paths=tuple(one.absolute() for one in path),
+        speed=asked.speed,
+        closed=asked.closed,
+        shared=shared_files,
+        seed=order.seed,
+        force=force,
+        keep=keep,
+        name=name,
+    )
+    wish = wish_of(
+        wanted,
+        order.clients,
+        order.max_p99,
+        order.max_clients,
+        filers_of(order.filer, settings),
+        order.repeats,
+        parse_scaling(order.scaling),
+    )
+    wish = dataclasses.replace(
+        with_levels(wish, order.levels, order.peak, wanted),
+        min_seconds=order.min_seconds,
+        hosts=opt.hosts_wanted(hosts, listen, hosts_wait),
+    )
+    carry_out(context, settings, wanted, wish, order.workers, output)
+
+
+def carry_out(
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int, output: str
+) -> None:
+    """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
+    from cli.output import flush, print_json
+    from cli.study import show_study, show_warnings
+    from experiments.package.finish import finish
+    from experiments.result.codec import to_json
+    from replay.room import check_paths
+
+    check_paths(order.paths, force=order.force)
+    people = context.people(output)
+    result, directory = _replay(context, settings, order, wish, workers)
+    show_study(people, result)
+    show_fidelity(people, result)
+    show_warnings(people, result)
+    page = finish(result, directory)
+    if output == "json":
+        print_json(to_json(result))
+    flush()
+    context.last_line(output, str(page))
+
+
+def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
+    """Each filer once, in the order asked for; raises UsageError."""
+    from controller.filer.choice import refuse_site
+    from core.filer.load import load_filer
+
+    if text is None:
+        refuse_site(settings.filer)
+        return (settings.filer,)
+    names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
+    found: dict[str, str] = {}
+    for name in names:
+        refuse_site(name)
+        model = load_filer(name)
+        label, source = ("", "none") if model is None else (model.choice.label, model.source)
+        if found.setdefault(label, source) != source:
+            raise UsageError(f"--filer: two of the filers have the name {label}; rename one of them")
+    if len(found) > 1 and settings.databases:
+        raise UsageError(
+            f"--filer {text}: with the workers of another system (EDBENCH_DATABASES) a replay is on their one filer;"
+            " name only that"
+        )
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
+
+    filers: tuple[str, ...]
+    repeats: int
+    clients: Sequence[int]
+    bounds_us: dict[str, float] | None = None
+    min_seconds: float = MIN_SECONDS
+    levels: int | None = None  # of load, up to the peak
+    peak: int | None = None  # calls a second; None: it is found
+    hosts: Wanted | None = None  # that play; None: this one
+
+    def kind(self, replays: Replays, seed: int) -> Kind:
+        """The points."""
+        from experiments.kinds.knee import KneeSearch
+        from experiments.kinds.load import LoadLevels
+        from experiments.kinds.sweep import sweep
+        from experiments.workloads.replay import ABOUT
+
+        if self.levels is not None:
+            (base,) = replays.loads(*self.clients)
+            return LoadLevels(base, self.levels, repeats=self.repeats, seed=seed, rate=ABOUT.rate, peak=self.peak)
+        if self.bounds_us is None:
+            return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
+        (base,), most = replays.loads(), max(self.clients)
+        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=self.repeats, rate=ABOUT.rate)
+
+
+def wish_of(
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int,
+    scaling: Scaling | None,
+) -> Wish:  # fmt: skip
+    """Raises UsageError for what cannot be, before anything is started."""
+    from experiments.kinds.knee import parse_bounds
+    from experiments.workloads.replay.scaling import refuse_other_scaling
+    from replay.plan import plan_replay
+    from traces.read import open_trace
+
+    with open_trace(order.trace) as opened:
+        header = opened.header
+    streams = sum(1 for stream in header.streams if stream.calls)
+    if bounds is not None:
+        if clients is not None:
+            raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
+        if len(filers) > 1:
+            raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+        if scaling is not None:
+            raise UsageError("--scaling and --max-p99 exclude each other: the search finds the number of clients")
+        return Wish(filers, repeats, (most,), parse_bounds(bounds))
+    many = tuple(opt.numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
+    for number in many:
+        plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
+        refuse_other_scaling(scaling, streams, number)
+    return Wish(filers, repeats, many)
+
+
+def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayOrder) -> Wish:
+    """Raises UsageError where levels are asked for beside what they decide themselves."""
+    if levels is None:
+        if peak is not None:
+            raise UsageError("--peak requires --levels N")
+        return wish
+    if wish.bounds_us is not None or order.speed != 1.0 or order.closed:
+        raise UsageError("--levels sets the pace: remove --max-p99 and --pace")
+    if len(wish.filers) > 1 or len(wish.clients) > 1:
+        raise UsageError("--levels takes one --filer and one number of --clients")
+    return dataclasses.replace(wish, levels=levels, peak=peak)
+
+
+def _replay(
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
+) -> tuple[Result, Path]:
+    from cli.installation import installation
+    from controller.replay.run import Stage
+    from experiments.hosts.players import players
+    from experiments.study import conduct
+    from experiments.workloads.replay.workload import Replays
+    from traces.read import open_trace
+
+    most, wanted = max(wish.clients), wish.hosts
+    with contextlib.ExitStack() as stack:
+        if wanted is not None and settings.databases:
+            raise UsageError("--hosts starts its own workers: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+        await_answer(*order.paths)
+        listen = "" if wanted is None else wanted.address
+        most *= 1 if wanted is None else wanted.hosts
+        installed = stack.enter_context(installation(settings, slots=most, listen=listen))
+        stage = Stage(
+            settings=installed.settings,
+            database=installed.first(1)[0],
+            ours=installed.embedded,
+            workers=workers,
+            env=context.env,
+            clock=context.clock,
+            show=_Progress(context.err).show,
+            say=context.say,
+        )
+        playing = None
+        if wanted is not None:
+            with open_trace(order.trace) as opened:
+                streams = sum(1 for stream in opened.header.streams if stream.calls)
+            where = (stage.settings, stage.database, order.paths, streams)
+            playing = stack.enter_context(players(wanted, *where, context.env, context.say))
+        replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
+        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
+
+
+class _Progress:
+    """A plain line every five seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next: float | None = None
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        """`at`: second of a monotonic clock."""
+        from controller.jobs.rates import duration
+
+        if self._next is None or snapshot.elapsed_s < _LEAST_SECONDS:
+            self._next = at + _SHOWN_SECONDS
+        if at < self._next:
+            return
+        self._next = at + _SHOWN_SECONDS
+        rate = snapshot.calls_per_second
+        doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
+        self._console.print(f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed", markup=False)
+
+
+def show_fidelity(console: Console, result: Result) -> None:
+    """The trace beside its replay; nothing where they cannot be held against each other."""
+    from cli.output import table
+    from experiments.workloads.replay.result import ReplayResult
+
+    if not isinstance(result, ReplayResult) or result.fidelity is None:
+        return
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    console.print(f"\n{on}replayed on {result.fidelity.storage}", markup=False)
+    rows = [
+        (
+            row.what,
+            _figure(row.unit, row.recorded),
+            _figure(row.unit, row.replayed),
+            f"{row.difference * 100:+z.1f} %",
+            "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
+        )
+        for row in result.fidelity.rows
+    ]
+    console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
+
+
+def _figure(unit: str, value: float) -> str:
+    from experiments.report import words
+
+    return words.microseconds(value) if unit == "us" else words.figure(value)

@@ -1,0 +1,249 @@
+"""`edbench result`: check, describe, sign and compare result packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import options as opt
+from cli.context import shared
+from cli.output import flush, print_json, table
+from cli.tree import Commands
+from core.errors import RunFailed, UsageError
+from experiments.result.grounds import GROUNDS, parse_grounds
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from experiments.package.check import Checked
+    from experiments.result.compare import Cell, Comparison, Overall
+    from experiments.result.schema import Result
+    from experiments.workload import Figure
+
+commands = Commands()
+
+Package = Annotated[Path, typer.Argument(metavar="PACKAGE", help="directory of a result")]
+
+
+@commands.add("check", "edbench result check results/scale-up-20260101-120000-0a1b2c")
+def check(
+    ctx: typer.Context,
+    package: Package,
+    signers: Annotated[
+        Path | None,
+        typer.Option("--signers", metavar="FILE", help="Require a signature by one of these signers (ssh-keygen(1))."),
+    ] = None,
+) -> None:
+    """Recompute a result from its raw observations and compare.
+
+    Each difference is one line, and the exit status is 1. What cannot be recomputed is listed as taken on trust.
+    """
+    from experiments.summary.package import check as check_package  # slow to import
+
+    console = shared(ctx).out
+    outcome = check_package(package, signers)
+    _show_checked(console, outcome)
+    flush()
+    if outcome.differences:
+        raise RunFailed(
+            f"{package} differs from its raw observations: {len(outcome.differences):,} differences, listed above"
+        )
+
+
+def _show_checked(console: Console, checked: Checked) -> None:
+    for line in checked.differences:
+        console.print(line, markup=False, soft_wrap=True)
+    if checked.made_by is not None:
+        by = checked.made_by
+        note = f"note: made by edbench {by}: another version may compute other figures from the same observations"
+        console.print(note, markup=False, soft_wrap=True)
+    if not checked.differences:
+        console.print("every figure, label and verdict follows from the observations", markup=False)
+    console.print(checked.signed or "not signed", markup=False, soft_wrap=True)
+    for line in checked.trusted:
+        console.print(f"taken on trust: {line}", markup=False, soft_wrap=True)
+
+
+@commands.add("describe", "edbench result describe results/a --sheet filer.toml")
+def describe(
+    ctx: typer.Context,
+    package: Package,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--sheet", metavar="FILE", help="Add this filled-in sheet.  [default: print the sheet to fill in]"
+        ),
+    ] = None,
+) -> None:
+    """Add a description and the price of the measured filer.
+
+    Without --sheet, the package's sheet is printed, or an empty one. The report and the manifest are written again; an existing
+    signature is removed.
+    """
+    from experiments.package.describe import describe as describe_package  # slow to import
+    from experiments.report.sheet import FILE as SHEET
+    from experiments.report.sheet import TEMPLATE
+
+    there = package / SHEET
+    if sheet is None:
+        print(there.read_text(encoding="utf-8") if there.is_file() else TEMPLATE, end="")
+        return
+    try:
+        text = sheet.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{sheet} is not UTF-8: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {sheet}: {error.strerror}") from error
+    shared(ctx).out.print(str(describe_package(package, text, str(sheet))), markup=False, soft_wrap=True)
+
+
+@commands.add("sign", "edbench result sign results/a --key ~/.ssh/id_ed25519")
+def sign(
+    ctx: typer.Context,
+    package: Package,
+    key: Annotated[
+        Path,
+        typer.Option("--key", metavar="FILE", help="Sign with this private SSH key, or public key of an SSH agent."),
+    ],
+) -> None:
+    """Sign a package with an SSH key.
+
+    The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
+    """
+    from experiments.package.signature import sign as sign_package
+    from experiments.summary.package import check as check_package  # slow to import
+
+    outcome = check_package(package)
+    if outcome.differences:
+        raise UsageError(f"{package} is not signed, because its check fails: {outcome.differences[0]}")
+    shared(ctx).out.print(str(sign_package(package, key)), markup=False, soft_wrap=True)
+
+
+@commands.add("compare", "edbench result compare results/a results/b")
+def compare(
+    ctx: typer.Context,
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT RESULT...", help="result.json files, or their directories")
+    ],
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare results of different configurations and label them.")
+    ] = False,
+    allow: Annotated[
+        str | None,
+        typer.Option(
+            "--allow", metavar="NAME,...", help=f"Allow these differences and disclose them: {', '.join(GROUNDS)}."
+        ),
+    ] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Accept results that `edbench result check` refuses and label them.")
+    ] = False,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Compare results of experiments or replays with their intervals.
+
+    The first result is the baseline. Results of another workload, or with another configuration, corpus, expansion or trace, are
+    refused, and so is what `edbench result check` refuses. Results with other mount options, another placement of the databases
+    or another state of caches require --allow.
+    """
+    from experiments.package.take import take
+    from experiments.result.compare import compare as compare_results
+
+    grounds = parse_grounds(allow)
+    taken, labels = take(results, unchecked=unchecked)
+    comparison = compare_results(taken, force=force, allow=grounds, unchecked=labels)
+    if output == "json":
+        print_json(comparison_json(comparison))
+    else:
+        show_comparison(shared(ctx).out, comparison)
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """Each result's verdict under its number, then the points side by side."""
+    from experiments.result import significance
+    from experiments.result.statistics import METHOD
+
+    for number, result in enumerate(comparison.results, 1):
+        console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
+    for line in comparison.unchecked:
+        console.print(f"UNCHECKED  {line}", markup=False, soft_wrap=True)
+    for line in comparison.differences:
+        console.print(f"NOT COMPARABLE  {line}", markup=False, soft_wrap=True)
+    for line in comparison.disclosed:
+        console.print(f"note: {line}", markup=False, soft_wrap=True)
+    console.print()
+    for number, one in enumerate(comparison.overall, 1):
+        console.print(f"{number}  {_overall(one)}", markup=False, soft_wrap=True)
+    columns = list(comparison.rows[0].at)
+    for figure in comparison.about.headlines:
+        for number, result in enumerate(comparison.results, 1):
+            columns.append(f"{number}: {figure.title}{' (emulated)' if _emulated(result) else ''}")
+            if number > 1:
+                columns.append(f"{number} against 1")
+    rows = []
+    for row in comparison.rows:
+        values: list[object] = list(row.at.values())
+        for figure in comparison.about.headlines:
+            for number, cell in enumerate(row.cells, 1):
+                values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
+        rows.append(tuple(values))
+    console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
+    console.print(f"\nfigures: {METHOD}\n{significance.METHOD}", markup=False, soft_wrap=True)
+
+
+def _cell(cell: Cell | None, figure: Figure) -> str:
+    from experiments.result.statistics import interval_text
+
+    estimate = cell.figures.get(figure.name) if cell is not None else None
+    if cell is None or estimate is None:
+        return "-"
+    return " ".join([interval_text(estimate, figure.write), *cell.marks])
+
+
+def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
+    said = cell.against_first.get(figure.name) if cell is not None else None
+    if not said:
+        return "-"
+    return f"{said}{' (not comparable)' if comparison.differences else ''}"
+
+
+def _overall(one: Overall | None) -> str:
+    from experiments.report import words
+    from experiments.result.statistics import interval_text
+
+    if one is None:
+        return "no overall response time: not even the lowest level was reached"
+    against = f"; against 1: {one.against_first}" if one.against_first else ""
+    time = interval_text(one.response_us, words.microseconds)
+    return f"overall response time {time} up to {one.up_to} % of a peak of {words.count(one.peak)} calls/s{against}"
+
+
+def _emulated(result: Result) -> bool:
+    return bool(result.conditions.get("emulated_filer"))
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Plain data, as `edbench result compare -o json` prints it: of each point its load, then each result's figures there."""
+    import msgspec
+
+    main = comparison.about.headlines[0].name
+    return {
+        "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
+        "differences": list(comparison.differences),
+        "disclosed": list(comparison.disclosed),
+        "unchecked": list(comparison.unchecked),
+        **({"overall_response": msgspec.to_builtins(comparison.overall)} if comparison.overall else {}),
+        "points": [
+            row.at | {"cells": [None if cell is None else _plain(cell, main) for cell in row.cells]}
+            for row in comparison.rows
+        ],
+    }
+
+
+def _plain(cell: Cell, main: str) -> dict[str, Any]:
+    import msgspec
+
+    plain: dict[str, Any] = msgspec.to_builtins(cell)
+    against = plain["against_first"]
+    return {**plain.pop("figures"), **plain, "against": against, "against_first": against.get(main, "")}

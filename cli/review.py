@@ -1,0 +1,597 @@
+"""`edbench review`: search, list, show and tag the items of jobs. Its other commands are in `cli.findings`."""
+
+from __future__ import annotations
+
+import csv
+import enum
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared
+from cli.installation import Installation, installation
+from cli.output import bytes_text, harmless, print_json, table
+from cli.tree import Commands
+from core.errors import ExceptionCode, UsageError
+from core.kinds import ANY_EXCEPTION, Kind, TextState
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from controller.browse.item_filter import Condition, ItemFilter
+    from controller.browse.search import FoundItem
+    from controller.databases import JobHandle
+    from controller.search.report import CustodianHits, HitReport, Hits
+    from core.document import Document
+    from sql.faces.browse import WholeItem
+
+commands = Commands()
+
+ROWS_SHOWN = 50
+ITEM = "id of an item, or an unambiguous prefix of it, as `edbench review search` prints it"
+Custodian = Annotated[
+    str | None, typer.Option("--custodian", metavar="NAME", help="Select only the items of this custodian.")
+]
+Families = Annotated[bool, typer.Option("--families", help="Add everything in the families of the items that match.")]
+
+
+@commands.add("search", "edbench review search last 'subject:budget AND \"third quarter\"'")
+def search(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="[QUERY]", help='words, "a phrase", wor*, wor~1, a w/5 b, AND OR NOT, field:word, date:>=2001'
+        ),
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 20,
+    custodian: Custodian = None,
+    families: Families = False,
+    save: Annotated[
+        str | None, typer.Option("--save", metavar="NAME", help="Save the query; saved:NAME runs it again.")
+    ] = None,
+    forget: Annotated[str | None, typer.Option("--forget", metavar="NAME", help="Delete a saved search.")] = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Search the text and fields of items, best match first.
+
+    Without QUERY, list the saved searches. docs/search.md describes the query language. Fields of the index: body custodian
+    type kind name path subject sender recipients title author; of the database: size text_state exception custodian_is type_is
+    tag saved and the metadata of docs/formats.md, such as date and page_count.
+    """
+    if not query.strip() and (save or families or custodian):
+        raise UsageError("QUERY is missing: give it in quotes after JOB")
+    if query.strip() and forget:
+        raise UsageError("--forget deletes a saved search: remove QUERY")
+    context = shared(ctx)
+    # The engine of nearly every job is imported while the services start, too.
+    work = ("controller.browse.search", "controller.search.opened", "worker.indexes.tantivy_engine", "rich.table")
+    with installation(context.settings(), broker=False, work=work) as installed:
+        if not query.strip():
+            _show_saved(context, installed, job, forget, output)
+            return
+        hits, number = _found_items(installed, job, query, limit, custodian, families, save)
+        if output == "json":
+            print_json([hit.to_json() for hit in hits])
+        else:
+            _show_hits(context, hits, number)
+
+
+def _found_items(
+    installed: Installation, job: str, query: str, limit: int, custodian: str | None, families: bool, save: str | None
+) -> tuple[list[FoundItem], int]:
+    """The best matches and the number of all; the query is saved once it is understood."""
+    from controller.browse.search import search_all
+    from controller.search.opened import opened_index
+    from worker.indexes.nodes import asks_ledger
+    from worker.indexes.query_language import parse
+
+    handles = installed.find_discovered(job).each
+    opened = partial(opened_index, settings=installed.settings)
+    if custodian is None and not families and not asks_ledger(parse(query)):
+        hits, number = search_all(handles, opened, query, limit)
+    else:
+        from controller.search.answers import Wanted, count_all  # numbers in rows: a tenth of a second
+
+        wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
+        hits, number = count_all(handles, opened, wanted)
+    if save is not None:
+        from controller.search.named import save_search  # brings documents
+
+        save_search(handles, save, query)
+    return hits, number
+
+
+def _show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None, output: str) -> None:
+    """The saved searches, after one was deleted."""
+    from controller.search.named import forget_search, searches_of
+
+    handles = installed.find_discovered(job).each
+    if forget is not None:
+        forget_search(handles, forget)
+    searches = searches_of(handles)
+    if output == "json":
+        print_json([search.to_json() for search in searches])
+        return
+    rows = [(each.name, each.query, each.saved_by, f"{each.saved_at:%Y-%m-%d %H:%M:%S %z}") for each in searches]
+    context.out.print(table(("name", "query", "saved by", "at"), rows, whole=(0,)))
+
+
+def _show_hits(context: CommandContext, found_items: list[FoundItem], number: int) -> None:
+    from rich.text import Text
+
+    of_several = any(hit.database for hit in found_items)
+    of_families = any(hit.hit is not None for hit in found_items)
+    origin = (*(("database",) if of_several else ()), *(("hit",) if of_families else ()))
+    out = table((*origin, "item", "family", "custodian", "container path", "type", "snippet"), [])
+    for hit in found_items:
+        out.add_row(
+            *((Text(hit.database or ""),) if of_several else ()),
+            *((Text("yes" if hit.hit else ""),) if of_families else ()),
+            Text(str(hit.item)[:8]),
+            Text(str(hit.family)[:8] if hit.family else ""),
+            Text(hit.custodian),
+            Text(" / ".join(hit.container_path)),
+            Text(hit.media_type),
+            highlighted(hit.snippet),
+        )
+    context.out.print(out)
+    shown = f" of {number:,}" if number > len(found_items) else ""
+    context.say(f"{len(found_items):,}{shown} items" if found_items else "no item matches")
+
+
+def highlighted(snippet: str) -> Text:
+    """The snippet on one line with its matches in bold."""
+    from rich.text import Text
+
+    from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
+
+    text = Text()
+    for number, piece in enumerate(" ".join(snippet.split()).split(HIGHLIGHT_START)):
+        marked, stop, rest = piece.partition(HIGHLIGHT_STOP)
+        if number and stop:
+            text.append(marked, style="bold")
+            text.append(rest)
+        else:
+            text.append(piece)
+    return text
+
+
+class YesNo(enum.StrEnum):
+    """Value of a flag that items have or not."""
+
+    YES = "yes"
+    NO = "no"
+
+
+@commands.add("items", "edbench review items last -o jsonl --output-file items.jsonl")
+def items(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    where: Annotated[
+        str, typer.Option("--where", metavar="CONDITIONS", help="Select only items whose metadata meets CONDITIONS.")
+    ] = "",
+    custodian: Custodian = None,
+    media_type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Select only items of this media type.")
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Select only items of this kind.")] = None,
+    text: Annotated[TextState | None, typer.Option("--text", help="Select only items in this text state.")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", metavar="CODE", help="Select only items in this language (`edbench review languages`)."
+        ),
+    ] = None,
+    duplicates: Annotated[
+        YesNo | None, typer.Option("--duplicates", help="Select only duplicates, or none (`edbench review dedupe`).")
+    ] = None,
+    near: Annotated[
+        YesNo | None, typer.Option("--near", help="Select only near-duplicates, or none (`edbench review near-dup`).")
+    ] = None,
+    system: Annotated[
+        YesNo | None, typer.Option("--system", help="Select only system files, or none (`edbench review denist`).")
+    ] = None,
+    exception: Annotated[
+        str | None, typer.Option("--exception", metavar="CODE", help="Select only items with this exception, or `any`.")
+    ] = None,
+    output: opt.TableOrLines = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """List items with their path, hash, text state and exceptions.
+
+    The table shows the first 50; jsonl and csv have all of them. For a group, the items of one job follow those of another, each
+    with its database.
+
+    CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
+    'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given. An item without the key does
+    not match. docs/formats.md lists the keys.
+    """
+    if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
+        raise UsageError(f"--exception is {exception!r}; it must be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
+    refuse_raw(output, csv_raw)
+    conditions = _conditions(where, language)
+    context = shared(ctx)
+    work = ("controller.browse.items", "controller.browse.item_filter", "rich.table")
+    with installation(context.settings(), broker=False, work=work, looks=False) as installed:
+        from controller.browse.item_filter import ItemFilter
+
+        wanted = ItemFilter(
+            custodian=custodian,
+            type=media_type,
+            exception=exception,
+            kind=kind,
+            text_state=text,
+            conditions=conditions,
+            duplicate=None if duplicates is None else duplicates is YesNo.YES,
+            near=None if near is None else near is YesNo.YES,
+            system=None if system is None else system is YesNo.YES,
+        )
+        handles = installed.find_discovered(job).each
+        if custodian is not None or media_type is not None or conditions:
+            from controller.search.unknown import refuse_unknown_filter
+
+            refuse_unknown_filter(handles, wanted)
+        asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
+        if any(asked.values()):
+            from review.looked_at import check_findings
+
+            check_findings(handles, installed.databases, **asked)
+        _print_items(context, handles, wanted, output, raw=csv_raw)
+
+
+def refuse_raw(output: str, csv_raw: bool) -> None:
+    """Raises UsageError where --csv-raw changes nothing."""
+    if csv_raw and output != "csv":
+        raise UsageError("--csv-raw requires -o csv")
+
+
+def _conditions(where: str, language: str | None) -> tuple[Condition, ...]:
+    """Parsed before services are started, for they may be wrong; nothing is imported where there are none."""
+    if not where and language is None:
+        return ()
+    from controller.browse.item_filter import in_language, parse_conditions
+
+    return (*parse_conditions(where), *in_language(language))
+
+
+def _print_items(
+    context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter, output: str, *, raw: bool
+) -> None:
+    from controller.browse.items import csv_row, fields_of, stream_all
+
+    # Closed here and not by the collector: the reader may close the pipe, and then the services end.
+    with closing(stream_all(handles, wanted)) as rows:
+        if output == "jsonl":
+            for item in rows:
+                print_json(item, indent=None)
+        elif output == "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            fields = fields_of(handles)
+            writer.writerow(fields)
+            writer.writerows(csv_row(item, fields, raw=raw) for item in rows)
+        else:
+            _show_items(context, rows, of_several=len(handles) > 1)
+
+
+def _show_items(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_several: bool) -> None:
+    shown = list(itertools.islice(rows, ROWS_SHOWN + 1))
+    cells = [
+        (
+            *((item["database"],) if of_several else ()),
+            " / ".join(item["container_path"]),
+            item["custodian"],
+            item["kind"],
+            item["media_type"],
+            bytes_text(item["bytes"]),
+            item["text_state"] or "",
+            " ".join(item["exceptions"]),
+        )
+        for item in shown[:ROWS_SHOWN]
+    ]
+    origin = ("database",) if of_several else ()
+    columns = (*origin, "container path", "custodian", "kind", "media type", "bytes", "text", "exceptions")
+    context.out.print(table(columns, cells, right=(4 + len(origin),)))
+    if len(shown) > ROWS_SHOWN:
+        context.say(f"only the first {ROWS_SHOWN} are shown; -o jsonl or -o csv prints all of them")
+
+
+@commands.add("item", "edbench review item last 3f2a91bc --text")
+def item(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    item: Annotated[str, typer.Argument(metavar="ITEM", help=ITEM)],
+    text: Annotated[bool, typer.Option("--text", help="Print the indexed text of the item and nothing else.")] = False,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Show an item with its family, duplicates and thread; or its text.
+
+    Duplicates, near-duplicates and thread are from the latest `edbench review dedupe`, `near-dup` and `threads` of the job.
+    """
+    if text and output == "json":
+        raise UsageError("--text prints plain text: remove it, or -o json")
+    context = shared(ctx)
+    work = ("controller.browse.pages", "controller.browse.texts", "review.one_item", "rich.table")
+    with installation(context.settings(), broker=False, work=work) as installed:
+        if text:
+            _print_text(installed, job, item)
+        else:
+            _show_item(context, installed, job, item, output)
+
+
+def _print_text(installed: Installation, job: str, reference: str) -> None:
+    """The whole text; on a terminal without control characters."""
+    from controller.browse.texts import item_text
+
+    handle, row = _item_called(installed, job, reference)
+    text = item_text(handle, installed.settings, row)
+    if text is None:
+        raise UsageError(f"item {row.id} ({row.kind}, {row.media_type}) has no indexed text")
+    if sys.stdout.isatty():
+        text = harmless(text)
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _show_item(context: CommandContext, installed: Installation, job: str, reference: str, output: str) -> None:
+    """Everything else, as the web UI shows it."""
+    from controller.browse.pages import FAMILY_SHOWN
+
+    of = _described(installed, *_item_called(installed, job, reference))
+    if output == "json":
+        print_json(of)
+        return
+    out = context.out
+    out.print(table(("item", of["item"]["id"]), _rows(of["item"]), whole=(0,)))
+    out.print(table(("", "family", "item", "type", "bytes"), _family(of["family"]), right=(4,)))
+    if of["family"]["truncated"]:
+        context.say(f"only the first {FAMILY_SHOWN:,} items of its family are shown")
+    columns = {"duplicates": "copy_of", "near_duplicates": "similarity", "thread": "sent_at"}
+    for name, first in columns.items():
+        if rows := of[name]:
+            shown = (
+                (_plain(one[first]), one["item"][:8], one["custodian"], "  " * one.get("depth", 0) + _line(one))
+                for one in rows
+            )
+            out.print(table((name.replace("_", "-"), "item", "custodian", "container path"), shown))
+    for name, why in of["unknown"].items():
+        context.say(f"{name.replace('_', '-')}: {why}")
+
+
+def _item_called(installed: Installation, job: str, reference: str) -> tuple[JobHandle, WholeItem]:
+    from controller.browse.pages import find_item, item_called
+
+    handles = installed.find_discovered(job).each
+    return find_item(handles, item_called(handles, reference))
+
+
+def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> dict[str, Any]:
+    """Plain data. A finding that no command has computed is None; `unknown` names the command."""
+    from controller.browse.pages import family_tree, item_details
+    from review.one_item import equals_of, near_of, thread_of
+
+    findings: Mapping[str, Callable[..., Sequence[Document]]] = {
+        "duplicates": equals_of,
+        "near_duplicates": near_of,
+        "thread": thread_of,
+    }
+    details = item_details(handle, row)
+    details["tags"] = [tag | {"tagged_at": tag["tagged_at"].isoformat()} for tag in details["tags"]]
+    of: dict[str, Any] = {"item": details, "family": family_tree(handle, row)}
+    unknown: dict[str, str] = {}
+    for name, find in findings.items():
+        of[name] = None
+        try:
+            of[name] = [one.to_json() for one in find(handle, row.id, installed.databases)]
+        except UsageError as error:
+            unknown[name] = str(error)
+    return of | {"unknown": unknown}
+
+
+def _rows(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """One row per field; one per exception and tag; then the metadata."""
+    elsewhere = ("id", "container_path", "exceptions", "failures", "tags", "metadata")
+    yield "path", _line(item)
+    for name, value in item.items():
+        if name not in elsewhere and value is not None:
+            yield name.replace("_", " "), _plain(value)
+    for each in item["failures"]:
+        yield "exception", _plain(f"{each['code']} ({each['level']}, {each['phase']}): {each['detail']}")
+    for each in item["tags"]:
+        yield "tag", f"{each['tag']}, by {each['tagged_by']} at {each['tagged_at']}"
+    for name, value in item["metadata"].items():
+        yield f"metadata {name}", _plain(value)
+
+
+def _family(family: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, int]]:
+    """Its containers, then its family; an arrow marks the item itself."""
+    for one in (*family["ancestors"], *family["members"]):
+        here, name = "→" if one["id"] == family["item"] else "", _plain(one["name"])
+        yield here, "  " * one["depth"] + name, one["id"][:8], one["media_type"], one["bytes"]
+
+
+def _line(one: Mapping[str, Any]) -> str:
+    return _plain(" / ".join(one["container_path"]))
+
+
+def _plain(value: object) -> str:
+    """On one line, without control characters: it comes from evidence."""
+    from core.names import display_name
+
+    text = "; ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+    return display_name(text.encode("utf-8", "surrogatepass"))
+
+
+@commands.add("terms", "edbench review terms last terms.txt -o csv --output-file hits.csv")
+def terms(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", readable=False, help="search terms, one query per line")],
+    charset: Annotated[
+        str | None, typer.Option("--charset", metavar="NAME", help="Read FILE in this charset.  [default: detected]")
+    ] = None,
+    custodian: Custodian = None,
+    custodians: Annotated[
+        bool, typer.Option("--custodians", help="Split the table by custodian, as csv and json always are.")
+    ] = False,
+    output: opt.TableOrCsv = "table",
+    csv_raw: opt.CsvRaw = False,
+) -> None:
+    """Report the hits of each search term of a list.
+
+    Hits are items, items with their families, families, and hits of this term alone.
+    """
+    refuse_raw(output, csv_raw)
+    from controller.search.term_lists import read_terms
+
+    listed = read_terms(file, charset)
+    context = shared(ctx)
+    with installation(context.settings(), work=("controller.search.report", "controller.search.opened")) as installed:
+        from controller.search.opened import opened_index
+        from controller.search.report import CSV_FIELDS, csv_rows, hit_report
+        from core.csv_cells import defused
+
+        opened = partial(opened_index, settings=installed.settings)
+        report = hit_report(installed.find_discovered(job).each, opened, listed.terms, custodian=custodian)
+        if output == "json":
+            print_json(report.to_json())
+        elif output == "csv":
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(CSV_FIELDS)
+            writer.writerows(row if csv_raw else list(map(defused, row)) for row in csv_rows(report))
+        else:
+            _show_report(context, report, custodians=custodians)
+    if charset is None and not listed.charset.startswith("utf-8"):
+        context.say(f"{file} was read as {listed.charset}; choose another charset with --charset")
+
+
+def _show_report(context: CommandContext, report: HitReport, *, custodians: bool) -> None:
+    numbers = ("items", "with family", "families", "unique: items", "families")
+    rows = list(_hit_rows(report, custodians))
+    columns = ("line", "term", *(("custodian",) if custodians else ()), *numbers)
+    context.out.print(table(columns, rows, right=(0, *range(len(columns) - len(numbers), len(columns)))))
+    context.say(f"{report.total.items:,} of {report.searched_items:,} items")
+
+
+def _hit_rows(report: HitReport, custodians: bool) -> Iterator[tuple[object, ...]]:
+    for term in report.terms:
+        again = "" if term.same_as_line is None else f"  (same as line {term.same_as_line})"
+        yield from _with_custodians((term.line, term.term + again), term, term.custodians if custodians else None)
+    yield from _with_custodians(("", "any term"), report.total, report.custodians if custodians else None)
+
+
+def _with_custodians(
+    begin: tuple[object, ...], hits: Hits, each: list[CustodianHits] | None
+) -> Iterator[tuple[object, ...]]:
+    yield (*begin, *(() if each is None else ("",)), *_numbers(hits))
+    yield from (("", "", one.custodian, *_numbers(one)) for one in each or ())
+
+
+def _numbers(hits: Hits) -> tuple[int, ...]:
+    return tuple(getattr(hits, name) for name in type(hits).model_fields)
+
+
+@commands.add("tag", "edbench review tag last privileged 'sender:counsel OR \"attorney client\"' --families")
+def tag(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    name: Annotated[str, typer.Argument(metavar="[TAG]", help="letters, digits, blanks and _ . -")] = "",
+    query: Annotated[
+        str, typer.Argument(metavar="[QUERY]", help="selects the items, as for `edbench review search`")
+    ] = "",
+    items: Annotated[
+        list[str] | None,
+        typer.Option("--item", metavar="ITEM", help="Tag this item instead of those of a query; repeatable."),
+    ] = None,
+    families: Families = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the tag instead.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="List who changed tags and searches, and when.")] = False,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Tag the items that a query finds, or list the tags.
+
+    `tag:NAME` in a query finds tagged items. Without TAG, the tags are listed, with --history all changes to them.
+    """
+    if items and query.strip():
+        raise UsageError("--item and QUERY exclude each other; give one")
+    if bool(name) != bool(items or query.strip()):
+        raise UsageError("TAG requires QUERY or --item ITEM: edbench review tag JOB TAG QUERY")
+    if history and name:
+        raise UsageError("--history lists changes: remove TAG and QUERY")
+    context = shared(ctx)
+    work = ("controller.search.named", "controller.search.opened", "controller.custody.actions")
+    with installation(context.settings(), work=work, looks=bool(name)) as installed:
+        handles = installed.find_discovered(job).each
+        if name:
+            _change_tag(installed, handles, name, items or query, families=families, remove=remove, output=output)
+        elif history:
+            _show_history(context, handles, output)
+        else:
+            _show_tags(context, handles, output)
+
+
+def _change_tag(
+    installed: Installation,
+    handles: Sequence[JobHandle],
+    tag: str,
+    wanted: str | list[str],
+    *,
+    families: bool,
+    remove: bool,
+    output: str,
+) -> None:
+    """Set or remove a tag on the items that a query finds, or on those with these ids, and print the numbers."""
+    from controller.browse.pages import item_called
+    from controller.search.named import tag_found, tag_items
+    from controller.search.opened import opened_index
+
+    if isinstance(wanted, str):
+        opened = partial(opened_index, settings=installed.settings)
+        made = tag_found(handles, opened, tag, wanted, families=families, remove=remove)
+    else:
+        chosen = [item_called(handles, one) for one in wanted]
+        made = tag_items(handles, tag, chosen, families=families, remove=remove)
+    if output == "json":
+        print_json(made.to_json())
+        return
+    done = "removed from" if remove else "added to"
+    print(f"{made.found:,} items found, tag {made.tag} {done} {made.changed:,} of them")
+    for unaware in made.unaware:
+        print(f"job {unaware} uses this tag and selected its items before this change: cancel it and create it again")
+
+
+def _show_tags(context: CommandContext, handles: Sequence[JobHandle], output: str) -> None:
+    from controller.search.named import tags_of
+
+    tags = tags_of(handles)
+    if output == "json":
+        print_json([tag.to_json() for tag in tags])
+        return
+    rows = [
+        (tag.tag, tag.items, f"{tag.first_at:%Y-%m-%d %H:%M:%S %z}", f"{tag.last_at:%Y-%m-%d %H:%M:%S %z}")
+        for tag in tags
+    ]
+    context.out.print(table(("tag", "items", "first tagged", "last tagged"), rows, right=(1,), whole=(0,)))
+
+
+def _show_history(context: CommandContext, handles: Sequence[JobHandle], output: str) -> None:
+    """Who did what, oldest first."""
+    from controller.custody.actions import actions_of
+
+    actions = actions_of(handles)
+    if output == "json":
+        print_json([action.to_json() for action in actions])
+        return
+    rows = [
+        (f"{action.at:%Y-%m-%d %H:%M:%S %z}", action.who, action.action, json.dumps(action.details, ensure_ascii=False))
+        for action in actions
+    ]
+    context.out.print(table(("at", "who", "action", "details"), rows, whole=(0,)))

@@ -1,0 +1,147 @@
+"""`edbench serve`, and the web UI that other commands serve during their run. The web application is imported on demand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.tree import Commands
+from web import HOST
+
+if TYPE_CHECKING:
+    from controller.jobs.orders import DiscoveryOrder
+    from core.settings import Settings
+    from experiments.profiles.live import Live
+    from experiments.profiles.profile import Profile
+    from experiments.workloads.discovery.site import Site
+
+commands = Commands()
+
+
+@commands.add("serve", "edbench serve --port 8080", "controller.jobs.orders:DiscoveryOrder", order=("databases",))
+def serve(
+    ctx: typer.Context,
+    *,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Listen on this address.")] = HOST,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="Listen on this port; 0: any free one.")
+    ] = opt.PORT,
+    cluster: opt.Cluster = None,
+    order: DiscoveryOrder,
+    max_slots: Annotated[
+        int | None,
+        typer.Option(
+            "--max-slots",
+            min=1,
+            max=32_768,
+            help="Let the jobs created here use this many slots together.  [default: 4 per core]",
+        ),
+    ] = None,
+    storage: opt.StorageRoot = None,
+) -> None:
+    """Ctrl-C pauses the jobs created here. The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is
+    set or --cluster is compose.
+
+    Sources must be below the storage root or a directory of EDBENCH_CORPORA. The web UI requires the token of EDBENCH_TOKEN;
+    without it, a token is generated, stored in scratch readable by its owner only, and printed with the address.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
+
+    from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
+    from web.app import create_app
+    from web.beside import shown_address
+    from web.door import Door
+    from web.guests import OthersWork
+    from web.installed import web_context
+    from web.measuring.runs import Measurements
+    from web.runs import EmbeddedRunner
+    from web.server import Stage, address, listening
+    from web.server import serve as serve_until_stopped
+    from web.token import given_token, kept_token
+
+    given = given_token(context.env)
+    room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
+    with (
+        listening(host, port) as sock,
+        installation(settings, slots=room, databases=order.databases, looks=False) as installed,
+    ):
+        measurements = Measurements(installed.settings, context.env) if installed.embedded else None
+        runner = (
+            EmbeddedRunner(installed.settings, context.env, context.clock, room=room, measurements=measurements)
+            if installed.embedded
+            else OthersWork(installed.settings, context.clock)
+        )
+        token = given or kept_token(settings.scratch)
+        door = Door(token)
+        with web_context(
+            installed.settings,
+            context.env,
+            runner,
+            embedded=installed.embedded,
+            door=door,
+            clock=context.clock,
+            measurements=measurements,
+        ) as served_context:
+            print(shown_address(address(sock), given, token), flush=True)
+            try:
+                serve_until_stopped(Stage(create_app(served_context)), sock)
+            finally:
+                if measurements is not None:
+                    measurements.stop()
+                if isinstance(runner, EmbeddedRunner):
+                    context.say("stopping; running jobs are paused")
+                    runner.stop()
+
+
+@contextlib.contextmanager
+def page_during(context: CommandContext, settings: Settings, port: int | None) -> Iterator[None]:
+    """The page over `settings` with services attached, while the block lasts; nothing where `port` is None.
+
+    Raises UsageError when the port is taken, DatabaseFault.
+    """
+    if port is None:
+        yield
+        return
+    from web.beside import job_page
+
+    with job_page(settings, context.env, port, context.say):
+        yield
+
+
+@contextlib.contextmanager
+def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[Site]:
+    """The site of an experiment with its runs on the page, while the block lasts; the site itself where `port` is
+    None. Raises UsageError when the port is taken."""
+    if port is None:
+        yield site
+        return
+    from web.beside import experiment_page
+
+    with experiment_page(site, settings, context.env, port, context.say) as shown:
+        yield shown
+
+
+@contextlib.contextmanager
+def test_page(
+    context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
+) -> Iterator[Live | None]:
+    """What a profile does, on the page, while the block lasts; None where `port` is None. Raises UsageError when the port is
+    taken."""
+    if port is None:
+        yield None
+        return
+    from experiments.profiles.live import live
+    from web.beside import profile_page
+
+    with (
+        live(profile.name, profile.targets.paths) as watched,
+        profile_page(watched, settings, context.env, port, context.say),
+    ):
+        yield watched

@@ -1,0 +1,239 @@
+"""The summaries of jobs: what `discover` prints at the end, storage calls, bytes over the wire, a replay's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cli.output import bytes_text, micros_text, table
+from controller.jobs.figures import (
+    Calls,
+    Figures,
+    FilerFigures,
+    GroupFigures,
+    JobFigures,
+    ProductionFigures,
+    TraceFigures,
+)
+from controller.jobs.rates import duration
+from controller.labels.advice import advice_on
+from controller.observe.call_time import MARK, CallTimeFigures
+from controller.observe.io_kinds import IoFigures, IoKind
+from controller.observe.wire import WireShare, WireShares
+from controller.production.figures import production_lines
+from controller.replay.outcome import Played, PlayedTimes
+
+
+def show_result(console: Console, figures: Figures) -> None:
+    """The summary that `discover` prints."""
+    grid = Table.grid(padding=(0, 2))
+    for name, value in [*_filer_rows(figures.filer), *_result_rows(figures), *_wire_rows(figures.wire)]:
+        grid.add_row(name, escape(value))
+    console.print(grid)
+    if figures.exceptions:
+        console.print()
+        rows = sorted(figures.exceptions.items(), key=lambda pair: (-pair[1], pair[0]))
+        console.print(table(("exception", "number"), rows, right=(1,)))
+    if figures.calls:
+        console.print()
+        console.print(calls_table(figures.calls))
+    for line in figures.violations:
+        console.print(f"DOES NOT ADD UP: {line}", markup=False)
+
+
+def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
+    """First of all that this was no real storage."""
+    if filer is None:
+        return []
+    stations = ", ".join(
+        f"{name} {of.utilisation:.0%} busy, mean wait {of.mean_wait_us / 1e3:.1f} ms"
+        for name, of in (filer.stations or {}).items()
+    )
+    emulated = f"{filer.name}, {filer.site}" if filer.site else f"{filer.name}, scale 1/{filer.scale:g}"
+    rows = [("EMULATED SITE" if filer.site else "EMULATED FILER", emulated)]
+    return [*rows, ("stations", stations), *_filer_ops_rows(filer)] if stations else rows
+
+
+def _filer_ops_rows(filer: FilerFigures) -> list[tuple[str, str]]:
+    """What the calls came to there, over the time in which there were calls; older results do not tell."""
+    ops = sum(of.filer_ops or 0.0 for of in (filer.stations or {}).values())
+    return [("filer ops", f"{ops:,.0f}, {ops / filer.seconds:,.0f} a second")] if ops and filer.seconds else []
+
+
+def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:
+    """Wire-read ÷ call-read, where NFS was read."""
+    if wire is None or wire.total.ratio is None:
+        return []
+    parts = ", ".join(f"{phase} {share.ratio:.2f}" for phase, share in wire.phases.items() if share.ratio is not None)
+    return [("wire", f"wire-read ÷ call-read {wire.total.ratio:.2f}" + (f" ({parts})" if parts else ""))]
+
+
+def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list[tuple[str, str]]:
+    """Of a job that takes the items of others."""
+    return [
+        ("type", of.type),
+        ("state", of.state + (f" ({of.reason})" if of.reason else "")),
+        ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
+        ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
+        *production_lines(made),
+        ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
+        *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
+        ("output", made.out),
+        ("run with", f"{of.workers} x {of.slots} slots, fsync {of.fsync}"),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
+        *([("trace", trace_text(of.trace))] if of.trace is not None else []),
+        ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
+    ]
+
+
+def _result_rows(of: Figures) -> list[tuple[str, str]]:
+    children = of.children
+    sound = not of.violations and children.expected == children.emitted + children.failed
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in of.phases.items())
+    if isinstance(of, JobFigures) and of.production is not None:
+        return _produced_rows(of, of.production, phases)
+    passes = "two-pass" if of.passes == 2 else "single-pass"
+    expansion = f", expansion {of.expansion:.2f}" if of.expansion else ""
+    discovered = f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour{expansion}"
+    bank, ocr = of.passwords, of.ocr
+    return [
+        ("state", of.state + (f" ({of.reason})" if of.reason else "")),
+        ("elapsed", f"{duration(of.elapsed_s)} ({phases}){_longest(of)}" if phases else "0 s"),
+        ("raw", f"{bytes_text(of.raw_bytes)}, {of.gb_per_hour_raw:.1f} GB/hour"),
+        ("discovered", discovered),
+        ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
+        (
+            "children",
+            f"{children.expected:,} expected = {children.emitted:,} emitted + {children.failed:,} failed"
+            f" in {of.containers:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
+        ),
+        ("index", f"{bytes_text(of.index_bytes)}{_written(of)}, {of.index_engine}"),
+        ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
+        *([("passwords", f"{bank.count:,}, bank {bank.digest[:8]}")] if bank.count else []),
+        *([("ocr", f"tesseract, {ocr.languages}, at most {ocr.pages:,} pages an item")] if ocr else []),
+        *((str(job.database), _job_text(job)) for job in of.each if job is not of),
+        *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
+        ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
+    ]
+
+
+def _written(of: Figures) -> str:
+    """Storage is loaded with this, and the index is not larger by it."""
+    return f" ({bytes_text(of.index_written_bytes)} written)" if of.index_written_bytes else ""
+
+
+def _longest(of: Figures) -> str:
+    """Of a group: what report R1 takes for elapsed."""
+    if not isinstance(of, GroupFigures):
+        return ""
+    rate = of.gb_per_hour_discovered_longest_job
+    return f" start to end; longest job {duration(of.longest_job_s)}, {rate:.1f} GB/hour discovered over that"
+
+
+def trace_text(trace: TraceFigures) -> str:
+    """A job's trace in one line."""
+    lost = f", {trace.lost:,} more are lost" if trace.lost else ""
+    return f"{trace.path}, {bytes_text(trace.bytes)}, {trace.calls:,} calls{lost}"
+
+
+def _job_text(job: JobFigures) -> str:
+    return (
+        f"{job.state}, {duration(job.elapsed_s)}, discovered {bytes_text(job.discovered_bytes)},"
+        f" {job.gb_per_hour_discovered:.1f} GB/hour, job {job.job_id}"
+    )
+
+
+def calls_table(calls: Mapping[str, Calls]) -> Table:
+    """By op, and under it by class of size; percentiles that waiting for a processor dominates are marked."""
+    rows: list[tuple[object, ...]] = []
+    for op, c in calls.items():
+        rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))
+        rows += [
+            (f"  {size}", of.count, "", "", micros_text(of.p50_us), micros_text(of.p99_us))
+            for size, of in c.sizes.items()
+        ]
+    shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+    if any(c.processor for c in calls.values()):
+        shown.caption = f"{MARK} more than half of it is waiting for a processor"
+    return shown
+
+
+def _percentile(call: Calls, name: str) -> str:
+    return micros_text(getattr(call, f"{name}_us")) + (MARK if name in call.processor else "")
+
+
+def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
+    """What the time inside storage calls was."""
+    if time is None or not time.call_s:
+        return []
+    service, processor = time.service_s / time.call_s, time.processor_s / time.call_s
+    queue = "" if time.queue_s is None else f", {time.queue_s / time.call_s:.0%} in the filer's queues"
+    about = "" if time.exact else "about "
+    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a processor"
+    return [("in calls", f"{time.call_s:,.1f} s over all slots: {said}")]
+
+
+def io_rows(io: IoFigures | None) -> list[tuple[str, str]]:
+    """How much of what is read and written is not recorded, and which; nothing where that is not known."""
+    if io is None or io.unrecorded_share is None:
+        return []
+    rest = [kind for kind in io.kinds if not kind.recorded]
+    counted = ", ".join(f"{kind.kind} {bytes_text(kind.bytes)}" for kind in rest if _is_counted(kind))
+    others = ", ".join(kind.kind for kind in rest if not _is_counted(kind))
+    share = f"{io.unrecorded_share:.0%} of the bytes that are known are not recorded: {counted or 'none'}"
+    return [("I/O", share + (f"; not counted: {others}" if others else ""))]
+
+
+def _is_counted(kind: IoKind) -> bool:
+    return kind.read_bytes is not None or kind.written_bytes is not None
+
+
+def show_wire(console: Console, wire: WireShares) -> None:
+    """A line for each phase and the whole."""
+    rows = [(phase.value, *_cells(share)) for phase, share in wire.phases.items()]
+    rows.append(("whole job", *_cells(wire.total)))
+    console.print()
+    console.print(table(("read in", "by calls", "over the wire", "wire ÷ call", ""), rows, right=(1, 2, 3)))
+    hosts = len({source.partition(":")[0] for source in wire.sources})
+    console.print(
+        f"wire: NFS mounts of {hosts} host{'s' if hosts != 1 else ''}, everything that read there counted;"
+        " well below 1, a client's cache answered"
+    )
+    if wire.other_jobs:
+        console.print(f"wire: {wire.other_jobs} other jobs ran meanwhile; what they read may be in these figures")
+
+
+def _cells(share: WireShare) -> tuple[str, str, str, str]:
+    ratio = "" if share.ratio is None else f"{share.ratio:.2f}"
+    return bytes_text(share.call_read_bytes), bytes_text(share.wire_read_bytes), ratio, share.why or ""
+
+
+def show_played(console: Console, played: Played) -> None:
+    """One line for the whole, one for each op, one for each kind of call that ended otherwise than recorded."""
+    console.print(
+        f"replayed at pace {played.pace} with {played.clients} client{'s' if played.clients > 1 else ''}:"
+        f" {played.calls_per_second:,.0f} calls/s for {duration(played.elapsed_s)},"
+        f" prepared in {duration(played.prepared_s)}",
+        markup=False,
+    )
+    console.print()
+    columns = ("call", "number", "bytes", "errors", "response p50 µs", "p99 µs", "service p50 µs", "p99 µs")
+    rows: list[tuple[object, ...]] = []
+    for op, c in played.calls.items():
+        rows.append((op, c.count, bytes_text(c.bytes), c.errors, *map(micros_text, _times(c))))
+        rows += [(f"  {size}", of.count, "", "", *map(micros_text, _times(of))) for size, of in c.sizes.items()]
+    console.print(table(columns, rows, right=range(1, 8)))
+    for what, calls in played.differences.items():
+        console.print(f"not as recorded: {what}, {calls:,} times", markup=False)
+
+
+def _times(of: PlayedTimes) -> tuple[float, ...]:
+    return of.response_p50_us, of.response_p99_us, of.service_p50_us, of.service_p99_us

@@ -1,1 +1,0 @@
-"""Commands on traces: looked at, collected, converted, replayed."""

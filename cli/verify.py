@@ -1,0 +1,180 @@
+"""`edbench verify`: compare a completed job with its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.output import flush, print_json, table
+from cli.tree import Commands
+from core.errors import RunFailed
+from core.records import GroupKind
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from controller.databases import JobHandle
+    from controller.verify.group import GroupVerification
+    from controller.verify.job import Count, Example, Verification
+    from controller.verify.production import ProductionVerification
+
+commands = Commands()
+
+
+@commands.add("verify", "edbench verify last")
+def verify(
+    ctx: typer.Context,
+    job: opt.JobArgument,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest", metavar="FILE", help="Compare with this manifest.  [default: the one next to the source]"
+        ),
+    ] = None,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Without a manifest: check only that the job is consistent.")
+    ] = False,
+    examples: Annotated[
+        int, typer.Option("--examples", min=0, max=10_000, help="Show at most N differences of each kind.", metavar="N")
+    ] = 10,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """It compares the database, the index and the files on the filer. For an extraction, a processing or an export, it reads
+    every file again, compares it with its row, and compares the load files with each other as `edbench produce check` does.
+
+    Each of the simultaneous jobs of a group is compared with the whole manifest, the jobs of a shard together. The exit status
+    is 0 only if nothing is missing, extra or wrong, else 1.
+    """
+    from cli.installation import installation
+    from controller.verify.group import GroupVerification, verify_group
+    from controller.verify.job import choose_manifest, verify_job
+    from controller.verify.noted import note_verified
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        target = installed.find(job)
+        if target.each and target.each[0].job.options.production.asked:
+            _verify_production(context, target.each[0], examples, output)
+            return
+        chosen = choose_manifest(target.source, manifest, internal=internal)
+        progress = context.say if context.err.is_terminal else _quiet
+        filer = Storage(NullRecorder())
+        outcome: Verification | GroupVerification
+        if target.group is not None:
+            outcome = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+        else:
+            outcome = verify_job(
+                target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
+            )
+        if output == "json":
+            print_json(outcome.to_json())
+        if isinstance(outcome, GroupVerification):
+            show_group(context.people(output), outcome)
+        else:
+            show(context.people(output), outcome)
+        flush()
+        note_verified(target.each, outcome)  # last: the result is printed even if this fails
+    if outcome.differences:
+        raise RunFailed(f"job {target.id} differs from its manifest: {outcome.differences:,} differences, listed above")
+
+
+def _verify_production(context: CommandContext, handle: JobHandle, examples: int, output: str) -> None:
+    """Compare the files that the job wrote with its rows."""
+    from controller.verify.noted import note_verified
+    from controller.verify.production import verify_production
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+
+    progress = context.say if context.err.is_terminal else _quiet
+    done = verify_production(handle, Storage(NullRecorder()), examples=examples, progress=progress)
+    if output == "json":
+        print_json(done.to_json())
+    _show_production(context.people(output), done)
+    flush()
+    note_verified([handle], done)  # last, as above
+    if done.differences:
+        raise RunFailed(
+            f"job {done.job_id} differs from what it wrote, or in its load files: {done.differences:,} differences"
+        )
+
+
+def _show_production(console: Console, done: ProductionVerification) -> None:
+    if done.examples:
+        rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
+        console.print(table(("difference", "file", "expected", "found"), rows))
+    console.print(
+        f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
+        f" {done.extra:,} extra, {done.wrong:,} wrong",
+        markup=False,
+    )
+    for line in _pages(done):
+        console.print(line, markup=False)
+    for line in done.load_file_examples:
+        console.print(line, markup=False, soft_wrap=True)
+    console.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
+
+
+def _pages(done: ProductionVerification) -> Iterator[str]:
+    """A line for what has to agree with the discovery, and one for each other type that does not."""
+    if exact := [each for each in done.pages if each.exact]:
+        items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
+        yield f"{items:,} PDF and TIFF items have {pages:,} pages, {done.pages_wrong:,} of them others than were found"
+    for each in done.pages:
+        if each.differing and not each.exact:
+            yield (
+                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items, {each.found_pages:,} were found"
+                f" ({each.differing:,} items differ)"
+            )
+
+
+def _quiet(_line: str) -> None:
+    return None
+
+
+def show_group(console: Console, group: GroupVerification) -> None:
+    """The report on each job, and on what the jobs of a shard have together."""
+    for database, one in group.jobs:
+        console.print(f"{database}, job {one.job_id}", markup=False)
+        show(console, one)
+    if group.kind is GroupKind.SHARDED and any(one.manifest for _, one in group.jobs):
+        whole = {count.what: count.items for count in group.counts}
+        _show_differences(console, group.counts, group.examples)
+        console.print(
+            f"together: {sum(one.items for _, one in group.jobs):,} items, {whole.get('missing', 0):,} in no job,"
+            f" {whole.get('doubled', 0):,} in several",
+            markup=False,
+        )
+
+
+def _show_differences(console: Console, counts: Sequence[Count], differing: Sequence[Example]) -> None:
+    if not counts:
+        return
+    rows = [(count.what, count.kind, count.items) for count in counts]
+    console.print(table(("difference", "kind", "number"), rows, right=(2,)))
+    console.print()
+    examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in differing]
+    console.print(table(("difference", "container path", "expected", "found"), examples))
+    console.print()
+
+
+def show(console: Console, done: Verification) -> None:
+    """The report for people."""
+    _show_differences(console, done.counts, done.examples)
+    against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
+    console.print(
+        f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
+        f" {done.documents:,} index documents"
+        f" ({done.ghosts:,} ghosts), {done.terms:,} planted terms, {done.files:,} files on the filer",
+        markup=False,
+    )
+    if done.records:
+        console.print(f"{done.records:,} records of a load file were to be loose files", markup=False)
