@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -112,6 +112,9 @@ formats-page: setup ## write docs/formats.md from what the format handlers decla
 settings-page: setup ## write docs/settings.md from the options of a discovery and the environment variables
 	@$(PYTHON) scripts/settings_page.py
 
+screenshots: setup ## write docs/images: the web UI during a real job, and the chart of a real scale-up (needs chromium)
+	@$(PYTHON) scripts/screenshots.py $(SCREENSHOTS_ARGS)
+
 schemas: setup ## write docs/schemas/*.json from the dataclasses that documents are read with
 	@$(PYTHON) scripts/schemas.py
 
@@ -157,7 +160,7 @@ bench-starts: setup ## how long commands take to say their first word
 bench-workers: setup ## what 1, 2 and 4 workers cost an item on this machine (BENCH_ARGS="--floor --base DIR" beside the floor and another checkout)
 	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
-results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
+results: setup ## measure docs/dev/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none

@@ -26,7 +26,9 @@ FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "2
 FIRST_LOAD = 200_000  # bytes
 FEW = " AND custodian:griswold_auer"  # who has four of the items that are found: to draw all takes half a minute
 STEPS = (
-    (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8").partition("through the page")[2]
+    (Path(__file__).parents[2] / "docs/worked-example.md")
+    .read_text(encoding="utf-8")
+    .partition("## The same in the web UI")[2]
 )
 PLACES = (
     *(
