@@ -4,7 +4,10 @@ SHELL := /bin/sh
 # Without bytecode on disk every process compiles the product anew, more than a second each.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-PYTHON := .venv/bin/python
+# The interpreter that .venv is made with: `make setup PYTHON=python3.13`; everything else runs in .venv.
+export EDBENCH_SETUP_PYTHON := $(PYTHON)
+unexport PYTHON
+override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'

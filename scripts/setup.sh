@@ -1,9 +1,12 @@
 #!/bin/sh
 # Makes .venv in the current directory from the lock file. Does nothing when it is there and up to date.
-# PYTHON names the interpreter to use; otherwise the first one found that is new enough.
+# EDBENCH_SETUP_PYTHON (`make setup PYTHON=…`) names the interpreter; otherwise the first supported one that is found.
 set -eu
 
-least="3.11"
+# CONTRIBUTING.md, "Supported interpreters": the tests run on both ends.
+least="3.11" most="3.14"
+wanted="${EDBENCH_SETUP_PYTHON:-}"
+[ "$wanted" != .venv/bin/python ] || wanted=""
 stamp=.venv/.complete
 uv_lock="${0%/*}/uv.txt"
 
@@ -31,19 +34,28 @@ sources_changed() {
     [ -n "$(find . -name '.?*' -prune -o -name '*.py' -newer "$stamp" -print 2>/dev/null | head -n 1)" ]
 }
 
-new_enough() {
-    "$1" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$least" 2>/dev/null
+supported() {
+    "$1" -c 'import sys
+least, most = (tuple(map(int, given.split("."))) for given in sys.argv[1:])
+good = least <= sys.version_info[:2] <= most and sys.implementation.name == "cpython"
+sys.exit(not good or not getattr(sys, "_is_gil_enabled", lambda: True)())' "$least" "$most" 2>/dev/null
 }
 
 find_python() {
-    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14; do
-        if command -v "$candidate" >/dev/null 2>&1 && new_enough "$candidate"; then
+    for candidate in ${wanted:-python3 python3.13 python3.12 python3.11 python3.14}; do
+        if command -v "$candidate" >/dev/null 2>&1 && supported "$candidate"; then
             printf '%s\n' "$candidate"
             return
         fi
     done
-    found="$(python3 --version 2>&1 || true)"
-    fail "Python $least or newer is needed and was not found (python3: ${found:-none}); install one, or run: make setup PYTHON=/path/to/python3"
+    found="$("${wanted:-python3}" --version 2>/dev/null || true)"
+    fail "CPython $least to $most is required; ${wanted:-python3} is ${found:-not installed}. Install one of them, or name it: make setup PYTHON=/path/to/python3"
+}
+
+# Whether .venv runs and is of the interpreter that was asked for.
+venv_fits() {
+    supported .venv/bin/python || return 1
+    [ -z "$wanted" ] || [ "$(.venv/bin/python -V)" = "$("$wanted" -V 2>&1)" ]
 }
 
 # uv installs what pip would, from the same hashed lock, in a tenth of the time; quiet where it cannot, pip says why.
@@ -69,7 +81,7 @@ unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX || true
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 [ -f requirements.lock ] || fail "requirements.lock is not here; run make in the repository"
-if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ]; then
+if [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ] && { [ -z "$wanted" ] || venv_fits; }; then
     ! sources_changed || compile_ours
     exit 0
 fi
@@ -80,10 +92,10 @@ python="$(find_python)"
 [ -w . ] || fail "$(pwd -P) is not writable; clone the repository somewhere that is"
 
 printf 'Setting up .venv with %s (once; a minute or two)\n' "$("$python" --version)"
-# A virtual environment that was made here and works is brought up to date; any other is made anew.
+# A virtual environment that was made here and works is updated; any other is replaced.
 here="$(pwd -P)/.venv"
 if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_ENV=$here" .venv/bin/activate 2>/dev/null ||
-    ! new_enough .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    ! venv_fits || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     rm -rf .venv
     "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
 fi

@@ -99,12 +99,23 @@ def packed(package: Path) -> bytes:
     return lzma.compress(plain.getvalue(), preset=9)
 
 
+def _extract(archive: tarfile.TarFile, directory: Path) -> None:
+    """Write the regular files of an archive; `extractall(filter=…)` does not exist before Python 3.11.4."""
+    for member in archive:
+        target = (directory / member.name).resolve()
+        content = archive.extractfile(member)
+        if content is None or not target.is_relative_to(directory.resolve()):
+            raise ValueError(f"{archive.name}: {member.name!r} is no regular file below the package")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.read())
+
+
 @contextmanager
 def unpacked(there: Path) -> Iterator[dict[str, Path]]:
     """The packages of a published storage by name, as directories, while the block lasts."""
     with TemporaryDirectory(prefix="edbench-results-") as directory:
         for file in sorted(there.glob(f"*{ENDING}")):
             with tarfile.open(file) as archive:
-                archive.extractall(directory, filter="data")
+                _extract(archive, Path(directory))
         yield {file.name.removesuffix(ENDING): Path(directory, file.name.removesuffix(ENDING))
                for file in sorted(there.glob(f"*{ENDING}"))}  # fmt: skip

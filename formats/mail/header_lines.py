@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 _FIELD = re.compile(
-    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+)\n?"
+    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+)\n?"
 )  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
 _AT_ONCE = 100  # fields
-_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
+_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FROM_LINE = re.compile(rb">?From ")
 # What stands at the beginning of no line of a letter, nor of a header that is quoted in one: a letter may have `Received: 5 boxes`.
@@ -32,7 +32,7 @@ _STORES = re.compile(
 )
 _SPACED_NAME = rb"[A-Z][!-9;-~]*+(?: {1,2}[!-9;-~]++){1,3}?[ \t]*+"
 _SPACED = re.compile(rb"(%b):([^\n]*+)" % _SPACED_NAME)
-_TO_THE_END = re.compile(rb"(?:(?:[ \t]|[!-9;-~]++[ \t]*+:|%b:)[^\n]*+\n)++\r*+\n" % _SPACED_NAME)
+_TO_THE_END = re.compile(rb"(?:(?:[ \t]|[!-9;-~]++[ \t]*+:|%b:)[^\n]*+\n|(?!))++\r*+\n" % _SPACED_NAME)
 _BLANK_LINE = re.compile(rb"\n\r*+\n")
 _LONGEST = 1 << 16  # bytes of a header behind its first odd line
 _MOST_ODD = 50  # lines of one header

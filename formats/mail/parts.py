@@ -35,7 +35,7 @@ _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _NONE: Mapping[str, str] = {}
 _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
-_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
+_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4}|(?!))*+(?:[^=]{2}==|[^=]{3}=)|(?!))*+(?:[^=]{4}|(?!))*+(?:[^=]{2,3}=*)?")
 _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
 _HEADER = 1 << 12  # bytes in which every message has an end of a line
 _LONE_CR = re.compile(rb"\r(?!\n)")

@@ -25,7 +25,7 @@ _ODD = re.compile(
 )
 # The title of a page, which is no text of it, where it surely stands in the head.
 _TITLE = re.compile(
-    r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>)*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
+    r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>|(?!))*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
 )
 _FRONT = 4096  # characters in which it stands
 _MOST_SEARCHED = (

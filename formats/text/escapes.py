@@ -11,17 +11,19 @@ from formats.clean import paired
 # What JSON begins with, lines of JSON and the scripts of Twitter's archives too; not so INI files, logs, or code.
 _VALUE = r"(?:-?\d[\d.eE+-]{0,30}+|true|false|null)"
 _JSON = re.compile(
-    rf"\s*+(?:window\.[\w.]{{1,100}}\s*+=\s*+)?(?:\{{\s*+\"|\[\s*+(?:{_VALUE}\s*+,\s*+){{0,100}}+[{{\[\"])"
+    rf"\s*+(?:window\.[\w.]{{1,100}}\s*+=\s*+)?(?:\{{\s*+\"|\[\s*+(?:{_VALUE}\s*+,\s*+|(?!)){{0,100}}+[{{\[\"])"
 )
 # Within a line: as many strings without a backslash as there are, in one go; else one string. One that does not end reaches
 # to the end of the line, so that time grows with the length only.
-_STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+)++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+)*+)\"?")
-_TELLING = re.compile(r"(?:[^\\]++|\\[^bfnrtu])*+\\[bfnrtu]")  # not `\"`, `\/` and the like: words are the same without
+_STRINGS = re.compile(r"(?:\"[^\"\\\n]*+\"[^\"\n]*+|(?!))++|\"([^\"\\\n]*+(?:\\.[^\"\\\n]*+|(?!))*+)\"?")
+_TELLING = re.compile(
+    r"(?:[^\\]++|\\[^bfnrtu]|(?!))*+\\[bfnrtu]"
+)  # not `\"`, `\/` and the like: words are the same without
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _STRICT = json.JSONDecoder(strict=False)
 
-_NUMBERS = re.compile(r"(?:&#(?:x[0-9a-fA-F]{1,8}|[0-9]{1,8});)++")
+_NUMBERS = re.compile(r"(?:&#(?:x[0-9a-fA-F]{1,8}|[0-9]{1,8});|(?!))++")
 _NUMBER = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
 _LONGEST = 12  # characters of a number
 _MOST = 0x10FFFF

@@ -9,20 +9,20 @@ from formats.documents.rtf import shapes
 
 KEY = "instruction"  # of a group whose text is one
 _FRONT = 1_024  # bytes in which a field's word stands
-_FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?)*+([A-Za-z]{2,16})(?![A-Za-z])")
+_FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+([A-Za-z]{2,16})(?![A-Za-z])")
 _READ = frozenset((b"EQ", b"MACROBUTTON", b"GOTOBUTTON", b"HYPERLINK"))
 _LINK, _CHOICE = b"HYPERLINK", b"FORMDROPDOWN"
 
 _PARTS = re.compile(r"\s*(\S+)\s*(.*)", re.DOTALL)
 _BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # behind what it does or where it leads
 _OF_EQUATIONS = re.compile(r"\\\*\s*(?:\"[^\"]*\"?|[^\s\\]+)|\\[a-zA-Z]+ ?(?:-?\d+)?|\\(.)|[(),;]", re.DOTALL)
-_ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"?|\\([a-zA-Z*@#!])|([^\s\"]+)", re.DOTALL)
+_ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.|(?!))*+)\"?|\\([a-zA-Z*@#!])|([^\s\"]+)", re.DOTALL)
 _WITH_VALUE = frozenset("olt*@#")  # switches; of a link's only `\l` tells where it leads
 
 _CHOSEN, _UNCHOSEN = re.compile(rb"\\ff(def)?res(\d{1,3})"), 25
 _ENTRY = re.compile(rb"\{\\\*\\ffl ?([^{}]*+)\}")
 _RESULT = re.compile(rb"\}\s*+\{\\fldrslt")
-_NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?)*+\}")
+_NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+\}")
 
 
 def is_read(data: bytes, start: int, stop: int) -> bool:

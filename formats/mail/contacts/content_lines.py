@@ -17,9 +17,9 @@ _FOLD = re.compile(rb"\r?\n[ \t]")
 _OLD_FOLD, _OLD = re.compile(rb"\r?\n(?=[ \t])"), (b"2.1", b"1.0")
 _VERSION = re.compile(rb"^VERSION:[ \t]*([0-9.]+)", re.IGNORECASE | re.MULTILINE)
 # Without going back: a property may have parameters without end.
-_HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\")*+)*+):")
+_HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\"|(?!))*+|(?!))*+):")
 _MOST_PARAMETERS = 1_000  # of one property
-_PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=((?:\"[^\"]*+\"|[^\";]++)*+))?")
+_PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=((?:\"[^\"]*+\"|[^\";]++|(?!))*+))?")
 _ESCAPED = re.compile(r"\\([nN\\;,:])")
 _IN_PARAMETER = re.compile(r"\^([n'^])")  # RFC 6868
 _TOLD = ("EMAIL", "SENT-BY", "DELEGATED-TO", "DELEGATED-FROM", "MEMBER", "LABEL", "X-TITLE", "X-ADDRESS")

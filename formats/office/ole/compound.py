@@ -36,6 +36,9 @@ class DirectoryEntry:
     class_id: bytes
     children: list[DirectoryEntry] = field(default_factory=list)
     plain: bytes | None = None  # what stands in for the stream's bytes, which are encrypted
+    _names: tuple[list[DirectoryEntry], dict[str, DirectoryEntry]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @property
     def storage(self) -> bool:
@@ -45,9 +48,14 @@ class DirectoryEntry:
         """The entry at this path below here."""
         at: DirectoryEntry | None = self
         for name in path:
-            wanted = name.lower()
-            at = next((e for e in at.children if e.name.lower() == wanted), None) if at is not None else None
+            at = at._named(name.lower()) if at is not None else None
         return at
+
+    def _named(self, name: str) -> DirectoryEntry | None:
+        """The first child of this name, in lower case."""
+        if self._names is None or self._names[0] is not self.children:  # decryption replaces the list
+            self._names = self.children, {entry.name.lower(): entry for entry in reversed(self.children)}
+        return self._names[1].get(name)
 
     def stream(self, *path: str) -> DirectoryEntry | None:
         """The stream at this path below here; None for a storage."""

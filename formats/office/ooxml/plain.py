@@ -29,18 +29,18 @@ _NO_ENTITY = re.compile(f"&(?!{_ENTITY})")
 _ROWS_IN, _STRINGS_IN = re.compile(rb"<sheetData>"), re.compile(rb"<sst(?: [^>]*)?>")
 # Nothing below is looked at twice (`*+`, and `|)` for what may be missing): it takes half the time, and what does not fit is not told.
 _BLANK = "[ \t\n]*+"
-_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+")'  # none of XML's own, and no prefix
+_ATTRIBUTE = '(?: [a-wyzA-Z][a-zA-Z0-9]*+="[^"<]*+"|(?!))'  # none of XML's own, and no prefix; `(?!)`: tests/unit/test_patterns.py
 _PRESERVE = '(?: xml:space="preserve"|)'
 _T_OF = f"<t{_PRESERVE}(?:/>|>%s</t>)"
 _TEXT, _SOME_TEXT = _T_OF % "([^<]*+)", _T_OF % "[^<]*+"
-_ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s)*+(/?)>{_BLANK}"
+_ROW = f"{_BLANK}<row(?:{_ATTRIBUTE}%s|(?!))*+(/?)>{_BLANK}"
 _ROWS = (re.compile(_ROW % ""), re.compile(_ROW % '| x14ac:dyDescent="[^"<]*+"'))
 _CELL = re.compile(
-    '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}"|)((?: [a-z]{1,2}="[^"<]*+")*+)'
+    '(<c(?: r="[A-Z]{1,3}[0-9]{1,7}"|)((?: [a-z]{1,2}="[^"<]*+"|(?!))*+)'
     f"(?:/>|>(?:<f{_ATTRIBUTE}*+(?:/>|>([^<]*+)</f>)|)"
     f"(?:<v{_PRESERVE}>([^<]*+)</v>|<v/>|<is>{_TEXT}</is>|)</c>){_BLANK})"
 )
-_RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]++{_ATTRIBUTE}*+/>)*+</rPr>|){_SOME_TEXT}</r>)++"
+_RUNS = f"(?:<r>(?:<rPr>(?:<[a-zA-Z]++{_ATTRIBUTE}*+/>|(?!))*+</rPr>|){_SOME_TEXT}</r>|(?!))++"
 _STRING = re.compile(f"<si(?:/>|>(?:{_TEXT}|({_RUNS})|)(?:<phoneticPr{_ATTRIBUTE}*+/>|)</si>){_BLANK}")
 _OF_RUN = re.compile(_TEXT)
 _LOOK = re.compile(' ([a-z]{1,2})="([^"]*)"')

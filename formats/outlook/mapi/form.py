@@ -36,7 +36,7 @@ _MAX_REFERENCES = 1_000
 _ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
 _TO, _CC, _BCC = 1, 2, 3
 # What lies between commas: the standard library takes the square of the time for a group of many.
-_ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.)*+"|<[^<>]*+>|\([^()]*+\)|["<(])++', re.DOTALL)
+_ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.|(?!))*+"|<[^<>]*+>|\([^()]*+\)|["<(]|(?!))++', re.DOTALL)
 _LONGEST_ADDRESS = 4_000  # characters
 _MOST_NESTED = 50
 _WITHOUT_NESTING = str.maketrans("(:", "  ")

@@ -25,7 +25,7 @@ def either_case(names: str) -> str:
 
 _NOT_KEPT = rf"(?!/?(?:{either_case(_KEPT)})[\s/>])/?[a-zA-Z]"
 # Up to the bracket that ends a tag, where no other bracket comes before it, nor the end of a comment.
-_TO_END = r"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+')*+(?<!--)>"
+_TO_END = r"(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+(?<!--)>"
 _TAG = re.compile(rf"<{_NOT_KEPT}{_TO_END}")
 _KEPT_TAG = re.compile(rf"(</?(?:{either_case(_KEPT)}))[\s/]{_TO_END}")
 _NAME = re.compile(rf"<{_NOT_KEPT}[^\s/<>]*+")

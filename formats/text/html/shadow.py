@@ -6,7 +6,7 @@ import re
 
 NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # what a page that has any holds, in one of these ways
 # A template's tag; no other bracket stands in it, so that time grows with the length only.
-_TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+')*+)>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+)>", re.IGNORECASE)
 _ROOT = re.compile(r"[\s\"'/]shadowroot(?:mode)?\s*=\s*[\"']?(?:open|closed)(?![\w-])", re.IGNORECASE)
 
 

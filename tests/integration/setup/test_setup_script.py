@@ -43,10 +43,11 @@ def program(path: Path, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def setup(clone: Path, tools: Path) -> subprocess.CompletedProcess[str]:
-    """Run the script there with nothing but these programs and no HOME."""
+def setup(clone: Path, tools: Path, python: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the script there with nothing but these programs and no HOME; with the interpreter that is named."""
+    env = {"PATH": str(tools), "EDBENCH_SETUP_PYTHON": python}
     return subprocess.run(
-        ["/bin/sh", os.fspath(SCRIPT)], cwd=clone, env={"PATH": str(tools)}, capture_output=True, text=True, check=False
+        ["/bin/sh", os.fspath(SCRIPT)], cwd=clone, env=env, capture_output=True, text=True, check=False
     )
 
 
@@ -55,8 +56,20 @@ def test_python_too_old(clone: Path, tools: Path) -> None:
     program(tools / "python3", '[ "$1" = --version ] && echo Python 3.9.2; exit 1\n')
     done = setup(clone, tools)
     assert done.returncode == 1
-    assert "Python 3.11 or newer" in done.stderr
-    assert "Python 3.9.2" in done.stderr
+    assert "CPython 3.11 to 3.14 is required; python3 is Python 3.9.2" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_named_python_is_used_or_refused(clone: Path, tools: Path) -> None:
+    """`make setup PYTHON=…` never takes another one silently, nor an environment of another one."""
+    made(clone, "echo Python 3.11.2\n")
+    program(tools / "python3.8", 'case "$1" in --version) echo Python 3.8.1;; *) exit 1;; esac\n')
+    program(tools / "python3", "echo used >used\n")
+    done = setup(clone, tools, "python3.8")
+    assert (done.returncode, (clone / "used").exists()) == (1, False)
+    assert "python3.8 is Python 3.8.1" in done.stderr
+    assert setup(clone, tools).returncode == 0
+    assert "python3.12 is not installed" in setup(clone, tools, "python3.12").stderr
 
 
 def test_venv_missing(clone: Path, tools: Path) -> None:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from profile_runs import need_fio
 
 from core.errors import UsageError
 from core.records import JobState
@@ -44,6 +45,7 @@ def measuring(make_site: Any) -> Any:
 
 
 def _measure(site: Any) -> Any:
+    need_fio()
     return site.client.post(f"{API}/measurements/profile", json=PROFILE)
 
 
