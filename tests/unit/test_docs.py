@@ -176,3 +176,17 @@ def test_decisions_have_numbers_and_those_mentioned_exist() -> None:
 def test_every_exception_code_is_explained() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", (DOCS / "exceptions.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == [code.value for code in ExceptionCode]
+
+
+def test_addresses_of_the_api_exist() -> None:
+    """Those of the examples, whatever stands for the job."""
+    from fastapi import FastAPI  # takes a second
+
+    from web.api.routes import api_router
+
+    app = FastAPI()
+    app.include_router(api_router())
+    known = [re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path))) for path in app.openapi()["paths"]]
+    asked = re.findall(r"localhost:8080(/api/v1/[^\s'?]+)", (DOCS / "web.md").read_text(encoding="utf-8"))
+    assert asked
+    assert [path for path in asked if not any(each.fullmatch(path) for each in known)] == []
