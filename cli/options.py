@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from core.errors import UsageError
-from core.options.bounds import MOST_SECONDS
-from core.passwords import MOST_PASSWORDS
+from core.options.bounds import MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 from experiments.hosts import MOST_HOSTS
 

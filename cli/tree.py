@@ -196,7 +196,7 @@ class Group(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Each with its line of help, not cut."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.help) for name, entry in self.commands.items()])  # type: ignore[attr-defined]
+            formatter.write_dl([(name, entry.help) for name, entry in self.commands.items()])
 
 
 def resolved(types: tuple[str, ...]) -> dict[str, Any]:
@@ -222,7 +222,8 @@ def taking(
 
     @functools.wraps(function)
     def command(**given: Any) -> Any:
-        given.pop(_OUTPUT_FILE.name, None)  # `Command.invoke` has seen to it
+        if "output" in own:
+            given.pop(_OUTPUT_FILE.name, None)  # `Command.invoke` redirects standard output
         whole = {
             name: _made(own[name].annotation, {option.name: given.pop(option.name) for option in options})
             for name, options in parts.items()

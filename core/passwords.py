@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from core.options.bounds import MOST_PASSWORDS
 from core.places import job_location
 from core.records import BankNote
 
-MOST_PASSWORDS = 10_000
 MOST_BYTES = 512  # of one password in UTF-8; no format takes longer ones
 _MOST_FILE = 8_000_000
 _BOM = "\ufeff"

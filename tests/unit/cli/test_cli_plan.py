@@ -59,8 +59,8 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
     assert all(line in shown for line in plain["commands"])
     assert plain["commands"][0].endswith(" EDBENCH_FILER_CACHE=2GB")
     generate, study = (shlex.split(line) for line in plain["commands"][2:4])
-    assert study[study.index("--corpus") + 1] == generate[2]
-    assert str(storage) in generate[2]
+    assert study[study.index("--corpus") + 1] == generate[3]
+    assert str(storage) in generate[3]
     for line in (generate, study):
         assert main([*line[1:], "--help"], {}) == OK
 

@@ -33,10 +33,7 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bench", "r1"): (),
     ("bench", "storage"): ("stream",),
     ("trace", "replay"): ("trace", "--path=path"),
-    ("bench", "predict"): (
-        "--output=json",
-        "--output-file=EDBENCH_SLOTS/p.json",
-    ),  # it has no need of settings: its file is refused in their place
+    ("bench", "predict"): ("--from=EDBENCH_SLOTS",),  # it needs no settings: this result is refused in their place
     ("serve",): (),
 }
 

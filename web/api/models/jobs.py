@@ -11,7 +11,8 @@ from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCo
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
 from core.document import TEXT, Document
-from core.passwords import MOST_BYTES, MOST_PASSWORDS
+from core.options.bounds import MOST_PASSWORDS
+from core.passwords import MOST_BYTES
 from core.records import JobState, Phase
 
 Passwords = Annotated[
