@@ -93,20 +93,8 @@ def _scale_up(home: Path, out: Path) -> None:
     """GB/hour against workers, of a scale-up on an emulated filer; its labels are in the picture."""
     corpus = f"{home}/storage/corpora/small"
     _edbench("corpus", "generate", corpus, "--profile", "reference", "--scale", "0.0002", "--seed", "7")
-    _edbench(
-        "bench",
-        "scale-up",
-        "--corpus",
-        corpus,
-        "--workers",
-        "1,2,4",
-        "--slots",
-        "1",
-        "--repeats",
-        "3",
-        "--filer",
-        FILER,
-    )
+    measured = f"bench scale-up --workers 1,2,4 --slots 1 --repeats 3 --filer {FILER} --corpus"
+    _edbench(*measured.split(), corpus)
     (file,) = home.glob("storage/results/*/result.json")
     result = json.loads(file.read_text(encoding="utf-8"))
     workers = [point["at"]["workers"] for point in result["points"]]
@@ -119,7 +107,7 @@ def _scale_up(home: Path, out: Path) -> None:
         axes.plot(workers, [middle[0] * each / workers[0] for each in workers], ":", color=FAINT.light, label="linear")
         counts_on_x(axes, workers, "workers")
         axes.set_ylabel("discovered GB/hour")
-        axes.set_title(result["labels"][0], fontsize="small")
+        axes.set_title("; ".join(label.partition(":")[0] for label in result["labels"]), fontsize="small")
         from_zero(axes)
         axes.legend()
         figure.savefig(out / "scale-up.png", dpi=130, bbox_inches="tight")
