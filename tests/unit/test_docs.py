@@ -79,6 +79,20 @@ def test_files_that_contributing_names_exist() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == ["experiments/workloads/listing.py"]
 
 
+def test_pages_that_the_code_names_exist() -> None:
+    """In messages, comments and docstrings."""
+    sources = (
+        path for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "tests") and path.name[0] != "."
+    )
+    named = {
+        (_name(file), page)
+        for source in sources
+        for file in source.rglob("*.py")
+        for page in re.findall(r"\bdocs/[\w/.-]+\.md|\bdocs/decisions\b", file.read_text(encoding="utf-8"))
+    }
+    assert sorted(one for one in named if not (ROOT / one[1]).exists()) == []
+
+
 def test_every_user_page_is_in_the_index() -> None:
     index = {(DOCS / link.partition("#")[0]).resolve() for link in _links(DOCS / "README.md")}
     assert [_name(page) for page in USER if page not in index and page.name != "README.md"] == []
