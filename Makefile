@@ -9,8 +9,6 @@ export EDBENCH_SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-DEMO_SCALE := 1/2000
-DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
 .PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
@@ -22,22 +20,8 @@ help: ## list the targets
 setup: ## make .venv with everything in it, as locked; again only when the lock or pyproject.toml changed
 	@sh scripts/setup.sh
 
-demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site (6 to 9 minutes on two processors)
-	@mkdir -p .demo
-	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
-	@test -e .demo/corpus || $(EDBENCH) corpus generate .demo/corpus --profile reference --scale 0.002 --seed 7
-	@test -e .demo/small/dataset.json || rm -rf .demo/small
-	@test -e .demo/small || $(EDBENCH) corpus generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
-	@! test -e .demo/result.json || $(EDBENCH) job delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
-	@rm -f .demo/result.json
-	$(EDBENCH) discover .demo/corpus --workers 2 -o json --output-file .demo/result.json
-	$(EDBENCH) verify last
-	@job="$$($(DEMO_JOB))"; printf '\nThe job is there to be looked at, for instance:\n'; \
-		printf '  $(EDBENCH) job show %s\n  $(EDBENCH) review search %s "type:message/rfc822"\n\n' "$$job" "$$job"
-	@$(EDBENCH) bench scale-up --corpus .demo/small --workers 2 --repeats 1 >.demo/machine.txt 2>.demo/machine.err \
-		|| { cat .demo/machine.err >&2; exit 1; }
-	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
-	$(EDBENCH) bench r1 --scale $(DEMO_SCALE) --repeats 1 --brief
+demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
+	@$(PYTHON) scripts/demo.py
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
 # computes in between (tests/support/systems/dealing.py).
@@ -169,7 +153,8 @@ results: setup ## measure docs/dev/results again: real file systems, packages, o
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
-	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2)
+	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
+		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
 	@printf 'The page: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
 
 scale: ## have N=8 workers in containers from now on

@@ -76,7 +76,8 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
     return [
         ("type", of.type),
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
-        ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
+        *([("storage", of.storage_is)] if of.storage_is else []),
+        ("elapsed", f"{_elapsed(of)} ({phases})" if phases else "0 s"),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         *production_lines(made),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
@@ -103,7 +104,8 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
     bank, ocr = of.passwords, of.ocr
     return [
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
-        ("elapsed", f"{duration(of.elapsed_s)} ({phases}){_longest(of)}" if phases else "0 s"),
+        *([("storage", of.storage_is)] if of.storage_is else []),
+        ("elapsed", f"{_elapsed(of)} ({phases}){_longest(of)}" if phases else "0 s"),
         ("raw", f"{bytes_text(of.raw_bytes)}, {of.gb_per_hour_raw:.1f} GB/hour"),
         ("discovered", discovered),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
@@ -123,6 +125,10 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ("labels", "; ".join(of.labels)),
         *(("what to do", line) for line in advice_on(of.labels)),
     ]
+
+
+def _elapsed(of: Figures) -> str:
+    return ", ".join(filter(None, (duration(of.elapsed_s), of.elapsed_note)))
 
 
 def _written(of: Figures) -> str:

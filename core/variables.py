@@ -39,7 +39,7 @@ _ALL = (
     Variable("EDBENCH_INDEX_ENGINE", "`tantivy` or `whoosh`", "tantivy"),
     Variable(
         "EDBENCH_FILER",
-        "emulated filer: `titan`, `nas-1g`, `nas-10g` or a file ([filer.md](filer.md)); every result says so first",
+        "emulated filer: `titan`, `nas-1g`, `nas-10g`, `cloud-nas` or a file ([filer.md](filer.md)); every result says so first",
         "none",
     ),
     Variable(

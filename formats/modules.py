@@ -32,6 +32,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "archives.ar": ("application/x-archive",),
     "archives.cpio": ("application/x-cpio",),
     "archives.iso": ("application/x-iso9660-image",),
+    "archives.program": ("application/x-dosexec",),
     "office.ooxml.handler": (
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.template",
@@ -54,6 +55,8 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-visio.template.macroenabled.main+xml",
         "application/vnd.ms-visio.stencil.main+xml",
         "application/vnd.ms-visio.stencil.macroenabled.main+xml",
+        "application/vnd.ms-word2006ml",
+        "application/vnd.ms-wordml",
     ),
     "office.doc.handler": ("application/msword",),
     "office.xls.handler": ("application/vnd.ms-excel",),
@@ -63,6 +66,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-excel.sheet.4",
         "application/vnd.ms-excel.sheet.5",
     ),
+    "office.spreadsheetml": ("application/vnd.ms-spreadsheetml",),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
     "office.publisher": ("application/x-mspublisher",),
     "office.foreign": (
@@ -133,8 +137,13 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.oasis.opendocument.presentation-template",
         "application/vnd.oasis.opendocument.graphics",
         "application/vnd.oasis.opendocument.graphics-template",
+        "application/vnd.oasis.opendocument.text-flat-xml",
+        "application/vnd.oasis.opendocument.spreadsheet-flat-xml",
+        "application/vnd.oasis.opendocument.presentation-flat-xml",
+        "application/vnd.oasis.opendocument.graphics-flat-xml",
     ),
     "mail.contacts.handler": ("text/vcard", "text/calendar"),
+    "mail.encoded": ("text/x-uuencode", "text/x-yenc", "application/mac-binhex40"),
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping
 
 from fastapi import FastAPI, Request, Response
@@ -74,6 +75,11 @@ def install(app: FastAPI) -> None:
         out = answer(request, error.status_code, str(error.detail))
         out.headers.update(error.headers or {})
         return out
+
+    @app.exception_handler(PermissionError)
+    async def closed(request: Request, error: PermissionError) -> Response:
+        line = f"{error.filename}: {error.strerror}; give it to the user that this server runs as, {os.geteuid()}"
+        return answer(request, 409, line)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

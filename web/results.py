@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from experiments.package.records import RESULTS
 from experiments.result.codec import FILE, read_result
 from experiments.result.schema import Result
-from experiments.study import RESULTS
 from web.errors import NotFound
 
 _CHUNK = 1 << 18
@@ -44,9 +44,17 @@ def runs(storage: Path) -> dict[str, Path]:
         return out
     for name in names:
         directory = storage / RESULTS / name
-        if (directory / FILE).is_file():
+        if _is_result(directory):
             out[name] = directory
     return out
+
+
+def _is_result(directory: Path) -> bool:
+    """One that this process may not look into counts: whoever asks for it is told so."""
+    try:
+        return (directory / FILE).is_file()
+    except PermissionError:
+        return True
 
 
 def run_directory(storage: Path, run: str) -> Path:

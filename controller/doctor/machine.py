@@ -95,11 +95,11 @@ def box() -> Finding:
     try:
         lacking = try_out().lacking
     except OSError as error:
-        return bad(f"parsers cannot be put into a box: {error}", "see docs/security.md")
+        return bad(f"parsers cannot be put into a sandbox: {error}", "see docs/security.md")
     if not lacking:
-        return ok("parsers run in a box: a user of its own, no files, no network, a fixed list of system calls")
-    mend = "run workers as root, who gives each box a user of its own, and let containers use seccomp and Landlock"
-    return warn(f"parsers run in a box with {'; '.join(lacking)}", mend)
+        return ok("parsers run in a sandbox: no files, no sockets, no other processes, a fixed list of system calls")
+    fix = "use Linux 5.13 or newer with Landlock, and containers with the engine's own seccomp profile"
+    return warn(f"the parsers' sandbox is incomplete: {'; '.join(lacking)}", fix)
 
 
 def no_box() -> Finding:

@@ -168,6 +168,11 @@ class Figures(Document):
     frames_lost: int
     calls_complete: bool
     storage: str
+    storage_is: str = Field(
+        "",
+        description="Type, server and path of the storage under test when the job was created, and what its source is on where that is another.",
+    )
+    elapsed_note: str = Field("", description="What was taken off elapsed and what was not; empty: nothing.")
     versions: dict[str, str]
     filer: FilerFigures | None
     passwords: BankNote

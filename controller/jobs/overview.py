@@ -11,17 +11,19 @@ from typing import Any
 
 from pydantic import Field
 
-from controller.databases import JobHandle, Jobs, newest_jobs
+from controller.databases import JobHandle, Jobs, alone, newest_jobs
+from controller.jobs.disturbances import elapsed_note
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
 from controller.labels.advice import advice_on
 from controller.labels.kept import KeptLabels
-from controller.labels.rules import FilerCache
+from controller.labels.surroundings import storage_text
 from core.document import Document, Milli
 from core.names import display_name
 from core.options.production import JobType
 from core.records import DEFAULT_ZONE, JobState, Phase
+from core.settings import Settings
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
@@ -58,7 +60,12 @@ class JobRow(Document):
     time_zone: str = Field(default=DEFAULT_ZONE, description="Of dates that note none; the ledger has them in UTC.")
     created: datetime.datetime
     finished: datetime.datetime | None
+    storage: str = Field(
+        default="",
+        description="Type, server and path of the storage under test when it was created, and what its source is on where that is another.",
+    )
     elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
+    elapsed_note: str = Field(default="", description="What was taken off elapsed and what was not; empty: nothing.")
     items: int
     exceptions: int
     raw_bytes: int
@@ -78,11 +85,11 @@ class Overview:
 
     def __init__(
         self,
-        cache: FilerCache = FilerCache(),  # noqa: B008 (it is frozen)
+        settings: Settings | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`cache`: of the filer that the jobs' files lie on; `monotonic`: seconds."""
-        self._labels = KeptLabels(cache, monotonic)
+        """`settings`: the storage of jobs that an earlier version created; `monotonic`: seconds."""
+        self._labels = KeptLabels(settings or Settings(), monotonic)
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
 
@@ -111,8 +118,9 @@ class Overview:
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
         stand = (job.state, summary.finished_at)
-        row = _row(database, summary, self._labels.of(job.id, [JobHandle(database, job)], [stand]))
-        if row.state.over:
+        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [stand])
+        row = _row(database, summary, labels.lines)
+        if row.state.over and labels.final:
             with self._lock:
                 self._over[job.id] = row
         return row
@@ -123,7 +131,7 @@ class Overview:
         if jobs.group is None:
             return rows[0]
         states = [(row.state, row.finished) for row in rows]
-        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs.each, states) if rows else [])
+        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs, states).lines if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:
@@ -151,6 +159,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     job = summary.job
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
+        note = elapsed_note(conn, job.id)
     discovered = look.raw_bytes + look.extracted_bytes
     return JobRow(
         id=job.id,
@@ -168,7 +177,9 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         time_zone=job.options.time_zone,
         created=summary.created_at,
         finished=summary.finished_at,
+        storage=storage_text(summary.surroundings),
         elapsed_s=look.elapsed_s,
+        elapsed_note=note,
         items=look.items,
         exceptions=look.exceptions,
         raw_bytes=look.raw_bytes,
@@ -199,7 +210,8 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
     }
     if not rows:  # a deletion that was cut short
         return JobRow(**own, **_NOTHING)
-    elapsed = max(each.elapsed_s for each in rows)
+    longest = max(rows, key=lambda each: each.elapsed_s)
+    elapsed = longest.elapsed_s
     shares = [each.progress for each in rows if each.progress is not None]
     sums = {key: sum(getattr(each, key) for each in rows) for key in _SUMMED}
     ends = [each.finished for each in rows if each.finished is not None]
@@ -212,7 +224,9 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
         state=group_state([each.state for each in rows]),
         reason=next((each.reason for each in rows if each.reason), None),
         finished=max(ends) if len(ends) == len(rows) else None,
+        storage=longest.storage,
         elapsed_s=elapsed,
+        elapsed_note=longest.elapsed_note,
         progress=min(shares) if len(shares) == len(rows) else None,
         gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
         gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),

@@ -41,8 +41,8 @@ class PreparedSource:
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
     """Validate a source directory; a corpus's source is its `data`.
 
-    Raises UsageError when it does not exist, is no directory, cannot be listed or has too many directories, or when the
-    import of a load file into it did not end.
+    Raises UsageError when it does not exist, is no directory, cannot be listed, holds no file or has too many directories, or when
+    the import of a load file into it did not end.
     """
     root = os.path.abspath(os.fsencode(path))
     storage.keep_below(root)
@@ -52,6 +52,8 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         root = os.path.join(root, b"data")
         directories, others = _first_level(storage, root)
         device, inode = _whole(storage, root)
+    if not others:
+        _refuse_empty(storage, root, directories)
     manifest = find_manifest(root)
     imported = read_imported(Path(os.fsdecode(root))) is not None
     return PreparedSource(
@@ -63,6 +65,25 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         directories=tuple(sorted(name for name in directories if not imported or name != BESIDE.encode())),
         others=others,
         imported=imported,
+    )
+
+
+def _refuse_empty(storage: Storage, root: bytes, directories: Collection[bytes]) -> None:
+    """Raises UsageError where no file is below any of the directories: nothing would be measured. One that cannot be listed becomes
+    an item of the job, and so does whatever is no directory."""
+    ahead = [os.path.join(root, name) for name in directories]
+    while ahead:
+        path = ahead.pop()
+        try:
+            with storage.listing(path, only=EntryKind.DIRECTORY) as listing:
+                names = [entry.name for entry in chain.from_iterable(listing)]
+        except (SourceFileError, StorageFault):
+            return
+        if listing.count > len(names):
+            return
+        ahead += [os.path.join(path, name) for name in names]
+    raise UsageError(
+        f"source {display_name(root)} is empty: there is no file in it; give a directory with files, and check its mount"
     )
 
 

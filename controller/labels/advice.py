@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.labels.rules import LOWERED, OVERRUN, UNDECLARED, UNJUDGED, UNPAIRED
+from controller.labels.surroundings import ELSEWHERE
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
 from core.options.choices import FILER, SITE
 
@@ -15,6 +16,7 @@ _ADVICE = {
     " workers, with nothing else on this machine",
     UNJUDGED: "there is no verdict: neither calls nor waits, or this machine's processors, were measured in a run; run it again with the"
     " workers on this machine, EDBENCH_OBSERVE on, and for some seconds",
+    ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
     "SHORT": "it shows the start, and what caches took; take more data or a longer trace, until every run lasts as long as the"
     " rule wants (--min-seconds; 10 minutes)",

@@ -15,6 +15,7 @@ from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
+from controller.labels.surroundings import surroundings_of
 from controller.production.choosing import (
     LeftOut,
     Picked,
@@ -147,6 +148,7 @@ def _create(
         tasks=[],
         workers=plan.workers,
         slots=plan.slots,
+        surroundings=surroundings_of(settings, first.source).to_json(),
     )
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)

@@ -82,7 +82,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
         target = target_of(job, choice)
         planned = ReplayCrew(hosts=hosts, workers=crew.workers, slots=crew.slots)
         storage = Storage(NullRecorder())
-        handle = create_replay(stage.database, storage, stage.settings.storage, job, order, options, planned)
+        handle = create_replay(stage.database, storage, stage.settings, job, order, options, planned)
         try:
             outcome, beside = _to_rest(stage, handle, crew)
             _judge(outcome)

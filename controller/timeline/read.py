@@ -10,8 +10,6 @@ from controller.databases import JobHandle
 from controller.jobs.groups.progress import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
 from controller.labels.advice import advice_on
-from controller.labels.jobs import labels_of_jobs
-from controller.labels.rules import FilerCache
 from controller.timeline.axis import Axis, axis_of
 from controller.timeline.call_panels import call_panels, read_bytes
 from controller.timeline.filer_panels import (
@@ -40,7 +38,7 @@ def read_timeline(
     *,
     since: float | None = None,
     points: int = 600,
-    cache: FilerCache = FilerCache(),  # noqa: B008 (it is frozen)
+    labels: Sequence[str] = (),
 ) -> Timeline:
     """Everything that the page draws, in at most `points` buckets, or more when the longest step is too short.
 
@@ -50,10 +48,10 @@ def read_timeline(
     """
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
-        return _read(jobs, since, points, cache)
+        return _read(jobs, since, points, labels)
 
 
-def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerCache) -> Timeline:
+def _read(jobs: Sequence[JobAt], since: float | None, points: int, labels: Sequence[str]) -> Timeline:
     statuses = [read_status(conn, job) for conn, job in jobs]
     state = group_state([status.job.state for status in statuses]).value
     identity = _identity(jobs)
@@ -71,7 +69,6 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerC
         for (conn, _), status, readings in zip(jobs, statuses, data.progress, strict=True)
     ]
     seen = _seen(statuses, done)
-    labels = labels_of_jobs(jobs, statuses, done, cache)
     return Timeline(
         job=identity,
         state=state,

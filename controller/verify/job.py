@@ -65,7 +65,10 @@ class Verification(Document):
     records: int  # of a load file that was taken into the source, of this job's custodians
     terms: int
     documents: int  # in all shards
-    ghosts: int  # of these, left by attempts that were lost; no difference
+    ghosts: int = Field(
+        description="Of the documents, those that no item owns: a task had published them, its claim was lost (by an outage of the"
+        " database, or a killed worker), and the task was done again. No search returns them; they are no difference."
+    )
     files: int  # written children on the filer
     counts: Annotated[tuple[Count, ...], Field(exclude=True)]
     examples: tuple[Example, ...]

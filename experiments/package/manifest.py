@@ -50,10 +50,10 @@ def broken(directory: Path) -> list[str]:
 def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
     for name, digest in listed.items():
         path = directory / name
-        if not path.is_file() or path.is_symlink():
-            yield f"{name}: in the manifest, and no such file"
-            continue
         try:
+            if not path.is_file() or path.is_symlink():
+                yield f"{name}: in the manifest, and no such file"
+                continue
             same = _hash(path) == digest
         except OSError as error:
             yield f"{name}: cannot be read: {error.strerror}"

@@ -25,6 +25,7 @@ from experiments.workload import About, Turn
 
 SCHEMA: Final = "edbench-raw/1"
 RAW, STUDY, RUNS = "raw", "study.json", "runs"
+RESULTS = "results"  # below the storage root: a directory for each result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

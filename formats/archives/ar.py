@@ -35,7 +35,7 @@ class ArHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "ar")) as reader:
-            for child in shown(all_members(reader, source.size, limits, solid=False)):
+            for child in shown(all_members(reader, source.size, limits, solid=False, file=file, what="ar archive")):
                 if child.name not in _TABLES and not child.name.startswith(_BSD_TABLE):
                     yield child
 

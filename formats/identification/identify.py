@@ -62,6 +62,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"\x89PNG\r\n\x1a\n": "image/png",
             b"!<arch>\n": "application/x-archive",
             b"bplist00": "application/x-bplist",
+            b"=ybegin ": "text/x-yenc",
             b"WordPro\0": "application/vnd.lotus-wordpro",
         },
     ),

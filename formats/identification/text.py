@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 from formats.charset_labels import by_mark
+from formats.charset_mixed import first_wide, parts
+from formats.mail.boundary import unlabelled_boundary
+from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
+from formats.mail.smime.content_type import is_in_base64
 
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
@@ -35,7 +39,12 @@ _REPORTS = frozenset(
         "message/tracking-status",
     )
 )
+FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
+
+_FOLDED = re.compile(rb"\r?\n[ \t]")  # of a vCard or a calendar: any line may be
+_CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
+_CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
 
 _HTML_START = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|script|style|meta|link|table|h[1-6]|p|div|span|font|br|center|a|b|ul|pre"
@@ -51,9 +60,9 @@ def as_text(head: bytes) -> bytes | None:
     """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
     None when these are not the first bytes of a text."""
     encoding, length = by_mark(head)
-    if encoding:
-        rest = head[length:]
-        return _recode(rest, encoding) if encoding != "utf-8" else rest if _plain(rest) else None
+    head = head[length:]
+    if encoding and encoding != "utf-8":
+        return _recode(head, encoding)
     if b"\0" not in head:
         return head if _plain(head) else None
     for encoding, zeros in (
@@ -64,7 +73,7 @@ def as_text(head: bytes) -> bytes | None:
     ):
         if _mostly_ascii(head, encoding, zeros):
             return _recode(head, encoding)
-    return None
+    return _recode(head, "") if first_wide(head) else None
 
 
 def _plain(head: bytes) -> bool:
@@ -85,7 +94,11 @@ def _mostly_ascii(head: bytes, encoding: str, zeros: tuple[int, ...]) -> bool:
 
 
 def _recode(head: bytes, encoding: str) -> bytes | None:
-    text = head[: len(head) // 4 * 4].decode(encoding, "replace")
+    head = head[: len(head) // 4 * 4]
+    if "32" in encoding:
+        text = head.decode(encoding, "replace")
+    else:
+        text = "".join(part.decode(codec or "latin-1", "replace") for codec, part in parts((head,), encoding))
     if "\0" in text or text.count("\ufffd") > max(1, len(text) // 50):
         return None
     recoded = text.encode("utf-8", "replace")
@@ -99,16 +112,22 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         head = head.replace(b"\r", b"\n")
     start = head.lstrip()[:64].lower()
     if start.startswith(b"from ") and starts_message(head.lstrip(b"\r\n"), 0, after_blank=True):
+        if _GIT_PATCH.match(head.lstrip()) and (
+            extension in (b"patch", b"diff") or declared in ("text/x-patch", "text/x-diff")
+        ):
+            return "text/plain"
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
-    if kind := _by_first_word(start):
+    if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):
         return kind
+    if is_in_base64(head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)):
+        return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if declared in _REPORTS:
         return "text/plain"
-    if is_mail(head, extension):
+    if is_mail(head, extension) or _is_entity(head):
         return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)
 
@@ -160,7 +179,20 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
         return "text/html"
     if declared == "message/rfc822" or (extension == b"eml" and _header_names(head)[0]):
         return "message/rfc822"
+    if (b"begin" in head or b"BinHex" in head) and (files := inline_files(head, 0, len(head))):
+        return FILES_IN_TEXT[files[0].encoding]
     return "text/plain"
+
+
+def office_xml(head: bytes, extension: bytes = b"") -> str | None:
+    """The media type of an office document that is one file of XML, by the namespace of its root; None of other XML."""
+    root = _ROOT.search(head)
+    if root is None or (known := _OFFICE_XML.get(root[1])) is None or known[0] not in root[0]:
+        return None
+    if known[1] != _FLAT_ODF:
+        return known[1]
+    kind = _FLAT_KIND.search(root[0]) or _FLAT_EXTENSION.match(extension)
+    return _FLAT_ODF % (_FLAT_KINDS[kind[1]] if kind else "text")
 
 
 def _markup(head: bytes, extension: bytes) -> str:
@@ -169,18 +201,39 @@ def _markup(head: bytes, extension: bytes) -> str:
     if rest[:5].lower() == b"<?xml":
         if _HTML_ROOT.search(head[:2048]):
             return "text/html"
-        return "image/svg+xml" if b"<svg" in head[:2048] else "application/xml"
+        return office_xml(head, extension) or ("image/svg+xml" if b"<svg" in head[:2048] else "application/xml")
     if rest[:4].lower() == b"<svg":
         return "image/svg+xml"
     if _HTML_START.match(rest) or _HTML_ROOT.search(head[:2048]):
         return "text/html"
     if extension in (b"html", b"htm", b"xhtml"):
         return "text/html"
+    if kind := office_xml(head, extension):
+        return kind
     if extension == b"xml":
         return "application/xml"
     return "text/plain"
 
 
+_GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([a-zA-Z][\w.-]*)(?:\s[^<>]*)?")
+_FLAT_ODF = "application/vnd.oasis.opendocument.%s-flat-xml"
+_OFFICE_XML = {  # by the name of the root its namespace, which one of its attributes declares
+    b"package": (b"http://schemas.microsoft.com/office/2006/xmlPackage", "application/vnd.ms-word2006ml"),
+    b"wordDocument": (b"http://schemas.microsoft.com/office/word/2003/wordml", "application/vnd.ms-wordml"),
+    b"Workbook": (b"urn:schemas-microsoft-com:office:spreadsheet", "application/vnd.ms-spreadsheetml"),
+    b"document": (b"urn:oasis:names:tc:opendocument:xmlns:office:1.0", _FLAT_ODF),
+}
+_FLAT_KIND = re.compile(
+    rb"mimetype\s*=\s*[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)"
+)
+_FLAT_EXTENSION = re.compile(rb"fod([tspg])\Z")
+_FLAT_KINDS = {
+    **{kind.encode(): kind for kind in ("text", "spreadsheet", "presentation", "graphics")},
+    b"s": "spreadsheet",
+    b"p": "presentation",
+    b"g": "graphics",
+}
 _HEADER_LINES = 40
 _MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
 
@@ -222,6 +275,18 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     if extension in _NOT_MAIL_NAMES and not known & _STRONG:
         return odd == 0 and known.issuperset(names)
     return True
+
+
+# A header without what only messages have (RFC 8551, 3.1: such an entity is signed, and Outlook keeps it as an attachment).
+_ENTITY = re.compile(
+    rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",
+    re.IGNORECASE,
+)
+
+
+def _is_entity(head: bytes) -> bool:
+    """Whether these are the first bytes of a multipart, with a header of fields for its content or without any."""
+    return (_ENTITY.match(head) is not None and b"\n--" in head) or unlabelled_boundary(head, 0, len(head)) != b""
 
 
 def _is_emlx(head: bytes) -> bool:

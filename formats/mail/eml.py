@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError, ExceptionCode, FieldUnread
 from core.records import Kind, Limits
 from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from formats.charset import CHARSET_KEYS
@@ -19,6 +19,7 @@ from formats.mail.headers import (
     addresses,
     decode_text,
     field_date,
+    field_moment,
     header_metadata,
     message_id_hash,
     message_ids,
@@ -57,6 +58,7 @@ _OF_A_MEMO = (
 )  # what is metadata, or a program's
 _NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
 _MOST_LINES = 100
+_PGP = "-----BEGIN PGP MESSAGE-----"
 
 
 class EmlHandler(LeafHandler):
@@ -76,6 +78,7 @@ class EmlHandler(LeafHandler):
             leaves_out=(
                 "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
+                "what a message/external-body part refers to: its child is the reference",
                 "header fields but those of the metadata; what stands in front of the first part of a multipart and behind its end",
                 "one part of a message sent in several: what it holds is its child as it stands",
                 "names beyond the first 1,000 attachments in the metadata",
@@ -88,9 +91,9 @@ class EmlHandler(LeafHandler):
         """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
         at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header. A part
         whose encoding is damaged comes with what can be read and the error `corrupt`."""
-        message = _open(source, limits)
+        message = _MESSAGES(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.decoded()
+            data, damage = leaf.content(), leaf.damage
             yield Child(
                 name=child_name(leaf, position),
                 kind=Kind.ATTACHMENT,
@@ -99,13 +102,13 @@ class EmlHandler(LeafHandler):
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
-        if (error := cut(message, "message")) is not None:
+        if (error := _headless(message, source) or cut(message, "message")) is not None:
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
         its child, as it stands. What is damaged, cut or left out of the text is told beside it."""
-        message = _open(source, limits)
+        message = _MESSAGES(source.whole(limits.parse_bytes))
         out = message.body(limits).result("\n")
         fields = message.root.fields
         described = values(header_metadata(fields))
@@ -127,7 +130,10 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        out.error = out.error or damage_of(message.root) or text_cut(message, "message")
+        elif _PGP in out.text and f"\n{_PGP}" in f"\n{out.text}":
+            out.error = DocumentError(ExceptionCode.ENCRYPTED, "a PGP message in the text")
+        out.error = out.error or _headless(message, source) or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -161,11 +167,12 @@ class _ReadMessage(Message):
 _MESSAGES = Last(_ReadMessage)
 
 
-def _open(source: Source, limits: Limits) -> _ReadMessage:
-    message = _MESSAGES(source.whole(limits.parse_bytes))
-    if message.root.start == 0 and not len(message.root.fields) and source.size:
-        raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
-    return message
+def _headless(message: Message, source: Source) -> DocumentError | None:
+    """That a message has no header, if it has none: all of it is text then."""
+    root = message.root
+    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
+        return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
+    return None
 
 
 def cut(message: Message, called: str) -> DocumentError | None:
@@ -182,6 +189,14 @@ def cut(message: Message, called: str) -> DocumentError | None:
 def text_cut(message: Message, called: str) -> DocumentError | None:
     """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
     return None if message.truncated and not message.ends_in_text else cut(message, called)
+
+
+def _date_unread(fields: Fields) -> DocumentError | None:
+    """That there is a date, which is not in the metadata because it cannot be read for sure."""
+    stored = fields.stored(b"date")
+    if not stored.strip() or field_moment(stored) is not None:
+        return None
+    return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
 
 
 def _partial(message: Message) -> DocumentError:

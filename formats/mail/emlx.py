@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.errors import DocumentError, ExceptionCode
@@ -12,6 +13,10 @@ from formats.mail.eml import MAIL_KEYS, EmlHandler
 from formats.mail.headers import RARER_KEYS
 
 _EML = EmlHandler()
+_PROPERTIES = re.compile(
+    rb"(?:<\?xml\b[^<>]{0,200}\?>\s{0,9})?(?:<!DOCTYPE\s+plist\b[^<>]{0,200}>\s{0,9})?<plist\b|bplist00"
+    rb"|<\?xml\b[^<>]{0,200}\?>\s{0,9}<!DOCTYPE\s+plist\b"
+)
 
 
 class EmlxHandler(LeafHandler):
@@ -57,18 +62,27 @@ class EmlxHandler(LeafHandler):
 
 
 def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
-    """The message's bytes, and what is wrong with them."""
+    """The message's bytes, and what is wrong with them. The property list behind the message shows where it ends, where the
+    count is another one: line ends that were converted change it."""
     data = source.whole(limits.parse_bytes)
     first, newline, _ = data.partition(b"\n")
     count = first.strip()
     if not newline or not count.isdigit() or len(count) > 12:
         raise DocumentError(ExceptionCode.CORRUPT, "no byte count in the first line")
-    start = len(first) + 1
-    message = data[start : start + int(count)]
-    error = None
-    if len(message) < int(count):
-        error = DocumentError(ExceptionCode.TRUNCATED, f"the message ends after {len(message)} of {int(count)} bytes")
-    return MemorySource(source.name, message), error
+    start, error = len(first) + 1, None
+    end = start + int(count)
+    behind = data[end:].lstrip()
+    if end > len(data) or (behind and not _PROPERTIES.match(behind)):
+        *_, last = (None, *_PROPERTIES.finditer(data, start))
+        if end > len(data):
+            found = f"the message ends after {len(data) - start} of {int(count)} bytes"
+            error = DocumentError(ExceptionCode.TRUNCATED, found)
+        elif last is None:
+            error = DocumentError(
+                ExceptionCode.CORRUPT, f"no property list is behind the {int(count)} bytes of the message"
+            )
+        end = last.start() if last else len(data)
+    return MemorySource(source.name, data[start:end]), error
 
 
 HANDLERS: tuple[Handler, ...] = (EmlxHandler(),)

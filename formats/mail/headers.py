@@ -6,33 +6,34 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
 from formats import charset
 from formats.charset_guess import reads
 from formats.charset_labels import by_label
 from formats.last import remembered
+from formats.mail.base64 import from_base64
+from formats.mail.comments import without_comments
+from formats.mail.dates import Moment, moment
 from formats.mail.header_lines import take_fields
 
 _FOLDED = re.compile(rb"\r*\n")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
-_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&*.+^_-]{1,80})\s*(?=;|$|\s)")
+_MEDIA_TYPE = re.compile(
+    r"[\s\"']*([A-Za-z0-9!#$&.+^_-]{1,80})\s*/\s*([A-Za-z0-9!#$&*.+^_-]{1,80})[\"']?\s*(?=[;,]|$|\s)"
+)
+_MULTIPART = re.compile(r"[\s\"']*multipart\b", re.IGNORECASE)
+# Where no semicolon is in front of a parameter, or a quote before it is not closed.
+_LOOSE = tuple(
+    (name, re.compile(rf"(?:^|[\s,;\"']){name}\s*=\s*(?:\"([^\"]*)\"|[\"']?([^\s;,\"']+))", re.IGNORECASE))
+    for name in ("boundary", "charset", "name", "filename")
+)
 _ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
 _BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
 _ID = re.compile(r"<([^<>]+)>")
-_USUAL_DATE = re.compile(
-    r"(?:[A-Za-z]{3}, +)?(\d\d?) ([A-Z][a-z][a-z]) ((?:19|20)\d\d) (\d\d):(\d\d)(?::(\d\d))? (\+|-(?!0000))(\d\d)(\d\d)"
-    r"(?: \([A-Za-z]+\))?",
-    re.ASCII,
-)
-_NO_ZONE = re.compile(
-    r"\d[:.]\d\d?(?:[:.]\d\d?)?(?:\s+(?:19|20)\d\d)?\s*(?:\([^()]*\)\s*)?\Z", re.ASCII
-)  # the time, or the year behind it, is the last that a date says
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
@@ -83,6 +84,10 @@ class Fields:
         """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
         values = self._by_name.get(name)
         return values[0] if values else b""
+
+    def all_stored(self, name: bytes) -> list[bytes]:
+        """Every field of this name as it stands."""
+        return self._by_name.get(name, [])
 
     def raw(self, name: bytes) -> bytes:
         """The first field of this name, unfolded; b"" if there is none."""
@@ -168,19 +173,6 @@ def _word_bytes(encoding: str, payload: str) -> bytes:
     return from_base64(data)
 
 
-def from_base64(data: bytes) -> bytes:
-    """Base64 up to its padding; foreign characters are skipped, missing padding is put in, a lone last character
-    (six bits) is dropped."""
-    kept = data.translate(None, _NOT_BASE64).partition(b"=")[0]
-    if len(kept) % 4 == 1:
-        kept = kept[:-1]
-    return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
-
-
-BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
-
-
 def _decode(data: bytes, label: str) -> str:
     """What an encoded word or a parameter says: in the charset of its label, where the bytes do not contradict that (a few
     cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
@@ -195,16 +187,30 @@ def _decode(data: bytes, label: str) -> str:
 
 
 def media_type(value: str, default: str) -> str:
-    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
-    match = _MEDIA_TYPE.match(value)
-    return match[1].lower() if match else default
+    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed. A multipart of no kind is
+    mixed."""
+    if "(" in value:
+        value = without_comments(value)
+    if (match := _MEDIA_TYPE.match(value)) is not None:
+        return f"{match[1]}/{match[2]}".lower()
+    return "multipart/mixed" if _MULTIPART.match(value) else default
 
 
 def parameters(value: str) -> Mapping[str, str]:
-    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded."""
+    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded. Comments
+    are no part of them, but of a file name that is not quoted, as people write `a (1).pdf`."""
+    found = _parameters(value)
+    if "(" in value:
+        plain = _parameters(without_comments(value))
+        return plain | {name: text for name, text in found.items() if name in ("name", "filename")}
+    return found
+
+
+def _parameters(value: str) -> dict[str, str]:
     plain: dict[str, str] = {}
     pieces: dict[str, dict[int, tuple[bool, str]]] = {}
-    for name, quoted, bare in _PARAMETER.findall(value):
+    found = _PARAMETER.findall(value)
+    for name, quoted, bare in found:
         content = _QUOTED_PAIR.sub(r"\1", quoted) if "\\" in quoted else quoted or bare.strip().strip('"')
         segment = _SEGMENT.fullmatch(name.lower()) if "*" in name else None
         if segment is None or not (segment[2] or segment[3]):
@@ -213,7 +219,21 @@ def parameters(value: str) -> Mapping[str, str]:
             pieces.setdefault(segment[1], {}).setdefault(int(segment[2] or 0), (bool(segment[3]), content))
     for joined, parts in pieces.items():
         plain[joined] = _join_pieces(parts)
+    if value.count("=") > len(found) and value.count("=") > len(found) + sum(
+        quoted.count("=") for _, quoted, _ in found
+    ):
+        _add_loose(plain, value)
     return plain
+
+
+def _add_loose(plain: dict[str, str], value: str) -> None:
+    """Parameters that are not separated as they should be, outside of the quoted values of others."""
+    outside = _PARAMETER.sub(lambda match: match[0] if match[2] is None else ";", value)
+    for name, pattern in _LOOSE:
+        if name not in plain and (match := pattern.search(outside)) is not None:
+            plain[name] = match[1] or match[2] or ""
+            if name != "charset" and "charset" in plain:
+                plain["charset"] = _BLANK_OR_COMMA.split(plain["charset"].strip(), maxsplit=1)[0]
 
 
 def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
@@ -237,54 +257,23 @@ def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -
     return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
 
 
-def utc_time(value: str) -> int | None:
-    """A Date field in seconds UTC since the epoch; None when it cannot be read. One without a zone is taken as UTC, for
-    every job, as hashes are made of it: the standard library would take the zone of this machine."""
-    try:
-        parsed = parsedate_tz(value)
-        return None if parsed is None else int(mktime_tz((*parsed[:9], parsed[9] or 0)))
-    except (ValueError, OverflowError, IndexError, TypeError):  # what parsedate_tz makes of nonsense
-        return None
-
-
-def utc_date(value: str) -> str:
-    """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
-    usual = _USUAL_DATE.fullmatch(value)
-    if usual is not None and (date := _usual_date(usual)):
-        return date
-    when = utc_time(value)
-    try:
-        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):  # years beyond 9999
-        return ""
-
-
 @remembered
+def field_moment(value: bytes) -> Moment | None:
+    """When a Date field, as it is stored, is; None where that is not sure."""
+    return moment(decode_text(unfolded(value)))
+
+
 def field_date(value: bytes) -> str:
-    """The same of a field as it stands."""
-    return utc_date(decode_text(unfolded(value)))
+    """The same as ISO 8601 in UTC to the second; "" where it is not sure."""
+    found = field_moment(value)
+    return "" if found is None else f"{found.when.isoformat()}Z"
 
 
 def noted_date(value: bytes) -> str:
     """A Date field as metadata has it: in UTC too, but without the `Z` where the field notes no zone. (`-0000` is one: the
-    time is in UTC, RFC 5322, 3.3; a name that nobody knows is read as that, 4.3.)"""
-    date = field_date(value)
-    if not date or _NO_ZONE.search(decode_text(unfolded(value))) is None:
-        return date
-    return date.removesuffix("Z")
-
-
-def _usual_date(match: re.Match[str]) -> str:
-    """A date as RFC 5322 wants it, in the same form; "" for one that does not exist."""
-    day, month, year, hour, minute, second, sign, hours, minutes = match.groups()
-    try:
-        at = _MONTHS.find(month) // 3 + 1  # 0, which is none, when it is not there
-        when = datetime(int(year), at, int(day), int(hour), int(minute), int(second or 0))
-    except ValueError:
-        return ""
-    if away := int(hours) * 60 + int(minutes):
-        when += timedelta(minutes=away if sign == "-" else -away)
-    return f"{when.isoformat()}Z"
+    time is in UTC, RFC 5322, 3.3.)"""
+    found = field_moment(value)
+    return "" if found is None else found.when.isoformat() + ("Z" if found.zoned else "")
 
 
 @remembered

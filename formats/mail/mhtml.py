@@ -41,7 +41,7 @@ class MhtmlHandler(LeafHandler):
         the end when the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            data, damage = leaf.decoded()
+            data, damage = leaf.content(), leaf.damage
             yield Child(
                 name=_name(leaf) or b"part-%d" % position,
                 kind=Kind.EMBEDDED_OBJECT,

@@ -8,36 +8,37 @@ every embedded message as stored and the parts in order, and leaves only header 
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Iterator, Mapping
 
-from formats.charset import Detected, decode
+from formats.charset import Detected, by_zeros, decode
+from formats.charset_labels import by_mark
 from formats.last import LARGEST, remembered
+from formats.mail import transfer
 from formats.mail.around import SAMPLE, charset_around, charset_of_names
+from formats.mail.base64 import sound_base64
+from formats.mail.boundary import Ranges, likely_boundary, ranges, unlabelled_boundary
 from formats.mail.header_lines import UNREAD, has_unread_fields
 from formats.mail.headers import (
-    BASE64_ALPHABET,
     Fields,
     file_name,
-    from_base64,
     media_type,
     parameters,
     parse_fields,
     raw_text,
     unfolded,
 )
-from formats.mail.inline import YENC, decode_yenc, inline_files
+from formats.mail.inline import inline_files, is_piece_of_file
+from formats.mail.transfer import BASE64, NONE, encoding_of
 
 MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
-_DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _NONE: Mapping[str, str] = {}
-_SPACE = b"\r\n \t"
-_BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
-_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4}|(?!))*+(?:[^=]{2}==|[^=]{3}=)|(?!))*+(?:[^=]{4}|(?!))*+(?:[^=]{2,3}=*)?")
-_PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
+_FIRST_TOKEN = re.compile(r"[\s\"']*([A-Za-z0-9_-]*)")
+_UNSPLIT = "its parts cannot be told apart: no line begins with its boundary"
+_UNITS = 8  # bytes in which UTF-16 and UTF-32 of a header have a NUL
 _HEADER = 1 << 12  # bytes in which every message has an end of a line
+_OTHER_LINE_END = re.compile(rb"(?<!\r\r)\n")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _BODY_TYPES = ("text/plain", "text/html")
 
@@ -49,15 +50,15 @@ def _declared(
     """What the two fields, as they stand, say of a part: media type, disposition, file name, charset, boundary of a multipart. The
     hint is a charset that eight-bit characters in them may be in."""
     content_type, disposition = raw_text(unfolded(type_field), hint), raw_text(unfolded(disposition_field), hint)
-    declared = parameters(content_type) if ";" in content_type else _NONE
-    given = parameters(disposition) if ";" in disposition else _NONE
+    declared = parameters(content_type) if "=" in content_type else _NONE
+    given = parameters(disposition) if "=" in disposition else _NONE
     kind = media_type(content_type, default)
     boundary = (
         declared.get("boundary", "").rstrip().encode("utf-8", "replace") if kind.startswith("multipart/") else b""
     )
     return (
         kind,
-        disposition.partition(";")[0].strip().lower(),
+        token[1].lower() if (token := _FIRST_TOKEN.match(disposition)) else "",
         file_name(given, declared) if given or declared else "",
         declared.get("charset", ""),
         boundary,
@@ -94,8 +95,15 @@ class MailPart:
         self.damage: str | None = None  # what of its content was lost, once it was decoded
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
+        self.encoding = encoding_of(fields.raw(b"content-transfer-encoding"))
+        if len(types := fields.all_stored(b"content-type")) > 1 and not declared[0].startswith("multipart/"):
+            others = (_declared(other, b"", default) for other in types)  # a relay may have put one in front
+            declared = next((other for other in others if other[0].startswith("multipart/")), declared)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
-        self.encoding = fields.raw(b"content-transfer-encoding").lower()
+        if self.encoding == NONE and len(labels := fields.all_stored(b"content-transfer-encoding")) > 1:
+            encodings = map(encoding_of, map(unfolded, labels))
+            likely = next((encoding for encoding in encodings if encoding != NONE), NONE)
+            self.encoding = likely if likely != BASE64 or sound_base64(data[start:end]) is not None else NONE
 
     @property
     def naming_fields(self) -> tuple[bytes, bytes]:
@@ -122,14 +130,8 @@ class MailPart:
         """The same, and what was lost on the way; None where nothing was, as far as the encoding can tell."""
         if self._decoded is not None:
             return self._decoded
-        raw = self.data[self.start : self.end]
-        if not self.encoding.startswith(b"base64"):
-            decoded: tuple[bytes, str | None] = self._without_encoding(raw), None
-        elif (sound := sound_base64(raw)) is not None:
-            decoded = sound, None
-        else:
-            decoded = decode_base64(raw), base64_damage(raw)
-            self.damage = self.damage or decoded[1]
+        decoded = transfer.decoded(self.encoding, self.data[self.start : self.end])
+        self.damage = self.damage or decoded[1]
         if len(self.data) <= LARGEST:
             self._decoded = decoded  # hashes and children want the same
         return decoded
@@ -142,19 +144,7 @@ class MailPart:
     def replace(self, data: bytes) -> None:
         """Give it other content, without an encoding."""
         self.data, self.start, self.end = data, 0, len(data)
-        self.encoding, self._decoded = b"", None
-
-    def _without_encoding(self, raw: bytes) -> bytes:
-        encoding = self.encoding
-        if not encoding or encoding in (b"7bit", b"8bit", b"binary"):
-            return raw
-        if encoding.startswith(b"quoted-printable"):
-            return binascii.a2b_qp(raw)
-        if encoding in (b"x-uuencode", b"uuencode", b"x-uue", b"uue"):
-            return decode_uu(raw)
-        if encoding == YENC:
-            return decode_yenc(raw)
-        return raw
+        self.encoding, self._decoded = NONE, None
 
 
 class Message:
@@ -168,8 +158,12 @@ class Message:
         self._oddly_named: list[MailPart] = []  # in eight bits
         self.limited = False  # there are more parts, which are left out
         self.truncated = False  # a multipart that runs to the end has no closing boundary
+        if b"\0" in data[:_UNITS] and (codec := by_mark(data)[0] or by_zeros(data[:_HEADER])):
+            data = data.decode(codec, "replace").lstrip("\ufeff").encode("utf-8", "replace")
         if data.find(b"\n", 0, _HEADER) < 0 and data.find(b"\r", 0, _HEADER) >= 0:
             data = _LONE_CR.sub(b"\n", data)  # of a Macintosh
+        elif data.find(b"\r\r\n", 0, _HEADER) >= 0 and not _OTHER_LINE_END.search(data, 0, _HEADER):
+            data = data.replace(b"\r\r\n", b"\r\n")  # line ends that were converted twice
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):
             start += 1 if data[start] == 10 else 2
@@ -217,39 +211,101 @@ class Message:
     def _part(self, data: bytes, start: int, end: int, default: str, depth: int, *, last: bool) -> MailPart:
         fields, body = parse_fields(data, start, end)
         part = MailPart(data, fields, body, end, default)
-        boundary = part.boundary
         if not (part.file_name.isascii() or all(map(bytes.isascii, part.naming_fields))):
             self._oddly_named.append(part)
         if fields.odd_end:
             part.note_unread_fields()
-        if not boundary or depth >= MAX_DEPTH:
-            self._left -= _take_out_files(part) if self._left > 0 else 0
-            return part
-        if part.encoding.startswith((b"base64", b"quoted")) and data.find(b"--" + boundary, body, end) < 0:
-            part.replace(part.content())  # an encoded multipart: forbidden by RFC 2045 section 6.4, and done
-        self._split(part, boundary, depth, last=last)
+        if not part.media_type.startswith("multipart/"):
+            if part.media_type == "text/plain" and not fields.stored(b"content-type"):
+                part.boundary = unlabelled_boundary(data, body, end)
+            if not part.boundary:
+                self._left -= _take_out_files(part) if self._left > 0 else 0
+                return part
+            part.media_type = "multipart/mixed"
+        if depth >= MAX_DEPTH:
+            part.damage = f"multiparts are nested more than {MAX_DEPTH} deep"
+        else:
+            self._split(part, depth, last=last)
         return part
 
-    def _split(self, part: MailPart, boundary: bytes, depth: int, *, last: bool) -> None:
+    def _split(self, part: MailPart, depth: int, *, last: bool) -> None:
+        declared = part.boundary
+        found = self._ranges_of(part)
+        if not found.seen:
+            part.boundary = declared
+            if declared and last:
+                self.truncated = True
+            elif not part.file_name or part.content().strip():
+                part.damage = _UNSPLIT
+            return
         default = "message/rfc822" if part.media_type == "multipart/digest" else "text/plain"
-        ranges, closed, seen = _ranges(part.data, part.start, part.end, boundary, max(0, self._left))
-        self._left -= len(ranges)
+        self._left -= len(found.parts)
         self.limited = self.limited or self._left <= 0
-        for i, (start, end) in enumerate(ranges):
-            inner_last = last and not closed and i == len(ranges) - 1
+        for i, (start, end) in enumerate(found.parts):
+            inner_last = last and not found.closed and i == len(found.parts) - 1
             part.children.append(self._part(part.data, start, end, default, depth + 1, last=inner_last))
-        if seen and not ranges:
-            part.start = part.end  # only a closing boundary: a multipart without parts
-        if last and not closed:
+        if not found.parts:  # only a closing boundary: a multipart without parts
+            before = part.data.find(b"--" + part.boundary, part.start)
+            if part.data[part.start : before].strip():
+                part.end, part.damage = before, _UNSPLIT
+            else:
+                part.start = part.end
+        if last and not found.closed:
             self.truncated = True
+
+    def _ranges_of(self, part: MailPart) -> Ranges:
+        """Where its parts are: by the boundary that is declared, after decoding (an encoded multipart is forbidden by RFC 2045,
+        6.4, and occurs) and with the line ends of a Macintosh, else by one that its lines show."""
+        most = max(0, self._left)
+        for prepare in (None, _without_encoding, _with_line_feeds):
+            if prepare is not None and not prepare(part):
+                continue
+            for boundary in filter(None, (part.boundary, likely_boundary(part.data, part.start, part.end))):
+                found = ranges(part.data, part.start, part.end, boundary, most)
+                if found.parts or (found.seen and boundary == part.boundary):
+                    part.boundary = boundary
+                    return found
+        return Ranges([], closed=False, seen=False)
+
+
+def _without_encoding(part: MailPart) -> bool:
+    """Decode a part, if it is encoded."""
+    if part.encoding == NONE:
+        return False
+    part.replace(part.content())
+    return True
+
+
+def _with_line_feeds(part: MailPart) -> bool:
+    """Replace carriage returns that stand alone, if a line that they end begins as a delimiter does."""
+    if part.data.find(b"\r--", part.start, part.end) < 0:
+        return False
+    part.replace(_LONE_CR.sub(b"\n", part.data[part.start : part.end]))
+    return True
+
+
+def text_with_files(data: bytes) -> MailPart:
+    """A text, of no message, whose files are parts of it."""
+    root = MailPart(data, Fields(), 0, len(data), "text/plain")
+    _take_out_files(root)
+    return root
 
 
 def _take_out_files(part: MailPart) -> int:
-    """Files that lie in a plain text become parts between the pieces of the text; how many these are together."""
-    if part.media_type != "text/plain" or part.encoding not in (b"", b"7bit", b"8bit", b"binary") or not part.is_body:
+    """Files that are in a plain text become parts between the pieces of the text; how many these are together."""
+    if part.media_type != "text/plain" or not part.is_body:
         return 0
+    if part.encoding != NONE:
+        decoded = part.content()
+        if not (files := inline_files(decoded, 0, len(decoded))):
+            return 0
+        part.replace(decoded)
+    else:
+        files = inline_files(part.data, part.start, part.end)
+        if not files and is_piece_of_file(part.data, part.start, part.end):
+            part.damage = part.damage or "a piece of a file is in it, without its beginning"
     at = part.start
-    for file in inline_files(part.data, part.start, part.end):
+    for file in files:
         if at < file.start:
             part.children.append(_piece(part, at, file.start))
         taken = _piece(part, file.start, file.end)
@@ -267,114 +323,3 @@ def _piece(part: MailPart, start: int, end: int) -> MailPart:
     piece = MailPart(part.data, Fields(), start, end, "text/plain")
     piece.charset = part.charset
     return piece
-
-
-def _ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> tuple[list[tuple[int, int]], bool, bool]:
-    """Where the parts lie between the delimiter lines, up to so many; whether the closing delimiter is there, or they
-    end before it; whether any is."""
-    delimiter = b"--" + boundary
-    ranges: list[tuple[int, int]] = []
-    opened = -1
-    at = start
-    while (at := data.find(delimiter, at, end)) >= 0:
-        if at != start and data[at - 1] != 10:
-            at += len(delimiter)
-            continue
-        rest = _DELIMITER_REST.match(data, at + len(delimiter), end)
-        if rest is None:
-            at += len(delimiter)
-            continue
-        if opened >= 0:
-            ranges.append((opened, max(opened, _before_newline(data, at))))
-        if rest[1] or len(ranges) >= most:
-            return ranges, True, True
-        opened = at = rest.end()
-    if opened >= 0:
-        ranges.append((opened, end))
-    return ranges, False, opened >= 0
-
-
-def _before_newline(data: bytes, at: int) -> int:
-    """The newline before a delimiter belongs to the delimiter."""
-    if at >= 2 and data[at - 2] == 13:
-        return at - 2
-    return at - 1
-
-
-def sound_base64(raw: bytes) -> bytes | None:
-    """What base64 as RFC 2045 has it stands for; None for any other, which `decode_base64` reads as far as it can."""
-    packed = raw.translate(None, _SPACE)
-    if len(packed) % 4 or packed.endswith(b"==="):
-        return None
-    try:
-        return binascii.a2b_base64(packed, strict_mode=True)
-    except binascii.Error:
-        return None
-
-
-def decode_base64(raw: bytes) -> bytes:
-    """Base64 with whatever lies between: junk is skipped, missing padding tolerated. What follows the padding is
-    decoded too if it is nothing but base64 (encoders that pad each block), else dropped (footers of mailing lists)."""
-    at = raw.find(b"=")
-    if at < 0 or not raw[at:].strip(b"=\r\n \t"):
-        try:
-            return binascii.a2b_base64(raw)  # skips junk by itself, twice as fast
-        except binascii.Error:
-            pass  # padding is missing
-    head, _, rest = raw.partition(b"=")
-    rest = rest.translate(None, _SPACE)
-    if rest.translate(None, BASE64_ALPHABET + b"="):
-        return from_base64(head)
-    return b"".join(from_base64(block) for block in (head, *rest.split(b"=")) if block)
-
-
-def base64_damage(raw: bytes) -> str | None:
-    """What is wrong with base64 so that the decoded bytes are not what was encoded; None when it is sound.
-
-    Missing padding loses nothing. What follows the padding is a mailing list's as a rule, but no list puts whole lines
-    of base64 there, nor anything into the line that was padded.
-    """
-    head, pad, rest = raw.partition(b"=")
-    foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
-    if foreign:
-        return f"{len(foreign)} characters in it are not base64"
-    digits = len(head.translate(None, _SPACE))
-    if digits % 4 == 1:
-        return "its base64 ends in the middle of a byte"
-    if pad and digits % 4 == 0:
-        return "its base64 is padded where no padding can be"
-    return _late_damage(raw, rest.lstrip(b"=")) if rest.strip(b"=" + _SPACE) else None
-
-
-def _late_damage(raw: bytes, rest: bytes) -> str | None:
-    """What is wrong with bytes behind the first padding. Blocks that are padded each are sound (some encoders write
-    them), but not in the middle of a line of the usual length."""
-    packed = raw.translate(None, _SPACE)
-    if not packed.translate(None, BASE64_ALPHABET + b"="):
-        if _PADDED_BLOCKS.fullmatch(packed) is None or _PADDED_WITHIN.search(raw):
-            return "its base64 is padded where no padding can be"
-        return None
-    if not rest.startswith((b"\r", b"\n", b" ", b"\t")) or _BASE64_LINE.search(rest):
-        return "its base64 goes on behind its padding"
-    return None
-
-
-def decode_uu(raw: bytes) -> bytes:
-    """uuencode: the lines between `begin` and `end`; lines that are too long are cut as their count says."""
-    out: list[bytes] = []
-    inside = False
-    for line in raw.splitlines():
-        if not inside:
-            inside = line.startswith(b"begin ")
-        elif line.strip() == b"end":
-            break
-        elif line:
-            try:
-                out.append(binascii.a2b_uu(line))
-            except binascii.Error:
-                wanted = (((line[0] - 32) & 63) * 4 + 5) // 3
-                try:
-                    out.append(binascii.a2b_uu(line[:wanted]))
-                except binascii.Error:
-                    continue  # not a line of uuencode
-    return b"".join(out)

@@ -143,7 +143,7 @@ def _character_data(text: str) -> list[str] | None:
         return None
     if root is None or next(root.iter(etree.Entity), None) is not None:
         return None
-    return said(root)
+    return said(root, text)
 
 
 TEXT = TextHandler()

@@ -23,7 +23,7 @@ from core.document import Document
 from core.errors import UsageError
 from core.services.process import spawn, stop
 from core.settings import Settings
-from experiments.study import RESULTS
+from experiments.package.records import RESULTS
 from web.errors import NotFound
 
 _REMEMBERED = 50

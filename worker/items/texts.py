@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, ExceptionCode, PagesWithoutText
+from core.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
 from core.names import own_name
 from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import TEXT_STATE, Handler, Source, Text
@@ -17,6 +17,7 @@ from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.load_records import note_record
+from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity
 
@@ -81,6 +82,7 @@ def _taken(
     try:
         with guarded:
             taken = handler.text(source, limits)
+        confirm(source)
     except DocumentError as e:
         out.item_failed(item.id, e)
         return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
@@ -100,6 +102,11 @@ def _unread(text: str) -> DocumentError | None:
 def _state_of(error: DocumentError | None) -> TextState:
     """Why there is no text."""
     return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
+
+
+def _of_text(error: DocumentError | None) -> DocumentError | None:
+    """The error if something of the text is missing by it."""
+    return None if isinstance(error, FieldUnread) else error
 
 
 def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
@@ -127,13 +134,13 @@ def _booked(item: Item, taken: Text, limit: int, out: Findings, ocr: bool) -> tu
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state in (None, TextState.GUESSED):
-        state = (state or TextState.OK) if text.strip() else _state_of(taken.error)
+        state = (state or TextState.OK) if text.strip() else _state_of(_of_text(taken.error))
     pages = taken.pages if taken.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
     row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=taken.metadata)
     if ocr and isinstance(lacks, PagesWithoutText) and is_candidate(item, row):
         lacks = None
-    if state in (TextState.OK, TextState.GUESSED) and (lacks := lacks or _unread(text)) is not None:
-        row = replace(row, state=TextState.PARTIAL)
+    if state in (TextState.OK, TextState.GUESSED) and (error := _of_text(lacks) or _unread(text)) is not None:
+        row, lacks = replace(row, state=TextState.PARTIAL), error
     if lacks is not None:
         out.item_failed(item.id, lacks)
     if state is TextState.UNSUPPORTED:

@@ -17,6 +17,7 @@ from formats.registry import handler_for
 from sql.items import item_codes, load_items, load_texts
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
+from worker.items.sources import confirm
 from worker.items.texts import Indexing, take_text
 from worker.ocr.candidates import bare_pages, is_candidate
 from worker.ocr.engine import Engine, OcrUnavailable, find_engine
@@ -81,6 +82,12 @@ def _read(
     if source is None:
         return
     text, new = reader.read(item, row, source, indexing.out, _own(item, row, source, reader))
+    try:
+        confirm(source)
+    except DocumentError as error:
+        indexing.out.item_failed(item.id, error)
+        _leave(row, indexing)
+        return
     if text:
         indexing.book(item, text, new)
     else:

@@ -18,7 +18,7 @@ from formats.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.session import Database
 from worker.items.portions import Portions
-from worker.items.sources import FilerSource
+from worker.items.sources import FilerSource, HashedSource
 from worker.slots.activity import Activity
 from worker.slots.context import SlotContext
 
@@ -62,7 +62,8 @@ class TaskWork:
             return None
         if item.parent is None:
             path = self.source_path(item.ordinal)
-            return FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
+            source = FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
+            return HashedSource(source, item.sha256, item.mtime_ns)
         if item.location is None:
             return None
         path = os.path.join(self.root, item.location)

@@ -18,6 +18,7 @@ from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.passwords import TryBudget
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")
@@ -65,6 +66,7 @@ class SevenZipHandler(LeafHandler):
             budget = TryBudget(limits)
             archive = _read(file, source, limits, budget)
             yield from _Members(file, source, archive, limits, budget).children()
+            yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

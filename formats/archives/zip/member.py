@@ -17,6 +17,7 @@ class MemberReader:
     def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
         """`crc` is None where something else says that the bytes are right."""
         self._file, self._at, self._left = file, start, compressed
+        self.end = start + compressed
         self._size, self._crc, self._method = size, crc, method
         self._inflater = Inflater(method)
         self._made = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
 from formats.documents.pdf.pages import MOST_TOLD, Attachment, Pages
+from formats.rest import rest
 
 _KEYS = {
     "Title": "title",
@@ -63,7 +65,8 @@ class PdfHandler(LeafHandler):
                 "pages_without_text",
             ),
             children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
-            "to a place on a page",
+            "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
+            "a known type",
             leaves_out=(
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
                 "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
@@ -87,8 +90,9 @@ class PdfHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why. Raises `unsupported` at
-        the end when there are more of them than the lists that are read lead to."""
+        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no embedded
+        files: `text` says why. Raises `unsupported` at the end when there are more of them than the lists that are read
+        lead to, `corrupt` where bytes are outside."""
         data = source.whole(limits.parse_bytes)
         count = 0
         try:
@@ -99,10 +103,20 @@ class PdfHandler(LeafHandler):
         except DocumentError as error:
             if error.code is ExceptionCode.CHILDREN_LIMIT:
                 raise
-            return
-        if (more := pdf_document.embedded(data) - count) > 0:
+            more = 0
+        else:
+            more = pdf_document.embedded(data) - count
+        wrong: list[str] = []
+        for ordinal, (start, stop, name) in enumerate(pdf_document.outside(data), count):
+            try:
+                yield from rest(io.BytesIO(data), start, stop, ordinal, "PDF", name=name, kind=Kind.EMBEDDED_OBJECT)
+            except DocumentError as error:
+                wrong.append(error.detail)
+        if more > 0:
             detail = f"{more} embedded files (other forms of one, films and the like, older versions) are not taken out"
             raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
+        if wrong:
+            raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, page count, and the document information as metadata."""

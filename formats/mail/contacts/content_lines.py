@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import binascii
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formats import charset
 from formats.charset import Detected
-from formats.mail.parts import decode_base64
+from formats.mail.base64 import base64_damage, decode_base64
+from formats.mail.transfer import from_quoted_printable
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
+# Within the bytes of one character: a blank cannot be of the value there.
+_SPLIT_CHARACTER = re.compile(rb"(=[0-9A-Fa-f]{2})=?[ \t]*\r?\n[ \t]+(?==[89ABab][0-9A-Fa-f])")
+_BASE64_LINE = re.compile(r"[A-Za-z0-9+/]+={0,2}\s*")
 # vCard 2.1 and vCalendar 1.0 fold where a blank stands, which stays (RFC 822, 3.4.8).
 _OLD_FOLD, _OLD = re.compile(rb"\r?\n(?=[ \t])"), (b"2.1", b"1.0")
 _VERSION = re.compile(rb"^VERSION:[ \t]*([0-9.]+)", re.IGNORECASE | re.MULTILINE)
@@ -50,14 +53,30 @@ class ContentLine:
         return [plain for text in said if (plain := _MAILTO.sub("", text)) and plain not in self.value]
 
     @property
+    def is_base64(self) -> bool:
+        """Whether a parameter declares the value to be base64."""
+        encoding = self.parameters.get("ENCODING", "").upper().partition(",")[0]
+        return encoding in ("B", "BASE64") or "BASE64" in self.parameters
+
+    @property
+    def _base64(self) -> bytes | None:
+        if self.is_base64:
+            return self.value.encode("ascii", "replace")
+        if self.value.startswith("data:") and ";base64," in self.value[:200]:  # vCard 4.0
+            return self.value.partition(",")[2].encode("ascii", "replace")
+        return None
+
+    @property
     def binary(self) -> bytes | None:
         """The bytes of a value that is encoded as base64; None for other values."""
-        encoding = self.parameters.get("ENCODING", "").upper()
-        if encoding in ("B", "BASE64") or "BASE64" in self.parameters:
-            return decode_base64(self.value.encode("ascii", "ignore"))
-        if self.value.startswith("data:") and ";base64," in self.value[:200]:  # vCard 4.0
-            return decode_base64(self.value.partition(",")[2].encode("ascii", "ignore"))
-        return None
+        coded = self._base64
+        return None if coded is None else decode_base64(coded)
+
+    @property
+    def damage(self) -> str | None:
+        """What is wrong with that base64; None where nothing is."""
+        coded = self._base64
+        return None if coded is None else base64_damage(coded)
 
     @property
     def file_name(self) -> str:
@@ -70,7 +89,10 @@ def unfolded(data: bytes) -> tuple[str, Detected]:
     if b"\0" in data:  # UTF-16
         text, detected = charset.decode(data)
         return unfolded(text.replace("\0", " ").encode("utf-8", "replace"))[0], detected
+    if b"\r" in data and b"\n" not in data:  # of a Macintosh
+        data = data.replace(b"\r", b"\n")
     if b"quoted-printable" in data.lower():
+        data = _SPLIT_CHARACTER.sub(rb"\1", data)
         data = _without_soft_breaks(data)
     old = b":2.1" in data or b":1.0" in data
     if old and all(version[1] in _OLD for version in _VERSION.finditer(data)):
@@ -84,7 +106,15 @@ def _without_escapes(text: str) -> str:
 
 def content_lines(text: str) -> Iterator[ContentLine]:
     """Every property of an unfolded text in order, decoded; a line that is none comes as a value without a name."""
+    waiting: ContentLine | None = None  # base64, which may go on in lines that are not folded
+    more: list[str] = []
     for line in _lines(text):
+        if waiting is not None:
+            if _BASE64_LINE.fullmatch(line):
+                more.append(line.strip())
+                continue
+            yield replace(waiting, value="".join([waiting.value, *more])) if more else waiting
+            waiting, more = None, []
         match = _HEAD.match(line)
         if match is None:
             if line.strip():
@@ -92,7 +122,13 @@ def content_lines(text: str) -> Iterator[ContentLine]:
             continue
         name = match[1].rpartition(".")[2].upper()
         parameters = {key.upper(): _of_parameter(value) for key, value in _parameters(match[2])}
-        yield ContentLine(name, parameters, _decoded(line[match.end() :], parameters))
+        found = ContentLine(name, parameters, _decoded(line[match.end() :], parameters))
+        if parameters and found.is_base64:
+            waiting = found
+        else:
+            yield found
+    if waiting is not None:
+        yield replace(waiting, value="".join([waiting.value, *more])) if more else waiting
 
 
 def may_have(data: bytes, names: Iterable[str]) -> bool:
@@ -133,8 +169,9 @@ def _without_soft_breaks(data: bytes) -> bytes:
     for text in _lines(data.decode("latin-1")):
         line = text.encode("latin-1")
         inside = joining or _MARKED_SOFT.match(line) is not None
-        joining = inside and line.endswith(b"=")
-        out += line[:-1] if joining else line + b"\n"
+        soft = line.rstrip(b" \t")
+        joining = inside and soft.endswith(b"=")
+        out += soft[:-1] if joining else line + b"\n"
     return bytes(out)
 
 
@@ -142,5 +179,5 @@ def _decoded(value: str, parameters: dict[str, str]) -> str:
     encoding = parameters.get("ENCODING", "").upper()
     if encoding != "QUOTED-PRINTABLE" and "QUOTED-PRINTABLE" not in parameters:
         return value
-    raw = binascii.a2b_qp(value.encode("utf-8", "replace"))
+    raw = from_quoted_printable(value.encode("utf-8", "replace"))
     return charset.decode(raw, parameters.get("CHARSET", ""))[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any, Protocol
 
 from formats import clean
@@ -92,6 +93,10 @@ def _iso(value: str, zone: str) -> str:
     if match is None:
         return value
     year, month, day, hour, minute, second, utc = match.groups()
+    try:
+        datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), min(int(second or 0), 59))
+    except ValueError:
+        return value
     date = f"{year}-{month}-{day}"
     named = f"[{name}]" if (name := _NOT_A_NAME.sub("", clean.value(zone))[:_ZONE_CHARACTERS]) else ""
     return f"{date}T{hour}:{minute}:{second}{'+00:00' if utc else named}" if hour else date

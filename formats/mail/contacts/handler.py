@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -39,6 +40,7 @@ class _ContentLinesHandler(LeafHandler):
                     kind=Kind.EMBEDDED_OBJECT,
                     ordinal=position,
                     data=content,
+                    error=DocumentError(ExceptionCode.CORRUPT, damage) if (damage := line.damage) else None,
                 )
                 position += 1
 

@@ -1,8 +1,9 @@
 """Mail stores in mbox format (RFC 4155), read in one pass or by byte ranges, in constant memory.
 
-A message is what lies between its From_ line and the next one (`mail_from` says what counts as one), without the
-blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. A message belongs to
-the range that holds the first byte of its From_ line.
+A message is what is between its From_ line and the next one (`from_line` decides what counts as one, `inside` whether it
+is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. A
+message belongs to the range that holds the first byte of its From_ line; where a range begins, the messages before it are
+looked at as far back as `_LOOK_BACK`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from core.records import Kind, Limits, TextState
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, starts_message
+from formats.mail.mbox.inside import HEADER, claims_of, ends_at, is_open, next_delimiter
 from formats.streams import RangeStream
 
 _READ = 1 << 20
+_LOOK_BACK = 1 << 20  # bytes in front of a range: in which messages that reach into it begin
+_FORWARD = 1 << 20  # bytes in which an open multipart has its next delimiter
+_MOST_DOUBTS = 1_000  # messages of a range with a multipart that is open and has no further delimiter
 _BEFORE = 3  # bytes in front of a line that tell whether a blank line is there
 _BOM = b"\xef\xbb\xbf"
 
@@ -91,20 +96,60 @@ class _Scan:
     def __init__(self, file: BinaryIO, start: int, stop: int, limit: int) -> None:
         self._file = file
         self._start, self._stop, self._limit = start, stop, limit
-        self._base = max(0, start - _BEFORE)  # file offset of the window's first byte
+        self._doubts = _MOST_DOUBTS
+        self._base = max(0, start - _LOOK_BACK)  # file offset of the window's first byte
         self._window = b""
         self._ended = False
 
     def messages(self) -> Iterator[Child]:
         begin = self._next(self._base, first=True)
-        while begin is not None and begin < self._start:
-            begin = self._next(begin + 1)
         while begin is not None and begin < self._stop:
             self._drop_before(begin)
-            after = self._next(begin + 1, hold=begin)
-            end = after if after is not None else self._base + len(self._window)
-            yield self._child(begin, end)
+            after = self._behind(begin)
+            if begin >= self._start:
+                yield self._child(begin, after if after is not None else self._base + len(self._window))
             begin = after
+
+    def _behind(self, begin: int) -> int | None:
+        """Offset of the next message: of the first From_ line that is not inside the one at `begin`, by its Content-Length or
+        an open multipart."""
+        if begin + HEADER > self._base + len(self._window) and not self._ended:
+            self._read_on(begin, begin)
+        claims = claims_of(self._window, begin - self._base)
+        found = self._next(begin + 1, hold=begin)
+        if claims is None or found is None:
+            return found
+        if claims.length is not None and found < (end := begin + claims.length) and self._ends_at(end):
+            return self._next(end, hold=begin)
+        seen = begin + claims.body - 1  # up to where the multipart is known to be open
+        while found is not None and claims.boundary:
+            delimiter = self._delimiter_behind(begin, claims.boundary, seen, found)
+            if delimiter is None:
+                break
+            found, seen = self._next(delimiter, hold=begin), delimiter - 3
+        return found
+
+    def _ends_at(self, offset: int) -> bool:
+        """Whether a message ends at this offset: a From_ line follows, or the end of the file."""
+        self._file.seek(offset - 1)
+        return ends_at(self._file.read(LOOK_AHEAD + _BEFORE))
+
+    def _delimiter_behind(self, begin: int, boundary: bytes, seen: int, found: int) -> int | None:
+        """Where the multipart of the message at `begin` has a delimiter behind the From_ line that was found, if it is open
+        there; None where that line begins another message."""
+        if self._base > begin or self._doubts <= 0:
+            return None
+        if not is_open(self._window, boundary, seen - self._base, found - self._base):
+            return None
+        while found + _FORWARD > self._base + len(self._window) and not self._ended:
+            self._read_on(found, begin)
+            if self._base > begin:
+                return None
+        at = next_delimiter(self._window, boundary, found - self._base, found - self._base + _FORWARD)
+        if at >= 0:
+            return self._base + at
+        self._doubts -= 1
+        return None
 
     def _child(self, begin: int, end: int) -> Child:
         name = b"message@%d" % begin

@@ -13,6 +13,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.mail_form import Address, MailAttachment, MailForm
 from core.records import Limits, TextState
 from formats.base import TEXT_STATE, Child, Text
+from formats.mail.dates import utc_time
 from formats.mail.headers import (
     Fields,
     conversation_hex,
@@ -22,7 +23,6 @@ from formats.mail.headers import (
     message_ids,
     parse_fields,
     raw_text,
-    utc_time,
 )
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.body import body_of
@@ -119,7 +119,9 @@ class FormReader:
             form = self.form(attachment.message(), depth=depth + 1)
             return MailAttachment(name="", message=form, content_id=identifier)
         if attachment.data is None:
-            return None
+            if own.number(mapi.ATTACH_METHOD) in mapi.WITHOUT_DATA:
+                return None
+            raise DocumentError(ExceptionCode.CORRUPT, "its data is missing")
         self._reserve(attachment.size)
         packaged, data = attachment.data()
         self._reserve(len(data) - attachment.size)
@@ -245,9 +247,16 @@ def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...],
         address = _address(row, mapi.DISPLAY_NAME, mapi.SMTP_ADDRESS, mapi.ADDRESS_TYPE, mapi.EMAIL)
         if address is not None and kind in kinds:
             kinds[kind].append(address)
-    if any(kinds.values()):
+    complete = all(address for people in kinds.values() for _, address in people)
+    if any(kinds.values()) and (complete or not message.properties.text(mapi.HEADERS)):
         return tuple(tuple(kinds[kind]) for kind in (_TO, _CC, _BCC))
     named = tuple(_from_header(header, name) for name in (b"to", b"cc", b"bcc"))
+    if any(kinds.values()):  # those of Exchange alone, which the header has as others see them
+        known = {name.strip().lower(): address for people in named for name, address in people if name and address}
+        return tuple(
+            tuple((name, address or known.get(name.lower(), "")) for name, address in kinds[kind])
+            for kind in (_TO, _CC, _BCC)
+        )
     if any(named):
         return named
     shown = (mapi.DISPLAY_TO, mapi.DISPLAY_CC, mapi.DISPLAY_BCC)

@@ -139,6 +139,8 @@ def _attachments(item: Any, codec: str) -> Iterator[MapiAttachment]:
             yield MapiAttachment(own, data=_embedded)
         elif method in (mapi.BY_VALUE, mapi.OLE):
             yield MapiAttachment(own, size=size, data=lambda a=attachment, n=size: _data(a, n))  # type: ignore[misc]
+        elif method not in mapi.WITHOUT_DATA:
+            yield MapiAttachment(own)
 
 
 def _unreadable(error: Exception) -> Callable[[], tuple[bytes, bytes]]:

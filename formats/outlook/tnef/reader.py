@@ -7,6 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
@@ -16,7 +17,7 @@ from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Propert
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 _ATTRIBUTE = struct.Struct("<BHHI")  # level, id, type, length (2.1.3.1)
-_SUBJECT, _CLASS, _BODY, _DATA, _TITLE = 0x8004, 0x8008, 0x800C, 0x800F, 0x8010
+_SUBJECT, _SENT, _CLASS, _BODY, _DATA, _TITLE = 0x8004, 0x8005, 0x8008, 0x800C, 0x800F, 0x8010
 _NEW_ATTACHMENT, _PROPERTIES, _RECIPIENTS, _ATTACHMENT, _CODEPAGE = 0x9002, 0x9003, 0x9004, 0x9005, 0x9007
 _STRUCTURES = frozenset((mapi.STRING_8, mapi.STRING, mapi.BINARY, mapi.OBJECT))
 _SIZES = {0x0005: 8, 0x0006: 8, 0x0007: 8, mapi.INTEGER_64: 8, mapi.TIME: 8, 0x0048: 16}  # all others have four bytes
@@ -64,12 +65,25 @@ def read(data: bytes) -> Tnef:
     for ident, where in ((_SUBJECT, mapi.SUBJECT), (_CLASS, mapi.MESSAGE_CLASS), (_BODY, mapi.BODY)):
         if ident in old and where not in out.message.values:
             out.message.values[where] = (mapi.STRING_8, old[ident])
+    if (sent := _file_time(old.get(_SENT, b""))) is not None:
+        out.message.values.setdefault(mapi.SUBMIT_TIME, (mapi.TIME, sent))
     if not has_fields(out.message.text(mapi.MESSAGE_CLASS)):  # nor do they count as text whose charset is asked for
         _without_named(out.message)
     out.message.detected = string_charset((out.message, *out.recipients), codec)
     for own in (out.message, *out.recipients, *out.attachments):
         own.codec = out.message.detected.charset
     return out
+
+
+def _file_time(value: bytes) -> bytes | None:
+    """A date of year, month, day, hour, minute and second, two bytes each (2.1.3.3.3), as a FILETIME; None where there is none."""
+    if len(value) < 12:
+        return None
+    try:
+        when = datetime(*struct.unpack_from("<6H", value))
+    except ValueError:
+        return None
+    return ((when - datetime(1601, 1, 1)) // timedelta(microseconds=1) * 10).to_bytes(8, "little", signed=True)
 
 
 def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from core.errors import DocumentError, ExceptionCode
-from formats.mail.headers import BASE64_ALPHABET
-from formats.mail.parts import base64_damage, decode_base64
+from formats.mail.base64 import BASE64_ALPHABET, base64_damage, decode_base64
 
 # Behind a quotation mark, an equals sign or "url("; one without a media type is too easily an object's key in a script.
 _BEGIN = re.compile(

@@ -9,6 +9,9 @@ from shapes.shape import Shape, shapes
 _HEAD = b"From: a@b.cd\nTo: e@f.gh\nSubject: s\n"
 _MULTI = _HEAD + b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=B\n\n"
 _PLAIN = _HEAD + b"\n"
+_UNDECLARED = _HEAD + b"MIME-Version: 1.0\nContent-Type: multipart/mixed\n\n"
+_HQX = b"(This file must be converted with BinHex 4.0)\n:#P*PF'pbG#jdH(3!9%9B9(4dH(3!:\n"
+_OPEN = b"Content-Type: multipart/mixed; boundary=B\n\n--B\n\nx\n\n"
 _UU = b"begin 644 a\n#86%A\n=ybegin line=128 size=1 name=x\n`\nend\n"
 
 
@@ -123,6 +126,18 @@ SHAPES = [
         ("a date of words", 5_000, lambda n: _field(b"Date", b"Thu ", n)),
         ("files in the text", 100, lambda n: _PLAIN + _UU * n + b"=yend size=1\n"),
         ("files that begin in the text", 5_000, lambda n: _PLAIN + b"begin 644 a\n" * n),
+        ("files that do not end", 1_000, lambda n: _PLAIN + b"begin 644 a\n#86%A\n> begin 644 b\n> #86%A\n" * n),
+        ("files in BinHex", 500, lambda n: _PLAIN + _HQX * n),
+        ("lines that may be boundaries", 5_000, lambda n: _UNDECLARED + b"--B\n\n" * n),
+        (
+            "boundaries that are not declared",
+            1_000,
+            lambda n: _UNDECLARED + b"--B\nContent-ID: a\n\n--C\n\n--C--\n" * n,
+        ),
+        ("closing boundaries", 5_000, lambda n: _MULTI + b"--B\n\n--B--\n" * n),
+        ("comments in one another", 20_000, lambda n: _field(b"Content-Type", b"(", n, b"multipart/mixed", b")" * n)),
+        ("quotes and comments", 5_000, lambda n: _field(b"Content-Type", b'("', n, b"multipart/mixed")),
+        ("a date of comments", 20_000, lambda n: _field(b"Date", b"(", n)),
         (
             "base64 with padding in each block",
             5_000,
@@ -142,6 +157,11 @@ SHAPES = [
         ("alternatives of HTML", 300, lambda n: _MULTI + b"--B\nContent-Type: text/html\n\n<p>a\n" * n),
         ("blanks in the body", 20_000, lambda n: _PLAIN + b"a \t" * n),
     ),
+    *shapes(
+        "text/x-uuencode",
+        ("files", 100, lambda n: _UU * n + b"=yend size=1\n"),
+        ("files that do not end", 1_000, lambda n: b"begin 644 a\n#86%A\n" * n),
+    ),
     *shapes("message/x-emlx", ("many parts", 4_000, _emlx)),
     *shapes(
         "application/mbox",
@@ -149,6 +169,13 @@ SHAPES = [
         ("lines that are nearly From_ lines", 5_000, lambda n: _mbox(b"\nFrom \n" * n)),
         ("From_ lines of at signs", 20, lambda n: _mbox((b"\nFrom " + b"@" * 900 + b" x\n") * n)),
         ("one long message", 200_000, lambda n: _mbox(b"text\n" * n)),
+        ("messages that end elsewhere", 1_000, lambda n: _mbox(b"")[:-1] + b"Content-Length: 9999\n\nx\n\n" * n),
+        ("multiparts that stay open", 1_000, lambda n: (_mbox(b"")[:-1] + _OPEN) * n),
+        (
+            "From_ lines in an open multipart",
+            1_000,
+            lambda n: _mbox(b"")[:-1] + _OPEN + _mbox(b"x\n\n") * n + b"--B--\n",
+        ),
     ),
     Shape(
         name="a message over the limit of the window",

@@ -25,7 +25,7 @@ def _file(tmp_path: Path, text: str | bytes) -> str:
 
 def test_every_profile_of_ours_loads() -> None:
     """What `--filer` offers can be had; `none` is no filer."""
-    assert set(profile_names()) == {"titan", "nas-1g", "nas-10g", "none"}
+    assert set(profile_names()) == {"titan", "nas-1g", "nas-10g", "cloud-nas", "none"}
     assert load_filer("none") is None
     for name in profile_names()[:-1]:
         model = load_filer(name)

@@ -76,7 +76,7 @@ export function showFigures(timeline, job, state) {
   put("raw", short(job.gb_per_hour_raw), besides(now("raw_now"), scaled(job.raw_bytes, "B")));
   put("items", short(elapsed > 0 ? job.items / elapsed : null), `${whole(job.items)} items`);
   put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), `${whole(data.totals.calls)} calls`);
-  put("elapsed", duration(elapsed), "less pauses");
+  put("elapsed", duration(elapsed), job.elapsed_note);
 }
 
 function showProgress(data, state) {

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Kind, Limits
-from formats.base import MemorySource, Text
+from formats.base import Child, MemorySource, Text
 from formats.identification.identify import identify
 from formats.mail.contacts.handler import CalendarHandler, VCardHandler
 from formats.registry import handler_for
@@ -195,3 +195,58 @@ def test_lines_are_unfolded_in_every_charset(codec: str) -> None:
     out = read(card.encode(codec))
     assert "NOTE:folded in the middle of a word\n" in out.text
     assert out.metadata["charset"].startswith(codec[:6])
+
+
+def _children(data: bytes) -> list[Child]:
+    return list(VCardHandler().children(MemorySource(b"c.vcf", data), Limits()))
+
+
+def _text(data: bytes) -> str:
+    return VCardHandler().text(MemorySource(b"c.vcf", data), Limits()).text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"PHOTO;ENCODING=BASE64;JPEG:/9j/4HBo\nb3Rv\n\n",
+        b"PHOTO;ENCODING=BASE64;JPEG:\n /9j/4HBo\n b3Rv\n\n",
+        b"PHOTO;ENCODING=b,b;TYPE=JPEG,jpeg;X-A=1&0&\n &2&e:/9j/4HBob3Rv\n",
+        b"PHOTO;ENCODING=b;TYPE=jpeg:/9j/4HBo\r b3Rv\r",
+    ],
+)
+def test_base64_goes_on_in_the_next_line(lines: bytes) -> None:
+    """Folded, or as programs of telephones write it; what follows is a property of its own."""
+    data = b"BEGIN:VCARD\nVERSION:2.1\n" + lines + b"TEL:123\nEND:VCARD\n"
+    data = data.replace(b"\n", b"\r") if b"\r" in lines else data
+    (child,) = _children(data)
+    assert (child.data, child.error) == (b"\xff\xd8\xff\xe0photo", None)
+    assert "TEL:123" in _text(data)
+
+
+def test_damaged_base64_is_reported() -> None:
+    """What can be read of it stays."""
+    (child,) = _children(b"BEGIN:VCARD\nVERSION:3.0\nPHOTO;ENCODING=b:/9j/4A?!\nEND:VCARD\n")
+    assert child.error is not None
+    assert child.data
+
+
+def test_quoted_printable_that_is_folded() -> None:
+    """Within a character no blank can be of the value; blanks behind a soft break were added."""
+    head = b"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:"
+    for value in (b"=D0=A2=D0\r\n =B0", b"=D0=A2=D0=\r\n =B0", b"=D0=A2=D0= \r\n=B0"):
+        assert "FN:\u0422\u0430\n" in _text(head + value + b"\r\nEND:VCARD\r\n")
+    assert "FN:one two\n" in _text(head + b"one=20=\r\ntwo\r\nEND:VCARD\r\n")
+
+
+def test_every_line_may_be_folded() -> None:
+    """The first one too."""
+    data = b"BEGI\r\n N:VC\r\n ARD\r\nVERSION:3.0\r\nFN:A\r\n nn\r\nEND:VCARD\r\n"
+    assert identify(MemorySource(b"x", data)) == "text/vcard"
+    assert "FN:Ann\n" in _text(data)
+
+
+def test_a_date_that_does_not_exist_stays_as_it_is_written() -> None:
+    """It is no date of the metadata's form."""
+    data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20241332T250000Z\nEND:VEVENT\nEND:VCALENDAR\n"
+    found = CalendarHandler().text(MemorySource(b"c.ics", data), Limits())
+    assert found.metadata["start"] == "20241332T250000Z"

@@ -19,9 +19,10 @@ from unpacking import make_mail, unpack
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
 from formats.base import Child, MemorySource
+from formats.mail.base64 import base64_damage, decode_base64
 from formats.mail.eml import EmlHandler
-from formats.mail.headers import decode_words, message_ids, parameters, utc_date
-from formats.mail.parts import base64_damage, decode_base64, decode_uu
+from formats.mail.headers import decode_words, field_date, message_ids, parameters
+from formats.mail.inline import decode_uu
 
 HANDLER = EmlHandler()
 LIMITS = Limits()
@@ -334,16 +335,16 @@ def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
 
 def test_uuencode() -> None:
     """The encoding of old attachments, with a line that is longer than its count."""
-    assert decode_uu(b"begin 644 a.txt\n%:&5L;&\\\n`\nend\n") == b"hello"
-    assert decode_uu(b"begin 644 a\n%:&5L;&\\   junk!!\n`\nend\n") == b"hello"
+    assert decode_uu(b"begin 644 a.txt\n%:&5L;&\\\n`\nend\n") == (b"hello", None)
+    assert decode_uu(b"begin 644 a\n%:&5L;&\\   junk!!\n`\nend\n") == (b"hello", None)
 
 
 def test_encoded_words_and_dates_never_raise() -> None:
     """Damaged values come out as they are, or empty."""
     assert decode_words("=?utf-8?Q?caf=C3=A9?= =?utf-8?Q?_bar?= end") == "café bar end"
     assert decode_words("=?x-unknown?B?!!!?= =?utf-8?Q?=ff?=").endswith(("\ufffd", "ÿ"))
-    assert utc_date("Thu, 99 Foo 99999 99:99") == ""
-    assert utc_date("Thu, 1 Jan 1970 00:00:00 GMT") == "1970-01-01T00:00:00Z"
+    assert field_date(b"Thu, 99 Foo 99999 99:99") == ""
+    assert field_date(b"Thu, 1 Jan 1970 00:00:00 GMT") == "1970-01-01T00:00:00Z"
     assert message_ids("no brackets@x") == ["no brackets@x"]
     assert parameters("x; a*99999999999=1; =; ;; b=").get("b") == ""
 
@@ -448,3 +449,19 @@ def test_a_memorandum_keeps_its_lines() -> None:
     assert text.text == "Client: Acme Holdings\nMatter: Zeppelin takeover\nBody text.\n"
     sent = HANDLER.text(MemorySource(b"mail", b"Message-ID: <1@x>\n" + memo), LIMITS)
     assert sent.text == "Body text.\n"
+
+
+def test_a_message_without_a_header_keeps_its_words() -> None:
+    """It is declared to be one; what is there is text, and that is reported."""
+    text = EmlHandler().text(MemorySource(b"m.eml", b"no field\nbut words\n"), Limits())
+    assert text.text == "no field\nbut words\n"
+    assert text.error is not None
+    assert text.error.code is ExceptionCode.CORRUPT
+
+
+def test_an_encrypted_text_is_reported() -> None:
+    """A PGP message in the text; one that is quoted is only spoken of."""
+    for mark, encrypted in ((b"", True), (b"> ", False)):
+        body = b"Hi\n" + mark + b"-----BEGIN PGP MESSAGE-----\n\nhQEMA\n-----END PGP MESSAGE-----\n"
+        text = EmlHandler().text(MemorySource(b"m.eml", b"From: a@b.c\nTo: d@e.f\n\n" + body), Limits())
+        assert (text.error is not None and text.error.code is ExceptionCode.ENCRYPTED) == encrypted

@@ -55,6 +55,28 @@ def test_damage() -> None:
     assert HANDLER.message_hashes(MemorySource(b"12.emlx", b"x"), Limits()) is not None
 
 
+@pytest.mark.parametrize(
+    "plist", [PLIST, PLIST.replace(b"?>", b"?>\n<!DOCTYPE plist PUBLIC>\n"), b"<plist></plist>", b"bplist00"]
+)
+def test_a_count_that_is_too_small(plist: bytes) -> None:
+    """As it is where line ends were converted: the property list shows where the message ends."""
+    other = EmlHandler().text(MemorySource(b"12.emlx", MESSAGE), Limits())
+    for count in (0, 1, 60, len(MESSAGE) - 1):
+        own = MemorySource(b"12.emlx", b"%d\n" % count + MESSAGE + plist)
+        assert HANDLER.text(own, Limits()) == other
+        assert len(list(HANDLER.children(own, Limits()))) == 1
+
+
+def test_a_count_that_is_too_small_without_a_property_list() -> None:
+    """All that is there is the message, and that is reported. A message alone, with its count, is whole."""
+    text = HANDLER.text(MemorySource(b"12.emlx", b"9\nFrom: a@b.c\nTo: d@e.f\n\nwords\n"), Limits())
+    assert (text.text, text.error is not None) == ("words\n", True)
+    doctype = PLIST.replace(b"?>", b"?>\n<!DOCTYPE plist PUBLIC>\n")
+    data = b"9\nFrom: a@b.c\nTo: d@e.f\n\nwords\n" + doctype
+    assert HANDLER.text(MemorySource(b"12.emlx", data), Limits()).text == "words\n"
+    assert HANDLER.text(MemorySource(b"12.emlx", b"%d\n" % len(MESSAGE) + MESSAGE), Limits()).error is None
+
+
 @pytest.mark.parametrize("name", [b"1388532061.M2P3V4.host:2,S", b"1388532061.15983_0.mail.example,S=980:2,RS"])
 def test_messages_of_a_maildir(name: bytes) -> None:
     """Their names say nothing of their type; their bytes do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from email.utils import mktime_tz, parsedate_tz
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +19,6 @@ from formats.mail.headers import (
     noted_date,
     parse_fields,
     unfolded,
-    utc_date,
-    utc_time,
 )
 
 _LINES = st.lists(
@@ -98,23 +97,25 @@ _DATES = st.tuples(
     st.sampled_from(("Jan", "Feb", "Jun", "Dec", "jan", "Okt", "And")),
     st.sampled_from(("1900", "1970", "1999", "2000", "2023", "2024", "99", "9999")),
     st.sampled_from(("00:00:00", "23:59:59", "7:05", "12:30", "24:00:00", "12:60:00", "12:00:60")),
-    st.sampled_from(("+0000", "-0500", "+0530", "+9999", "-9999", "GMT", "EST", "")),
-    st.sampled_from(("", " (CET)", " (UTC) x")),
+    st.sampled_from(("+0000", "-0500", "+0530", "+1400", "-1200", "GMT", "EST", "")),
+    st.sampled_from(("", " (CET)")),
 )
 
 
 @given(_DATES)
 @settings(max_examples=300, deadline=None)
 def test_a_usual_date_is_what_the_standard_library_reads(parts: tuple[str, ...]) -> None:
-    """And where the standard library reads nothing, there is nothing."""
+    """Of times that exist; leap seconds among them."""
     named, day, month, year, time, zone, comment = parts
     value = f"{named}{day} {month} {year} {time} {zone}{comment}"
-    when = utc_time(value)
-    try:
-        wanted = "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        wanted = ""
-    assert utc_date(value) == wanted
+    exists = (
+        0 < int(day) < 32 and month.lower() in "jan feb jun dec" and (month.lower() != "feb" or int(day) < 29)
+    ) and ((month.lower() != "jun" or int(day) < 31) and time not in ("24:00:00", "12:60:00"))
+    parsed = parsedate_tz(value) if exists else None
+    wanted = ""
+    if parsed is not None:
+        when = datetime.fromtimestamp(mktime_tz((*parsed[:9], parsed[9] or 0)), UTC)
+        wanted = when.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert field_date(f" {value}\r\n".encode()) == wanted
 
 

@@ -69,6 +69,11 @@ def test_the_end_of_the_file_need_not_be_blank() -> None:
         b"From Russia with love\nYear: 1963",
         b"From January 2019 on it was so",
         b"From 12:30 there is lunch",
+        b"From 10:30 on 5 March 2024 the office is closed",
+        b"From 5 Mar 2024 10:30 on, the office is closed",
+        FROM + b" said these words",
+        b"From john@example.org",
+        b"From January 2019:\nNote: prose",
         b"From " + b"x" * 5000 + b" 12:30:00 2024",
         b">" + FROM,
     ],
@@ -85,6 +90,24 @@ def test_a_from_line_inside_a_paragraph_does_not_split() -> None:
     assert read(FROM + b"\n" + body) == [(0, body)]
     sloppy = FROM + b"\nSubject: 1\n\nHello\n" + FROM + b"\nSubject: 2\n\nBye\n"
     assert [body for _, body in read(sloppy)] == [b"Subject: 1\n\nHello\n", b"Subject: 2\n\nBye\n"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"From - Tue Mar 05 10:11:12 2024",
+        b"From ???@??? Tue Mar 05 10:11:12 2024",
+        b"From a@b.example Tue, 5 Mar 2024 10:11:12 +0100 (CET)",
+        b"From a@b.example Tue Mar  5 10:11:12 MET DST 2024",
+        b"From a@b.example Tue Mar  5 10:11 2024 remote from host",
+        b"From Ann B. Example Tue Mar  5 10:11:12 +0100 2024",
+        b"From a@b.example mar. mars 5 10:11:12 2024",
+    ],
+)
+def test_dates_of_the_from_line(line: bytes) -> None:
+    """As programs write them, whatever header follows."""
+    message = line + b"\nX-Own: 1\nX-Other: 2\n\nx\n\n"
+    assert len(read(message * 3)) == 3
 
 
 @pytest.mark.parametrize(
@@ -117,8 +140,45 @@ def test_a_container_has_no_text() -> None:
     assert HANDLER.announced(MemorySource(b"", FROM)) is None
 
 
+def test_content_length_says_where_a_message_ends() -> None:
+    """Where a From_ line or the end of the file is there; else it is wrong, as after a change of line ends."""
+    body = b"Hello\n\n" + FROM + b"\nSubject: not a message\nX: y\n\ninner\n"
+    one = b"Subject: 1\nContent-Length: %d\n\n"
+    two = FROM + b"\nSubject: 2\n\nBye\n"
+    assert [found for _, found in read(FROM + b"\n" + one % len(body) + body + b"\n" + two)] == [
+        one % len(body) + body,
+        b"Subject: 2\n\nBye\n",
+    ]
+    assert len(read(FROM + b"\n" + one % len(body) + body)) == 1
+    for wrong in (len(body) - 3, len(body) + 9, 10**9, 0):
+        assert len(read(FROM + b"\n" + one % wrong + body + b"\n" + two)) == 3
+
+
+OPEN = b"Subject: 1\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\n\nintro\n--bb\nContent-Type: text/x-patch\n\n"
+PATCH = b"From 1234567890abcdef1234567890abcdef12345678 Mon Sep 17 00:00:00 2001\nFrom: J <j@x>\nSubject: fix\n\n--- a.c\n\n"
+
+
+@pytest.mark.parametrize("patches", [1, 3])
+def test_a_from_line_in_an_open_multipart_is_inside(patches: int) -> None:
+    """The multipart goes on behind it. One that was cut does not, nor does one whose next delimiter is of another copy."""
+    whole = OPEN + PATCH * patches + b"--bb--\n"
+    two = FROM + b"\nSubject: 2\n\nBye\n"
+    assert [found for _, found in read(FROM + b"\n" + whole + b"\n" + two)] == [whole, b"Subject: 2\n\nBye\n"]
+    cut = FROM + b"\n" + OPEN + b"cut\n\n"
+    assert len(read(cut + two)) == 2
+    assert len(read(cut + FROM + b"\n" + whole + b"\n" + two)) == 3
+    assert identify(MemorySource(b"0001.patch", PATCH)) == "text/plain"
+    assert identify(MemorySource(b"patches.mbox", PATCH)) == "application/mbox"
+
+
 LINES = st.sampled_from(
     [
+        b"Content-Length: 60",
+        b"Content-Type: multipart/mixed; boundary=bb",
+        b"--bb",
+        b"--bb--",
+        FROM + b"\nContent-Length: 20\n\n",
+        FROM + b"\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\n",
         b"",
         b"",
         FROM,
@@ -148,6 +208,7 @@ def test_ranges_give_every_message_once(lines: list[bytes], target: int, limit: 
         assert (parts[0].start, parts[-1].stop) == (0, len(data))
         assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
     ends = [offset for offset, _ in whole[1:]] + [len(data)]
+    assert whole[0][0] == 0
     for (offset, body), end in zip(whole, ends, strict=True):
         assert end - offset - len(body) <= data[offset:].find(b"\n") % (len(data) + 2) + 3
 

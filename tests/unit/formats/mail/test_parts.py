@@ -7,7 +7,8 @@ import base64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.mail.parts import Message, base64_damage, decode_base64, sound_base64
+from formats.mail.base64 import base64_damage, decode_base64, sound_base64
+from formats.mail.parts import Message
 
 
 @given(

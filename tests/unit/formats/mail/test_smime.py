@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import random
+import zlib
 
 import pytest
 
@@ -114,3 +116,85 @@ def test_damaged_objects() -> None:
 def test_text_that_begins_with_a_zero_digit_is_text() -> None:
     """The first byte alone says nothing."""
     assert identify(MemorySource(b"n.txt", b"0 apples, 1 pear and nothing else\n")) == "text/plain"
+
+
+COMPRESSED = bytes.fromhex("060b2a864886f70d0109100109")
+
+
+@pytest.mark.parametrize("name", [b"smime.p7m", b"smime.p7s", b"smime.p7z"])
+@pytest.mark.parametrize("armour", [None, b"PKCS7", b"CMS"])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_objects_in_base64(name: bytes, armour: bytes | None, streamed: bool) -> None:
+    """As PEM or as letters alone, if the name says what they are."""
+    letters = base64.encodebytes(signed(INNER, streamed=streamed))
+    if armour is not None:
+        letters = b"-----BEGIN %b-----\n%b-----END %b-----\n" % (armour, letters, armour)
+        assert identify(MemorySource(b"unnamed", letters)) == "application/pkcs7-mime"
+    source = MemorySource(name, letters)
+    assert identify(source).startswith("application/pkcs7-")
+    (child,) = HANDLER.children(source, Limits())
+    assert (child.data, HANDLER.text(source, Limits()).metadata) == (INNER, {"signed": True})
+    assert identify(MemorySource(b"a.txt", base64.encodebytes(signed(INNER)))) == "text/plain"
+
+
+def packed(content: bytes, kind: bytes = COMPRESSED) -> bytes:
+    """A CompressedData object (RFC 3274), or another of the same form."""
+    info = der(0x30, DATA + der(0xA0, der(4, content)))
+    inside = der(0x30, b"\x02\x01\x00" + der(0x30, bytes.fromhex("060b2a864886f70d0109100308")) + info)
+    return der(0x30, kind + der(0xA0, inside))
+
+
+def test_compressed_and_plain_objects_are_opened() -> None:
+    """CompressedData, DigestedData and Data hold a message as SignedData does."""
+    for data in (
+        packed(zlib.compress(INNER)),
+        packed(INNER, DATA[:-1] + b"\x05"),
+        der(0x30, DATA + der(0xA0, der(4, INNER))),
+    ):
+        source = MemorySource(b"smime.p7m", data)
+        assert identify(source) == "application/pkcs7-mime"
+        assert [child.data for child in HANDLER.children(source, Limits())] == [INNER]
+        assert HANDLER.text(source, Limits()).metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (packed(zlib.compress(INNER)[:-6]), ExceptionCode.TRUNCATED),
+        (packed(b"none"), ExceptionCode.CORRUPT),
+        (packed(zlib.compress(bytes(2_000_000))), ExceptionCode.EXPANSION_LIMIT),
+        (packed(INNER, DATA[:-1] + b"\x09"), ExceptionCode.UNSUPPORTED),
+    ],
+)
+def test_what_cannot_be_opened_is_reported(data: bytes, code: ExceptionCode) -> None:
+    """Cut, damaged, too large, of a kind that holds no message."""
+    with pytest.raises(DocumentError) as caught:
+        list(HANDLER.children(MemorySource(b"smime.p7m", data), Limits(parse_bytes=1_000_000)))
+    assert caught.value.code is code
+
+
+ENTITY = (
+    b'Content-Type: multipart/signed; protocol="application/pkcs7-signature";\r\n\tboundary="bb"\r\n\r\n--bb\r\n'
+    b"Content-Type: text/plain\r\n\r\nsigned words\r\n--bb\r\nContent-Type: application/pkcs7-signature\r\n\r\nxx\r\n--bb--\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ENTITY,
+        b"\r\n" + ENTITY,
+        b"Content-Language: en\r\n" + ENTITY,
+        ENTITY.replace(b"\r\n", b"\n"),
+        ENTITY.replace(b"Content-Type: multipart", b"content-type:\r\n multipart", 1),
+        ENTITY.partition(b"\r\n\r\n")[2],
+        b"MIME-Version: 1.0\r\n" + ENTITY,
+    ],
+)
+@pytest.mark.parametrize("name", [b"smime.p7m", b"x", b"signed.txt"])
+def test_an_entity_that_is_signed_in_clear(data: bytes, name: bytes) -> None:
+    """As Outlook keeps it ([MS-OXOSMIME] 2.1.3.1): a header of fields for its content alone, or none."""
+    source = MemorySource(name, data)
+    assert identify(source) == "message/rfc822"
+    assert EmlHandler().text(source, Limits()).text == "signed words"
+    assert len(list(EmlHandler().children(source, Limits()))) == 1

@@ -1,0 +1,80 @@
+"""Base64 as mail has it (RFC 2045, 6.8): read as far as it goes, and what is wrong with it."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
+_SPACE = b"\r\n \t"
+_BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
+_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4}|(?!))*+(?:[^=]{2}==|[^=]{3}=)|(?!))*+(?:[^=]{4}|(?!))*+(?:[^=]{2,3}=*)?")
+_PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
+
+
+def from_base64(data: bytes) -> bytes:
+    """Base64 up to its padding; foreign characters are skipped, missing padding is put in, a lone last character
+    (six bits) is dropped."""
+    kept = data.translate(None, _NOT_BASE64).partition(b"=")[0]
+    if len(kept) % 4 == 1:
+        kept = kept[:-1]
+    return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
+
+
+def sound_base64(raw: bytes) -> bytes | None:
+    """What base64 as RFC 2045 has it stands for; None for any other, which `decode_base64` reads as far as it can."""
+    packed = raw.translate(None, _SPACE)
+    if len(packed) % 4 or packed.endswith(b"==="):
+        return None
+    try:
+        return binascii.a2b_base64(packed, strict_mode=True)
+    except binascii.Error:
+        return None
+
+
+def decode_base64(raw: bytes) -> bytes:
+    """Base64 with whatever lies between: junk is skipped, missing padding tolerated. What follows the padding is
+    decoded too if it is nothing but base64 (encoders that pad each block), else dropped (footers of mailing lists)."""
+    at = raw.find(b"=")
+    if at < 0 or not raw[at:].strip(b"=\r\n \t"):
+        try:
+            return binascii.a2b_base64(raw)  # skips junk by itself, twice as fast
+        except binascii.Error:
+            pass  # padding is missing
+    head, _, rest = raw.partition(b"=")
+    rest = rest.translate(None, _SPACE)
+    if rest.translate(None, BASE64_ALPHABET + b"="):
+        return from_base64(head)
+    return b"".join(from_base64(block) for block in (head, *rest.split(b"=")) if block)
+
+
+def base64_damage(raw: bytes) -> str | None:
+    """What is wrong with base64 so that the decoded bytes are not what was encoded; None when it is sound.
+
+    Missing padding loses nothing. What follows the padding is a mailing list's as a rule, but no list puts whole lines
+    of base64 there, nor anything into the line that was padded.
+    """
+    head, pad, rest = raw.partition(b"=")
+    foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
+    if foreign:
+        return f"{len(foreign)} characters in it are not base64"
+    digits = len(head.translate(None, _SPACE))
+    if digits % 4 == 1:
+        return "its base64 ends in the middle of a byte"
+    if pad and digits % 4 == 0:
+        return "its base64 is padded where no padding can be"
+    return _late_damage(raw, rest.lstrip(b"=")) if rest.strip(b"=" + _SPACE) else None
+
+
+def _late_damage(raw: bytes, rest: bytes) -> str | None:
+    """What is wrong with bytes behind the first padding. Blocks that are padded each are sound (some encoders write
+    them), but not in the middle of a line of the usual length."""
+    packed = raw.translate(None, _SPACE)
+    if not packed.translate(None, BASE64_ALPHABET + b"="):
+        if _PADDED_BLOCKS.fullmatch(packed) is None or _PADDED_WITHIN.search(raw):
+            return "its base64 is padded where no padding can be"
+        return None
+    if not rest.startswith((b"\r", b"\n", b" ", b"\t")) or _BASE64_LINE.search(rest):
+        return "its base64 goes on behind its padding"
+    return None

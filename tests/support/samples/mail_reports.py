@@ -1,0 +1,825 @@
+"""Small inputs after public bug reports of other readers of mail, contacts, calendars and Outlook's formats, and what has to come
+out of each. The right outcome is the standard's. docs/dev/reports-tried-mail.md has the results."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from core import cfb
+from core.mail_form import MailAttachment, MailForm
+from dataset_gen.formats.outlook import msg, tnef
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.rtf_compressed import compress
+from dataset_gen.formats.pst.message import Extras
+from dataset_gen.formats.pst.writer import PstWriter
+
+
+class Case(NamedTuple):
+    """One input: the report (`own` for a relative of one), what is special in it, and what must be found: words, names of children
+    at any depth, bytes of a child (`bytes:` in hexadecimal), metadata (`meta:key=value`), numbers of items of a type
+    (`items:type=number`), an exception (`reported`); and words that may not be there."""
+
+    report: str
+    about: str
+    name: str
+    data: bytes
+    wanted: list[str]
+    children: list[str]
+    absent: list[str]
+
+
+CASES: list[Case] = []
+_HEAD = (
+    "From: Ann Example <ann@example.org>\r\nTo: bob@example.org\r\nDate: Tue, 05 Mar 2024 10:11:12 +0100\r\n"
+    "MIME-Version: 1.0\r\nSubject: s\r\n"
+)
+
+
+def _add(
+    report: str,
+    about: str,
+    name: str,
+    data: bytes,
+    wanted: Sequence[str],
+    children: Sequence[str] = (),
+    absent: Sequence[str] = (),
+) -> None:
+    CASES.append(Case(report, about, name, data, list(wanted), list(children), list(absent)))
+
+
+outlook = _add
+
+
+def eml(
+    report: str,
+    about: str,
+    text: str | bytes,
+    wanted: Sequence[str],
+    children: Sequence[str] = (),
+    absent: Sequence[str] = (),
+    name: str = "m.eml",
+) -> None:
+    """A message, behind the usual header where it is text."""
+    data = text if isinstance(text, bytes) else (_HEAD + text).replace("\r\n", "\n").replace("\n", "\r\n").encode()
+    _add(report, about, name, data, wanted, children, absent)
+
+
+def b64(data: str | bytes) -> str:
+    return base64.b64encode(data if isinstance(data, bytes) else data.encode()).decode()
+
+
+def _two_parts(boundary: str) -> str:
+    coded = b64("wordincsv")
+    return (
+        f"--{boundary}\nContent-Type: text/plain\n\nalphabody\n--{boundary}\nContent-Type: text/csv; name=a.csv\n"
+        f"Content-Transfer-Encoding: base64\n\n{coded}\n--{boundary}--\n"
+    )
+
+
+eml(
+    "jstedfast/MimeKit#278",
+    "a folded line of one blank behind the boundary parameter",
+    "Content-Type: multipart/mixed;\n boundary=--boundary_0_8a\n \nX: y\n\n" + _two_parts("--boundary_0_8a"),
+    ["alphabody", "wordincsv"],
+    ["a.csv"],
+)
+eml(
+    "Webklex/php-imap#544",
+    'boundary="-"',
+    'Content-Type: multipart/mixed; boundary="-"\n\n' + _two_parts("-"),
+    ["alphabody", "wordincsv"],
+    ["a.csv"],
+)
+_FROM = "From a@b.c Tue Mar  5 10:11:12 2024\n"
+_JOINED = (
+    "Subject: two\nFrom: x@y.z\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain; name=a.txt\n"
+    "Content-Transfer-Encoding: base64\n" + b64("longattword " * 600) + "\n--bb--\n"
+)
+eml(
+    "jstedfast/MimeKit#1189",
+    "mbox: a part without a blank line behind its header, base64 on one long line",
+    f"{_FROM}{_JOINED}\n{_FROM}Subject: three\nFrom: x@y.z\n\nlastword\n".encode(),
+    ["longattword", "lastword"],
+    ["a.txt"],
+    name="m.mbox",
+)
+eml(
+    "spmfilter/libcmime#11",
+    "a multipart with the boundary of the one around it",
+    'Content-Type: multipart/mixed;\n boundary="--=_P"\n\n----=_P\nContent-Type: multipart/mixed;\n boundary="--=_P"\nContent-Transfer-Encoding: 7bit\n\nThis is the bodyword\n----=_P--\n----=_P\nContent-Type: text/plain;\n charset=us-ascii\nContent-Disposition: attachment;\n filename=attachment.txt\n\nThis is an attachmentword\n----=_P--\n',
+    ["bodyword", "attachmentword"],
+    ["attachment.txt"],
+)
+eml(
+    "niax/rust-email#45",
+    "the closing delimiter is no part of the last part",
+    "Content-Type: multipart/mixed; boundary=bb\n\n" + _two_parts("bb"),
+    ["alphabody", "wordincsv"],
+    ["a.csv"],
+    ["--bb"],
+)
+eml(
+    "jhillyerd/enmime#156",
+    "a multipart that is not closed (reported)",
+    'Content-Type: multipart/related;boundary=dummy\n\n--dummy\nContent-Type: text/xml;charset="UTF-8"\nContent-ID: A\n\n<ACORD>xmlword</ACORD>\n\n--dummy\nContent-Type: application/octet-stream; name=d.txt\nContent-Transfer-Encoding: base64\n\n'
+    + b64("dummyword")
+    + "\n",
+    ["xmlword", "dummyword"],
+    ["d.txt"],
+)
+eml(
+    "apache/james-mime4j#71",
+    "an inner boundary that continues the outer one",
+    'Content-Type: multipart/mixed;\n boundary="--b.1"\n\n----b.1\nContent-Type: multipart/alternative;\n boundary="--b.1-1"\n\n----b.1-1\nContent-Type: text/plain\n\nsometext\n----b.1-1\nContent-Type: text/html\n\n<p>sometext</p>\n----b.1-1--\n----b.1\nContent-Type: text/plain;\n name="test.txt"\nContent-Disposition: Attachment;\n filename="test.txt"\n\npdfword\n----b.1--\n',
+    ["sometext", "pdfword"],
+    ["test.txt"],
+)
+eml(
+    "dinhvh/libetpan#384",
+    "a multipart whose boundary is nowhere (text, reported)",
+    'Content-Type: multipart/alternative;\n boundary="Apple-Mail=_DDA9"\n\nsometext\n',
+    ["sometext"],
+)
+eml(
+    "nylas/sync-engine#174",
+    "an encoded word broken over an address",
+    _HEAD.replace(
+        "From: Ann Example <ann@example.org>",
+        "From: =?Subject?Q?Atenci=F3n=20al=20cliente=20 <soporte@ovh.es>,\r\n\t?=@robot.ovh.net",
+    ).encode()
+    + b"\r\nbody\r\n",
+    ["soporte@ovh.es"],
+)
+eml(
+    "python/cpython#79728",
+    "encoded words over folded lines",
+    _HEAD.replace("Subject: s", "Subject: =?utf-8?Q?Gr=C3=B6=C3=9F?=\r\n =?utf-8?Q?enwort?=").encode()
+    + b"\r\nbody\r\n",
+    ["Größenwort"],
+)
+eml(
+    "python/cpython#128110",
+    "no blank between encoded words of one name",
+    _HEAD.replace("Ann Example", "=?utf-8?Q?B=C3=A9nard?= =?utf-8?Q?eau?=").encode() + b"\r\nbody\r\n",
+    ["Bénardeau"],
+)
+eml(
+    "python/cpython#17620",
+    "a file name in two encoded words in quotes",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="=?utf-8?Q?Schulbesuchsbest=C3=A4ttigung?=\n =?utf-8?Q?=2Etxt?="\n\nx\n--bb--\n',
+    ["x"],
+    ["Schulbesuchsbestättigung.txt"],
+)
+eml(
+    "sunholo-data/ailang#678",
+    "an encoded file name with a comma",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="=?iso-8859-1?Q?Eksempelvej_12B=2C_2000_K=F8ge?=.txt"\n\nx\n--bb--\n',
+    ["x"],
+    ["Eksempelvej 12B, 2000 Køge.txt"],
+)
+eml(
+    "nodemailer/mailparser#159",
+    "Content-Type without a type",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\n\nbody\n--bb\nContent-Type: ; name="test.csv"\nContent-Disposition: attachment\n\nattword\n--bb--\n',
+    ["attword"],
+    ["test.csv"],
+)
+eml(
+    "wneessen/go-mail#457",
+    "further parameters behind the file name",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="my.txt";\n\tsize=1043; creation-date="Tue,  18 Mar 2025 09:29:11 GMT"\n\nattword\n--bb--\n',
+    ["attword"],
+    ["my.txt"],
+)
+eml(
+    "nodemailer/mailparser#370",
+    "the charset in the page alone",
+    (
+        _HEAD
+        + 'Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n<html><head><meta http-equiv=3D"Content-Type" content=3D"text/html; charset=\r\n=3Diso-8859-1"></head><body>S=F8rensen=E5rhus</body></html>\r\n'
+    ).encode(),
+    ["Sørensenårhus"],
+)
+eml(
+    "nodemailer/mailparser#161",
+    "GBK in eight bits",
+    (
+        _HEAD + 'Content-Type: text/plain; charset="gbk"; format=flowed\r\nContent-Transfer-Encoding: 8bit\r\n\r\n'
+    ).encode()
+    + "测试邮件发给你".encode("gbk"),
+    ["测试邮件发给你"],
+)
+eml(
+    "zbateson/mail-mime-parser#103",
+    "bytes of an attachment that declares a charset",
+    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: application/octet-stream; charset=utf-8; name=a.bin\nContent-Transfer-Encoding: base64\n\n"
+    + b64(b"\xff\xfe%PDF\xe9")
+    + "\n--bb--\n",
+    ["bytes:" + (b"\xff\xfe%PDF\xe9").hex()],
+    ["a.bin"],
+)
+eml(
+    "jstedfast/MimeKit#150",
+    "mbox: an unquoted From_ line in a part",
+    (
+        b"From a@b.c Tue Mar  5 10:11:12 2024\nFrom: a@b.c\nSubject: one\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\n\nalphaword\n\nFrom x@y.z Wed Mar  6 10:11:12 2024\nbetaword\n--bb--\n\nFrom a@b.c Tue Mar  5 10:11:12 2024\nFrom: a@b.c\nSubject: two\n\ngammaword\n"
+    ),
+    ["alphaword", "betaword", "gammaword", "items:message/rfc822=2", "items:text/plain=0"],
+    name="m.mbox",
+)
+_INNER = "From: x@y.z\nSubject: innersubject\n\ninnerword\n"
+eml(
+    "nodemailer/mailparser#371, aspineux/pyzmail#2, GOVCERT-LU/eml_parser#31",
+    "the name of an attached message",
+    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: message/rfc822; name="189844630"\nContent-Disposition: inline; filename="189844630"\n\n'
+    + _INNER
+    + "--bb--\n",
+    ["innerword", "innersubject"],
+    ["189844630"],
+)
+eml(
+    "SpamScope/mail-parser#123",
+    "a feedback report in base64 with a name",
+    'Content-Type: multipart/report; boundary=bb\n\n--bb\n\nbody\n--bb\nContent-type: message/feedback-report; name="ATT00001";\n x-mac-creator="4F50494D"\nContent-disposition: attachment;\n\tfilename="ATT00001"\nContent-transfer-encoding: base64\n\n\n'
+    + b64("Feedback-Type: auth-failure\r\nUser-Agent: NtesDmarcReporter/1.0\r\n")
+    + "\n--bb--\n",
+    ["NtesDmarcReporter"],
+    ["ATT00001"],
+)
+eml(
+    "andyedinborough/aenetmail#87",
+    "blank lines within a text attachment",
+    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain; name=a.txt\n\n\n\nfirstword\n\n\nsecondword\n\n--bb--\n",
+    ["firstword", "secondword"],
+    ["a.txt"],
+)
+eml(
+    "OISF/suricata#2246",
+    "a quote at the end of an unquoted boundary",
+    'Content-Type: multipart/mixed; boundary=bb"\n\n' + _two_parts("bb"),
+    ["alphabody", "wordincsv"],
+    ["a.csv"],
+)
+eml(
+    "nodemailer/mailparser#4",
+    "a quoted charset",
+    (_HEAD + 'Content-Type: text/plain;\r\n        charset="iso-8859-2"\r\n\r\n').encode()
+    + "żółtewoda".encode("iso-8859-2"),
+    ["żółtewoda"],
+)
+eml(
+    "own (RFC 2231, 3)",
+    "continued file name that begins at 1",
+    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename*1=one; filename*2=two.txt\n\nx\n--bb--\n",
+    ["x"],
+    ["onetwo.txt"],
+)
+
+
+def vcf(
+    report: str,
+    about: str,
+    text: str | bytes,
+    wanted: Sequence[str],
+    children: Sequence[str] = (),
+    absent: Sequence[str] = (),
+    name: str = "c.vcf",
+) -> None:
+    """A vCard or a calendar."""
+    data = text if isinstance(text, bytes) else text.replace("\n", "\r\n").encode()
+    _add(report, about, name, data, wanted, children, absent)
+
+
+_CARD_21, _CARD_30, _END = "BEGIN:VCARD\nVERSION:2.1\n", "BEGIN:VCARD\nVERSION:3.0\n", "END:VCARD\n"
+vcf(
+    "sabre-io/vobject#31, ingest-file#595",
+    "vCard 2.1: a soft break without an indent",
+    _CARD_21
+    + "N:Muster;Max;;;\nADR;WORK;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:;;=65=66=\n=31=37=30=31=;;;;\n"
+    + _END,
+    ["ef1701"],
+)
+vcf(
+    "jhermsmeier/node-vcf#31",
+    "vCard 2.1: soft breaks within words",
+    _CARD_21
+    + "NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=utf-8:foobar fo=\nobar foobar=0Afoobar fooba=\nr=0Alastfoobar\n"
+    + _END,
+    ["foobar foobar", "lastfoobar"],
+    [],
+    ["fo obar"],
+)
+vcf(
+    "mangstadt/ez-vcard#80",
+    "vCard 2.1: folded inside a character",
+    _CARD_21 + "FN;QUOTED-PRINTABLE:=D0=A2=D0=B0=D0=BC=D0=B0=D1=80=D0\n =B0\n" + _END,
+    ["Тамара"],
+)
+vcf(
+    "skarim/vobject#160",
+    "vCard 2.1: a soft break and a continued value",
+    _CARD_21
+    + "N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:;=57=6F=6C=6B=6E=C3=A4=75=65=6C=20=\n=45=50;;;\nTEL;CELL:+123456\n"
+    + _END,
+    ["Wolknäuel EP", "+123456"],
+)
+vcf(
+    "mangstadt/ez-vcard#59",
+    "vCard 2.1: folded with several blanks",
+    _CARD_21
+    + "PHOTO;ENCODING=BASE64;TYPE=JPEG:\n    "
+    + b64(b"\xff\xd8\xff\xe0photo")[:8]
+    + "\n    "
+    + b64(b"\xff\xd8\xff\xe0photo")[8:]
+    + "\n\nFN:nextword\n"
+    + _END,
+    ["nextword", "bytes:" + b"\xff\xd8\xff\xe0photo".hex()],
+)
+vcf(
+    "mangstadt/ez-vcard#112",
+    "vCard 2.1: QUOTED-PRINTABLE without ENCODING=",
+    _CARD_21 + "FN;CHARSET=UTF-8;QUOTED-PRINTABLE:J=C3=BCrgen=\n M=C3=BCller\n" + _END,
+    ["Jürgen", "Müller"],
+)
+vcf(
+    "sabre-io/vobject#33",
+    "vCard 4.0: every line folded",
+    "BEGI\n N:VC\n ARD\nVERS\n ION:\n 4.0\nF\n N:Foldedname\nEND:\n VCAR\n D\n",
+    ["FN:Foldedname"],
+)
+vcf("mangstadt/biweekly#12", "blanks of the value behind a fold", _CARD_30 + "NOTE:one\n  two\n" + _END, ["one two"])
+vcf(
+    "FolkerKinzel/VCards#2",
+    "Outlook's photo: folded with a blank, a blank line behind it",
+    _CARD_21
+    + "PHOTO;TYPE=JPEG;ENCODING=BASE64:\n "
+    + b64(b"\xff\xd8\xff\xe0outlookphoto")
+    + "\n\n\nX-MS-OL-DESIGN;CHARSET=utf-8:designword\n"
+    + _END,
+    ["designword", "bytes:" + b"\xff\xd8\xff\xe0outlookphoto".hex()],
+)
+vcf(
+    "Heymdall/vcard#1",
+    "a folded parameter with = in it",
+    _CARD_30
+    + "PHOTO;X-ABCROP-RECTANGLE=ABClipRect_1&0&0&671&671&Nh68TCRv7GErj8P8mk8qCA==;\n ENCODING=b;TYPE=JPEG:"
+    + b64(b"\xff\xd8\xff\xe0cropped")
+    + "\n"
+    + _END,
+    ["bytes:" + b"\xff\xd8\xff\xe0cropped".hex()],
+)
+vcf(
+    "CardBook/CardBook#283",
+    "ENCODING=b,b",
+    _CARD_30
+    + "PHOTO;ENCODING=b,b;TYPE=JPEG,jpeg;X-ABCROP-RECTANGLE=abcliprect_1&0&-49&274\n &274&ewep1:"
+    + b64(b"\xff\xd8\xff\xe0twice")
+    + "\n"
+    + _END,
+    ["bytes:" + b"\xff\xd8\xff\xe0twice".hex()],
+)
+vcf(
+    "mangstadt/ez-vcard#33",
+    "a photo with a blank line behind it",
+    _CARD_30
+    + "PHOTO;ENCODING=b;TYPE=jpeg:"
+    + b64(b"\xff\xd8\xff\xe0blankline")[:10]
+    + "\n "
+    + b64(b"\xff\xd8\xff\xe0blankline")[10:]
+    + "\n\nREV:20151018T212428Z\n"
+    + _END,
+    ["20151018T212428Z", "bytes:" + b"\xff\xd8\xff\xe0blankline".hex()],
+)
+vcf(
+    "DanielHabenicht/ngx-vcard#377",
+    "PHOTO inside a PHOTO value",
+    _CARD_21 + "FN:Swapnil Patil\nPHOTO:PHOTO;TYPE=PNG;ENCODING=B:" + b64(b"\x89PNG\r\n\x1a\npng") + "\n" + _END,
+    ["Swapnil Patil"],
+)
+vcf(
+    "own (RFC 6350, 3.3)",
+    "a grouped property",
+    _CARD_30 + "item1.EMAIL;type=INTERNET:group@example.org\nitem1.X-ABLabel:_$!<Other>!$_\n" + _END,
+    ["group@example.org"],
+)
+vcf("own (UTF-16)", "UTF-16 with a mark", (_CARD_21 + "FN:Zażółć\n" + _END).encode("utf-16"), ["Zażółć"])
+vcf(
+    "own (RFC 2045, 6.7)",
+    "vCard 2.1: blanks behind a soft break",
+    _CARD_21 + "NOTE;ENCODING=QUOTED-PRINTABLE:word= \ninatt\n" + _END,
+    ["wordinatt"],
+)
+_EVENT = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\n"
+_EVENT_END = "SUMMARY:summaryword\nEND:VEVENT\nEND:VCALENDAR\n"
+
+
+def ics(report: str, about: str, lines: str, wanted: Sequence[str]) -> None:
+    """Lines of one event."""
+    vcf(report, about, _EVENT + lines + _EVENT_END, [*wanted, "summaryword"], name="c.ics")
+
+
+ics(
+    "kewisch/ical.js#109",
+    "a line end inside a quoted parameter",
+    'X-FOO;BAR="quoted\nparams";FOO=baz:realvalue\n',
+    ["realvalue"],
+)
+ics(
+    "kewisch/ical.js#1015",
+    "a quote inside a quoted parameter",
+    'ATTENDEE;CN=Bob;X-RESPONSE-COMMENT="I "may" come":mailto:bob@example.org\n',
+    ["bob@example.org"],
+)
+ics(
+    "kewisch/ical.js#1020 (1)",
+    "several quoted values with colons",
+    'ATTENDEE;MEMBER="mailto:a@b.c","mailto:d@e.f","mailto:g@h.i":mailto:x@y.z\n',
+    ["x@y.z", "d@e.f"],
+)
+ics("kewisch/ical.js#1020 (2)", "an escape in a quoted parameter", 'X-REPRO;CN="a\\;:":valueword\n', ["valueword"])
+ics(
+    "ics-py/ics-py#185",
+    "a quoted parameter with a colon and a semicolon",
+    'ORGANIZER;CN="Doe; Jane: Ms":mailto:jane@example.org\n',
+    ["Doe; Jane: Ms", "jane@example.org"],
+)
+ics(
+    "kewisch/ical.js#454", "a quoted TZID", 'DTSTART;TZID="Eastern":20201008T100000\n', ["2020-10-08T10:00:00[Eastern]"]
+)
+ics(
+    "kewisch/ical.js#612",
+    "a quoted parameter, = and ; in the value",
+    'X-ALT-DESC;FMTTYPE="text/html":Here is HTMLword with signs like =;\nSUMMARY;LANGUAGE=el:IMPACTS conference\n',
+    ["HTMLword", "IMPACTS conference"],
+)
+ics(
+    "ical4j/ical4j#65",
+    "line ends within a description",
+    "DESCRIPTION:Halle (\n SAALE)HBF\\, GLEIS 8\\N\\N2)\nraw line word\n",
+    ["Halle (SAALE)HBF, GLEIS 8", "raw line word"],
+)
+ics(
+    "peterbraden/ical.js#141",
+    "a semicolon of an entity in a quoted parameter",
+    'ATTENDEE;CN="Test";X-RESPONSE-COMMENT="test&quot;quoted&quot;string:with-colon":MAILTO:test@example.com\n',
+    ["test@example.com"],
+)
+vcf(
+    "own (base64 not folded)",
+    "vCard 2.1: base64 that goes on without a blank",
+    _CARD_21
+    + "FN:Name\nPHOTO;ENCODING=BASE64;JPEG:"
+    + b64(b"\xff\xd8\xff\xe0unfolded photo")[:12]
+    + "\n"
+    + b64(b"\xff\xd8\xff\xe0unfolded photo")[12:]
+    + "\n\nTEL:123\n"
+    + _END,
+    ["TEL:123", "bytes:" + b"\xff\xd8\xff\xe0unfolded photo".hex()],
+)
+vcf(
+    "own (damaged base64)",
+    "base64 with foreign characters (reported)",
+    _CARD_30 + "PHOTO;ENCODING=b;TYPE=JPEG:/9j/4AA?!QSk\n" + _END,
+    ["PHOTO", "reported"],
+)
+vcf(
+    "own (line ends)",
+    "carriage returns alone, folded",
+    (_CARD_30 + "NOTE:foldedwo\n rd\n" + _END).replace("\n", "\r").encode(),
+    ["foldedword"],
+)
+vcf(
+    "own (RFC 5545, 3.3.5)",
+    "a date that does not exist is no date",
+    _EVENT + "DTSTART:20241332T250000Z\n" + _EVENT_END,
+    ["summaryword"],
+    [],
+    ["2024-13-32"],
+    name="c.ics",
+)
+
+
+def _attribute(level: int, ident: int, value: bytes) -> bytes:
+    return struct.pack("<BII", level, ident, len(value)) + value + struct.pack("<H", sum(value) & 0xFFFF)
+
+
+def _old_stream(page: int, subject: bytes, title: bytes, body: bytes = b"") -> bytes:
+    """A stream of TNEF without properties."""
+    out = struct.pack("<IH", 0x223E9F78, 1) + _attribute(1, 0x00069007, struct.pack("<II", page, 0))
+    out += _attribute(1, 0x00018004, subject + b"\0") + (_attribute(1, 0x0002800C, body + b"\0") if body else b"")
+    out += _attribute(2, 0x00069002, struct.pack("<HIHHI", 1, 0xFFFFFFFF, 32, 32, 0))
+    return out + _attribute(2, 0x00018010, title + b"\0") + _attribute(2, 0x0006800F, b"tnefword\n")
+
+
+def _form(**fields: object) -> MailForm:
+    usual = {"subject": "s", "sender": ("Ann", "ann@example.org"), "plain": "bodyword\n"}
+    return MailForm(**(usual | fields))  # type: ignore[arg-type]
+
+
+def _file(name: str, data: bytes = b"attword\n") -> MailAttachment:
+    return MailAttachment(name=name, data=data, media_type="text/plain")
+
+
+def _store(form: MailForm, extras: Extras | None = None) -> bytes:
+    file = io.BytesIO()
+    writer = PstWriter(file)
+    writer.add(("Inbox",), form, extras)
+    writer.finish()
+    return file.getvalue()
+
+
+outlook(
+    "verdammelt/tnef#12",
+    "a title in code page 936",
+    "winmail.dat",
+    _old_stream(936, "主题测试".encode("gbk"), "测试.txt".encode("gbk")),
+    ["tnefword", "主题测试"],
+    ["测试.txt"],
+)
+outlook(
+    "verdammelt/tnef#28",
+    "a title in code page 950",
+    "winmail.dat",
+    _old_stream(950, "主題測試".encode("big5"), "測試文件.txt".encode("big5")),
+    ["tnefword"],
+    ["測試文件.txt"],
+)
+outlook(
+    "koodaamo/tnefparse#7, verdammelt/tnef#46",
+    "names and body in code page 1252",
+    "winmail.dat",
+    _old_stream(1252, "Été".encode("cp1252"), "déjà.txt".encode("cp1252"), "Où est l’élève".encode("cp1252")),
+    ["tnefword", "Été", "élève"],
+    ["déjà.txt"],
+)
+outlook(
+    "roundcube/roundcubemail#5646",
+    "a Hebrew long name in UTF-16",
+    "winmail.dat",
+    tnef.write(message_of(_form(attachments=(_file("קובץ לדוגמה.txt"),)))),
+    ["attword"],
+    ["קובץ לדוגמה.txt"],
+)
+outlook(
+    "koodaamo/tnefparse#17",
+    "a long name beside the short one",
+    "winmail.dat",
+    tnef.write(message_of(_form(attachments=(_file("299 BKP 211 Angebotsformular Baumeister H1.txt"),)))),
+    ["attword"],
+    ["299 BKP 211 Angebotsformular Baumeister H1.txt"],
+)
+t = bytearray(
+    tnef.write(message_of(_form(attachments=(_file("one.txt", b"firstatt\n"), _file("two.txt", b"secondatt\n")))))
+)
+outlook(
+    "Coffey-Labs/ihasmail#205",
+    "a stream that breaks off (reported, what was read stays)",
+    "winmail.dat",
+    bytes(t[: t.index(b"secondatt")]),
+    ["firstatt"],
+    ["one.txt"],
+)
+outlook(
+    "own ([MS-OXTNEF] 2.1.3.1)",
+    "bytes behind the last attribute",
+    "winmail.dat",
+    bytes(t) + b"\r\n\r\ntrailing words of a list\r\n",
+    ["firstatt", "secondatt"],
+    ["one.txt", "two.txt"],
+)
+outlook(
+    "verdammelt/tnef#20",
+    "properties in UTF-16 alone",
+    "winmail.dat",
+    tnef.write(message_of(_form(subject="Пример", attachments=(_file("Filename Dez. 2016 - Kopie.txt"),)))),
+    ["attword", "Пример"],
+    ["Filename Dez. 2016 - Kopie.txt"],
+)
+rtf = compress(rb"{\rtf1\ansi\ansicpg1252 rtfword only}")
+m = message_of(_form(plain=None, attachments=(MailAttachment(name="", message=_form(subject="inner", plain=None)),)))
+m.attachments[0].message.properties[0x10090102] = rtf
+outlook(
+    "TeamMsgExtractor/msg-extractor#210",
+    "an attached message with an RTF body alone",
+    "m.msg",
+    msg.write(m),
+    ["rtfword only"],
+)
+m = message_of(_form(plain=None))
+m.properties[0x10130102] = "<html><body>Sm\u00f8rrebr\u00f8d</body></html>".encode("cp1252")
+m.properties[0x3FDE0003] = 1252
+outlook("hrbrmstr/msgxtractr#4", "an HTML body in code page 1252", "m.msg", msg.write(m), ["Smørrebrød"])
+outlook(
+    "TeamMsgExtractor/msg-extractor#57",
+    "attachments and no body",
+    "m.msg",
+    msg.write(message_of(_form(plain=None, attachments=(_file("only.txt"),)))),
+    ["attword"],
+    ["only.txt"],
+)
+outlook(
+    "TeamMsgExtractor/msg-extractor#39",
+    "messages in messages",
+    "m.msg",
+    msg.write(
+        message_of(
+            _form(
+                attachments=(
+                    MailAttachment(
+                        name="",
+                        message=_form(
+                            subject="level2",
+                            plain="secondlevel\n",
+                            attachments=(
+                                MailAttachment(name="", message=_form(subject="level3", plain="thirdlevel\n")),
+                            ),
+                        ),
+                    ),
+                )
+            )
+        )
+    ),
+    ["secondlevel", "thirdlevel"],
+)
+_EIGHT_BITS = {
+    0x001A: "IPM.Note",
+    0x0037: "Договор",
+    0x1000: "Добрый день, это письмо о договоре поставки оборудования",
+}
+_streams = {f"__substg1.0_{ident:04X}001E": text.encode("cp1251") for ident, text in _EIGHT_BITS.items()}
+outlook(
+    "TeamMsgExtractor/msg-extractor#344",
+    "strings of eight bits without a code page",
+    "m.msg",
+    cfb.write(cfb.Storage(streams={"__properties_version1.0": bytes(32), **_streams})),
+    ["договоре поставки", "Договор"],
+)
+outlook(
+    "HiraokaHyperTools/msgreader#7",
+    "recipients by kind",
+    "m.msg",
+    msg.write(message_of(_form(to=(("To", "to@x.org"),), cc=(("Cc", "cc@x.org"),), bcc=(("Bcc", "bcc@x.org"),)))),
+    ["meta:to=to@x.org", "meta:cc=cc@x.org", "meta:bcc=bcc@x.org"],
+)
+m = message_of(_form(to=(("Kris", "kris@x.org"),)))
+r = m.recipients[0]
+for tag in list(r):
+    if tag >> 16 in (0x3003, 0x3002, 0x39FE):
+        r.pop(tag)
+r[0x3002001F] = "EX"
+r[0x3003001F] = "/o=Org/ou=Site/cn=Recipients/cn=kris"
+r[0x39FE001F] = "kris@x.org"
+outlook(
+    "Sicos1977/MSGReader#525", "an Exchange address beside the SMTP one", "m.msg", msg.write(m), ["meta:to=kris@x.org"]
+)
+m = message_of(_form(to=(("Kris", "kris@x.org"),)))
+r = m.recipients[0]
+for tag in list(r):
+    if tag >> 16 in (0x3003, 0x3002, 0x39FE):
+        r.pop(tag)
+r[0x3002001F] = "EX"
+r[0x3003001F] = "/o=Org/ou=Site/cn=Recipients/cn=kris"
+m.properties[0x007D001F] = 'From: ann@example.org\r\nTo: "Kris" <kris@x.org>\r\n\r\n'
+outlook(
+    "Sicos1977/MSGReader#525 (2)",
+    "an Exchange address alone, the SMTP one in the header",
+    "m.msg",
+    msg.write(m),
+    ["meta:to=kris@x.org"],
+)
+outlook(
+    "bbottema/outlook-message-parser#31",
+    "a bracket in an attachment's name",
+    "m.msg",
+    msg.write(message_of(_form(attachments=(_file("Attachment[1.txt"),)))),
+    ["attword"],
+    ["Attachment[1.txt"],
+)
+m = message_of(_form(subject="nulsubject"))
+m.properties[0x0037001F] = "nulsubject\0\0"
+outlook(
+    "HiraokaHyperTools/msgreader#56", "NULs at the end of strings", "m.msg", msg.write(m), ["nulsubject"], [], ["\0"]
+)
+m = message_of(
+    _form(
+        attachments=(
+            MailAttachment(
+                name="signed.p7m",
+                data=b"Content-Type: multipart/signed; boundary=bb\r\n\r\n--bb\r\nContent-Transfer-Encoding: base64\r\n\r\nc2lnbmVkd29yZAo=\r\n--bb--\r\n",
+            ),
+        )
+    )
+)
+m.properties[0x001A001F] = "IPM.Note.SMIME.MultipartSigned"
+outlook("own ([MS-OXOSMIME], MSG)", "a clear-signed entity", "m.msg", msg.write(m), ["signedword"])
+outlook(
+    "pst-format/libpst#14, libyal/libpff#128",
+    "a file in a message in a message",
+    "m.pst",
+    _store(
+        _form(
+            attachments=(
+                MailAttachment(
+                    name="",
+                    message=_form(
+                        subject="inner", plain="innerword\n", attachments=(_file("deep.txt", b"deepword\n"),)
+                    ),
+                ),
+            )
+        )
+    ),
+    ["innerword", "deepword"],
+    ["deep.txt"],
+)
+big = b"".join(b"line %d of a large file\n" % i for i in range(26000))
+outlook(
+    "rjohnsondev/java-libpst#47, libyal/libpff#80",
+    "an attachment of 650 KB",
+    "m.pst",
+    _store(_form(attachments=(_file("large.txt", big),))),
+    ["line 25999 of"],
+    ["large.txt"],
+)
+outlook(
+    "libyal/libpff#146",
+    "recipients of every kind",
+    "m.pst",
+    _store(_form(to=(("To", "to@x.org"),), cc=(("Cc", "cc@x.org"),), bcc=(("Bcc", "bcc@x.org"),))),
+    ["meta:to=to@x.org", "meta:cc=cc@x.org", "meta:bcc=bcc@x.org"],
+)
+outlook(
+    "libyal/libpff#101", "addresses where there is no header", "m.pst", _store(_form()), ["meta:from=ann@example.org"]
+)
+outlook(
+    "cjmach/pstconv#37",
+    "a report of non-delivery with an attachment",
+    "m.pst",
+    _store(
+        _form(attachments=(MailAttachment(name="", message=_form(subject="undelivered", plain="returnedword\n")),)),
+        extras=Extras(message_class="REPORT.IPM.Note.NDR"),
+    ),
+    ["returnedword"],
+)
+outlook(
+    "own ([MS-OXOSMIME], PST)",
+    "a clear-signed entity",
+    "m.pst",
+    _store(
+        _form(
+            attachments=(
+                MailAttachment(
+                    name="smime.p7m",
+                    data=b"Content-Type: multipart/signed; boundary=bb\r\n\r\n--bb\r\nContent-Transfer-Encoding: base64\r\n\r\nc2lnbmVkd29yZAo=\r\n--bb--\r\n",
+                ),
+            )
+        ),
+        extras=Extras(message_class="IPM.Note.SMIME.MultipartSigned"),
+    ),
+    ["signedword"],
+)
+outlook(
+    "own (dates)",
+    "a date that only the header has, with a colon in its offset",
+    "m.pst",
+    _store(
+        MailForm(subject="s", plain="x\n"),
+        extras=Extras(headers="Date: Tue, 05 Mar 2024 10:11:12 +01:00\r\nFrom: a@b.c\r\n\r\n"),
+    ),
+    ["meta:date=2024-03-05T09:11:12Z"],
+)
+m = message_of(_form(attachments=(_file("lost.txt"), _file("kept.txt", b"keptword\n"))))
+del m.attachments[0].properties[0x37010102]
+outlook(
+    "libyal/libpff#51, MSG",
+    "an attachment by value without its data (reported)",
+    "m.msg",
+    msg.write(m),
+    ["keptword", "reported"],
+    ["kept.txt"],
+)
+t2 = message_of(_form(attachments=(_file("lost.txt"),)))
+del t2.attachments[0].properties[0x37010102]
+outlook("own ([MS-OXTNEF])", "an attachment without data (reported)", "winmail.dat", tnef.write(t2), ["reported"])
+dtr = (
+    struct.pack("<IH", 0x223E9F78, 1)
+    + _attribute(1, 0x00069007, struct.pack("<II", 1252, 0))
+    + _attribute(1, 0x00018004, b"old\0")
+    + _attribute(1, 0x00038005, struct.pack("<7H", 2024, 3, 5, 9, 11, 12, 2))
+    + _attribute(1, 0x0002800C, b"oldbody\0")
+)
+outlook(
+    "own ([MS-OXTNEF] 2.1.3.3.3)",
+    "the date of a stream without properties",
+    "winmail.dat",
+    dtr,
+    ["oldbody", "meta:date=2024-03-05T09:11:12Z"],
+)
+m = message_of(_form(plain=None, html=None))
+m.properties[0x10090102] = compress(
+    rb"{\rtf1\ansi\ansicpg1251\deff0{\fonttbl{\f0\fcharset204 A;}}\f0 \'cf\'f0\'e8\'e2\'e5\'f2}"
+)
+outlook("own ([MS-OXRTFCP])", "an RTF body in code page 1251", "m.msg", msg.write(m), ["Привет"])
