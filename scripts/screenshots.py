@@ -32,7 +32,7 @@ from experiments.report.palette import FAINT, series_colour
 from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
 
 EDBENCH = ROOT / ".venv" / "bin" / "edbench"
-FILER = "nas-1g"  # emulated, because a laptop has no filer
+FILER = "cloud-nas"  # emulated, because a laptop has no filer
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 DEADLINE_S = 600.0  # for a job on a busy machine
 SEEN_S = 8.0  # of the phase in which the running job is photographed, so that its charts have points
