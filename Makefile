@@ -11,7 +11,7 @@ override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -99,6 +99,9 @@ formats-page: setup ## generate docs/formats.md from the format handlers
 settings-page: setup ## generate docs/settings.md from the options of a discovery and the environment variables
 	@$(PYTHON) scripts/settings_page.py
 
+screenshots: setup ## write docs/images: the web UI during a real job, and the chart of a real scale-up (needs chromium)
+	@$(PYTHON) scripts/screenshots.py $(SCREENSHOTS_ARGS)
+
 schemas: setup ## generate docs/schemas/*.json from the dataclasses of the documents
 	@$(PYTHON) scripts/schemas.py
 
@@ -144,7 +147,7 @@ bench-starts: setup ## measure the start-up time of commands
 bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH_ARGS="--floor --base DIR" adds the floor and another checkout)
 	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
-results: setup ## measure docs/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
+results: setup ## measure docs/dev/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env if there is none

@@ -1,4 +1,4 @@
-"""The blocks of a trace file: columns of numbers, packed and checked (docs/trace-format.md).
+"""The blocks of a trace file: columns of numbers, packed and checked (docs/dev/trace-format.md).
 
 A column is stored with the fewest bytes a value that all its values fit in; columns make runs of equal and small
 numbers, which the compression takes away, and they are packed and unpacked at the speed of C.

@@ -1,4 +1,4 @@
-"""Makes one trace of the parts that the slots of all workers wrote (docs/trace-format.md)."""
+"""Makes one trace of the parts that the slots of all workers wrote (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a job's trace on their way: from each worker's scratch to the storage root (docs/trace-format.md).
+"""The parts of a job's trace on their way: from each worker's scratch to the storage root (docs/dev/trace-format.md).
 
 scratch/traces/<worker>/<job>/<part>.calls       while the worker lives; a part is what one slot's process wrote
 <storage>/jobs/<job>/trace-parts/<part>.calls    once the job is over, or the worker leaves

@@ -1,4 +1,4 @@
-"""Reading a trace file (docs/trace-format.md)."""
+"""Reading a trace file (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of one slot as they are kept on scratch until the job is over (docs/trace-format.md).
+"""The calls of one slot as they are kept on scratch until the job is over (docs/dev/trace-format.md).
 
 A file of blocks, appended at the end of each task: what a slot that dies leaves is whole up to its last block. Every
 block has the names of the paths in it, so that a slot keeps none in memory.

@@ -99,7 +99,7 @@ def box() -> Finding:
     try:
         lacking = try_out().lacking
     except OSError as error:
-        return bad(f"parsers cannot be put into a sandbox: {error}", "see docs/decisions/0044-the-box.md")
+        return bad(f"parsers cannot be put into a sandbox: {error}", "see docs/security.md")
     if not lacking:
         return ok("parsers run in a sandbox: no files, no sockets, no other processes, a fixed list of system calls")
     fix = "use Linux 5.13 or newer with Landlock, and containers with the engine's own seccomp profile"

@@ -25,7 +25,11 @@ from traces.write import write_trace
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes
 FEW = " AND custodian:griswold_auer"  # who has four of the items that are found: to draw all takes half a minute
-STEPS = (Path(__file__).parents[2] / "docs/worked-example.md").read_text(encoding="utf-8")
+STEPS = (
+    (Path(__file__).parents[2] / "docs/worked-example.md")
+    .read_text(encoding="utf-8")
+    .partition("## The same in the web UI")[2]
+)
 PLACES = (
     *(
         "/",

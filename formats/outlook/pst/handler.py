@@ -1,7 +1,7 @@
 """Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
 
 Stores in the Unicode format are read by our own reader, all others (ANSI, pages of 4,096 bytes, cyclic coding) by
-libpff; docs/decisions/0020 says why. The ordinal of a message is its running number over the whole store, recovered
+libpff; docs/dev/decisions.md (20) says why. The ordinal of a message is its running number over the whole store, recovered
 messages after all others.
 """
 

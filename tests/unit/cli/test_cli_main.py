@@ -39,7 +39,6 @@ HEAVY = {
 DATABASE = {"sqlalchemy"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
 MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
-_MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)(?: ([a-z]+(?:-[a-z0-9]+)*))?\b")
 _WIDTH = 80
 SEVERAL_MEANINGS = {
     *(
@@ -272,19 +271,6 @@ def test_little_comes_before_the_services_are_started(code: str) -> None:
     """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
     loaded = _modules(f"import sys; {code}")
     assert _packages(loaded).isdisjoint({*HEAVY, *DATABASE, "psycopg2", "msgspec", "pydantic", "rich", "ssl"})
-
-
-@pytest.mark.parametrize(
-    "page", ["README.md", *sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))]
-)
-def test_pages_name_only_commands_that_exist(page: str) -> None:
-    text = (REPOSITORY / page).read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
-    groups = {entry.name for entry in ROOT if entry.group}
-    known = {words[0] for words, _ in every_command()}, {words for words, _ in every_command()}
-    for first, second in _MENTION.findall(code):
-        assert first in known[0], f"edbench {first}"
-        assert first not in groups or not second or (first, second) in known[1], f"edbench {first} {second}"
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

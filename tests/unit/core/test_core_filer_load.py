@@ -54,7 +54,7 @@ def test_the_pages_say_what_titan_is() -> None:
     assert model is not None
     calls, ops = round(model.ceiling_calls_per_s, -1), round(model.filer_ops_per_call)
     assert f"about {calls:,.0f} calls/s of the mix of its busiest seconds" in (_DOCS / "filer.md").read_text()
-    assert f"report R1's filer ops, some {ops} for a call" in (_DOCS / "capacity-validation.md").read_text()
+    assert f"report R1's filer ops, some {ops} for a call" in (_DOCS / "dev/capacity-validation.md").read_text()
 
 
 @pytest.mark.parametrize(("name", "calls"), [("nas-1g", 5_500), ("nas-10g", 55_000)])

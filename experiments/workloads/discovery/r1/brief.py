@@ -28,7 +28,7 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     if missed:
         lines = [
             f"R1's ratios are NOT reproduced here ({size}): {_listed(missed)}. A run this short is bound by its largest mail store and"
-            " by its tasks; `edbench bench r1` uses more data and five runs, see docs/site.md for its result."
+            " by its tasks; `edbench bench r1` uses more data and five runs, see docs/dev/site.md for its result."
         ]
     else:
         lines = [f"R1's ratios are reproduced here ({size}): {_listed(ratios)}."]
