@@ -227,7 +227,7 @@ def show(console: Console, rows: Sequence[Row], measured: dict[Target, list[floa
 
 
 def markdown(rows: Sequence[Row]) -> list[str]:
-    """The table of docs/capacity-validation.md."""
+    """The table of docs/dev/capacity-validation.md."""
     lines = ["| run | predicted | 90 % interval | measured | error | Amdahl | line |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         span = row.predicted.elapsed_s
@@ -276,7 +276,9 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=len(TARGETS), help="only so many of the predicted runs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, default=Path("bench-model.json"))
-    parser.add_argument("--markdown", action="store_true", help="print the table of docs/capacity-validation.md too")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the table of docs/dev/capacity-validation.md too"
+    )
     parser.add_argument("--reference", type=Path, help="write the calibration there too, as the one that is shipped")
     arguments = parser.parse_args()
     targets = TARGETS[: arguments.targets]

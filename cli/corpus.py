@@ -48,9 +48,12 @@ def generate(
     The same profile, scale and seed give the same bytes on every host. Run the same command again to continue after an
     interruption. DIR/data is the source for a job; DIR/manifest.parquet is the ground truth for `edbench verify`.
     """
+    from controller.observe.place_kind import refuse_off_storage
+    from core.settings import read_settings
     from dataset_gen.corpus import generate_corpus  # imports every writer of formats
 
     context = shared(ctx)
+    refuse_off_storage(directory, read_settings(context.env))
     started = context.clock.monotonic_ns()
     try:
         with reporter(context.err, context.clock, "generating") as report:

@@ -128,8 +128,18 @@ def _discover(
 def compose_cluster(
     context: CommandContext, installed: Installation, option: str | None, *, workers: int | None, slots: int | None
 ) -> Iterator[ComposeCluster | None]:
-    """The Compose system's workers, as many as wanted (None: as they are); None where another cluster is chosen."""
+    """The Compose system's workers, as many as wanted (None: as they are); None where another cluster is chosen.
+
+    Raises UsageError where workers or slots were given, and other processes run the workers.
+    """
     if chosen_cluster(context.env, option) != COMPOSE:
+        if not installed.embedded and (workers is not None or slots is not None):
+            raise UsageError(
+                f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
+                " (EDBENCH_DATABASES is set); omit the option, or change them where they were started, for containers on the"
+                " host: make scale N=6",
+                field="workers",
+            )
         yield None
         return
     from controller.cluster.compose import ComposeCluster  # brings the engine's client

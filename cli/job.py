@@ -78,16 +78,20 @@ def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid
             state = group_state([s.job.state for _, s in members])
             created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
             rows.append(
-                (group.id, group.name, "", "", state, "", created, f"group of {len(group.members)}, {group.kind}")
+                (group.id, group.name, "", "", state, "", created, "", f"group of {len(group.members)}, {group.kind}")
             )
             rows += [_job_row(d, s, indent="  ") for d, s in members]
-    return table(("job", "name", "type", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 4))
+    return table(
+        ("job", "name", "type", "database", "state", "phase", "created (UTC)", "storage", "reason"), rows, whole=(0, 4)
+    )
 
 
 def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
+    from controller.labels.surroundings import storage_text
+
     created = f"{s.created_at:%Y-%m-%d %H:%M:%S}"
-    reason = s.job.reason or ""
-    return f"{indent}{s.job.id}", s.job.name, s.type, database.name, s.job.state, s.job.phase, created, reason
+    storage, reason = storage_text(s.surroundings), s.job.reason or ""
+    return f"{indent}{s.job.id}", s.job.name, s.type, database.name, s.job.state, s.job.phase, created, storage, reason
 
 
 @commands.add("show", "edbench job show last")
@@ -138,12 +142,15 @@ def group_line(group: GroupRow) -> str:
 def show_counts(console: Console, counts: JobCounts) -> None:
     """The counts of one job."""
     from controller.jobs.rates import duration
+    from controller.labels.surroundings import storage_text
     from core.options.production import JobType
 
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
     what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
     console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    if storage := storage_text(counts.summary.surroundings):
+        console.print(f"storage: {storage}", markup=False, soft_wrap=True)
     if counts.summary.type == JobType.DISCOVERY:
         console.print(f"time zone of dates without one: {job.options.time_zone}", markup=False)
     for line in progress.waiting:
@@ -168,7 +175,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             console.print(table(columns, rows, right=numbers))
     if job.options.production.asked:
         choice = job.options.production
-        console.print(f"\n{progress.items:,} items taken, written to {choice.out}", markup=False)
+        console.print(f"\n{progress.items:,} items produced, written to {choice.out}", markup=False)
         return
     children = counts.children
     console.print(

@@ -324,7 +324,8 @@ def _run_all(
     """Raises UsageError where nothing can be run as asked, RunFailed at the end where a test failed that could be run."""
     from importlib.metadata import version
 
-    from experiments.study import RESULTS, new_id
+    from experiments.package.records import RESULTS
+    from experiments.study import new_id
     from experiments.summary import package
     from experiments.summary.schema import Summary
     from experiments.unfinished import begun

@@ -76,7 +76,8 @@ def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list
     return [
         ("type", of.type),
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
-        ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
+        *([("storage", of.storage_is)] if of.storage_is else []),
+        ("elapsed", f"{_elapsed(of)} ({phases})" if phases else "0 s"),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         *production_lines(made),
         ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
@@ -103,7 +104,8 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
     bank, ocr = of.passwords, of.ocr
     return [
         ("state", of.state + (f" ({of.reason})" if of.reason else "")),
-        ("elapsed", f"{duration(of.elapsed_s)} ({phases}){_longest(of)}" if phases else "0 s"),
+        *([("storage", of.storage_is)] if of.storage_is else []),
+        ("elapsed", f"{_elapsed(of)} ({phases}){_longest(of)}" if phases else "0 s"),
         ("raw", f"{bytes_text(of.raw_bytes)}, {of.gb_per_hour_raw:.1f} GB/hour"),
         ("discovered", discovered),
         ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
@@ -123,6 +125,10 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ("labels", "; ".join(of.labels)),
         *(("what to do", line) for line in advice_on(of.labels)),
     ]
+
+
+def _elapsed(of: Figures) -> str:
+    return ", ".join(filter(None, (duration(of.elapsed_s), of.elapsed_note)))
 
 
 def _written(of: Figures) -> str:
@@ -152,7 +158,7 @@ def _job_text(job: JobFigures) -> str:
 
 
 def calls_table(calls: Mapping[str, Calls]) -> Table:
-    """By op, and under it by class of size; percentiles that waiting for a processor dominates are marked."""
+    """By op, and under it by class of size; percentiles that waiting for a core dominates are marked."""
     rows: list[tuple[object, ...]] = []
     for op, c in calls.items():
         rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))
@@ -162,7 +168,7 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
         ]
     shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        shown.caption = f"{MARK} more than half of it is waiting for a processor"
+        shown.caption = f"{MARK} more than half of it is waiting for a core"
     return shown
 
 
@@ -177,7 +183,7 @@ def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
     service, processor = time.service_s / time.call_s, time.processor_s / time.call_s
     queue = "" if time.queue_s is None else f", {time.queue_s / time.call_s:.0%} in the filer's queues"
     about = "" if time.exact else "about "
-    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a processor"
+    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a core"
     return [("in calls", f"{time.call_s:,.1f} s over all slots: {said}")]
 
 

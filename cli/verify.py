@@ -166,14 +166,18 @@ def _show_differences(console: Console, counts: Sequence[Count], differing: Sequ
     console.print()
 
 
+def _left(ghosts: int) -> str:
+    """An outage of the database leaves such documents: a task had published them, and was done again."""
+    return f" ({ghosts:,} of them left by tasks that were done again; no search returns these)" if ghosts else ""
+
+
 def show(console: Console, done: Verification) -> None:
     """The report for people."""
     _show_differences(console, done.counts, done.examples)
     against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
     console.print(
         f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
-        f" {done.documents:,} index documents"
-        f" ({done.ghosts:,} ghosts), {done.terms:,} planted terms, {done.files:,} files on the filer",
+        f" {done.documents:,} index documents{_left(done.ghosts)}, {done.terms:,} planted terms, {done.files:,} files on the filer",
         markup=False,
     )
     if done.records:

@@ -20,8 +20,10 @@ from controller.observe.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.program.stopping import Stop
 from core.program.urls import without_logins
+from core.services.shared_storage import identify
 from core.settings import Settings, read_settings
 from monitoring.metrics.endpoint import read_endpoint
+from sql import workers
 
 READY = Path("/tmp/ready")
 PATIENCE_SECONDS = 120.0  # for databases that are still starting
@@ -33,7 +35,9 @@ log = logging.getLogger("controller")
 
 
 def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECONDS) -> None:
-    """Bring every database to this version's schema, once it answers, and see that the storage root is writable.
+    """Bring every database to this version's schema, once it answers, check that the storage root is writable, and note which
+    storage it is on: workers that have another do not start, and neither does this process where one was noted and the root has
+    none of ours (after the host started again, the filer may not be mounted yet).
 
     Raises UsageError, DatabaseFault when a database stays away for `patience` seconds, StorageFault.
     """
@@ -47,12 +51,16 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
     while not stop.is_set():
         try:
             for database in open_databases(settings, application="edbench controller"):
+                with database.transaction(durable=True) as conn:
+                    new = workers.noted_storage(conn, str(settings.storage)) is None
+                    storage = identify(settings.storage, mark=new)
+                    workers.note_storage(conn, str(settings.storage), storage.kind, storage.source, storage.token)
                 database.dispose()
             return
         except DatabaseFault as fault:
             if time.monotonic() > deadline or not fault.transient:
                 raise
-            log.info("%s; trying again", fault)
+            log.info("%s; retrying", fault)
             stop.wait(_AGAIN_SECONDS)
 
 

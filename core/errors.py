@@ -36,6 +36,8 @@ class ExceptionCode(enum.StrEnum):
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
     SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
     HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered, or that a load file names
+    # A source file was hashed, then changed: its text or its children are not those of the hashed bytes.
+    CHANGED_DURING_PROCESSING = "changed_during_processing"
     WITHHELD = "withheld"  # of a production: no native is written, it holds what is not produced
     NO_NATIVE = "no_native"  # of a load file: it names neither native nor text of this record, or one that is not there
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing

@@ -140,7 +140,7 @@ class R1Order(Order):
             max_length=40,
             pattern=TEXT,
             description="Slow the site down by this factor; 0.5 is twice as fast; auto: as slow as this host"
-            " needs (docs/site.md).",
+            " needs (docs/dev/site.md).",
         ),
         Metavar("K|auto"),
     ] = "auto"
@@ -149,7 +149,7 @@ class R1Order(Order):
         Field(
             ge=0,
             le=512,
-            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: as fitted, docs/site.md]",
+            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: as fitted, docs/dev/site.md]",
         ),
     ] = None
     repeats: Repeats = DEFAULT_REPEATS
@@ -163,7 +163,7 @@ class ProfileOrder(Order):
     small: Annotated[
         bool, Field(description="Use small settings that take seconds and megabytes, to try the test.")
     ] = False
-    repeats: Repeats = 1
+    repeats: Repeats = DEFAULT_REPEATS
     min_seconds: Annotated[
         float | None,
         Field(

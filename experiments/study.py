@@ -16,14 +16,13 @@ from typing import Any
 from core.errors import RunFailed
 from experiments.evaluation import evaluated
 from experiments.kinds.kind import Kind
-from experiments.package.records import RAW, Records, Study, read_study, write_study
+from experiments.package.records import RAW, RESULTS, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Result, Run
 from experiments.result.steady import MIN_SECONDS
 from experiments.unfinished import Begun
 from experiments.workload import Disturbed, HostLost, Turn, Workload
 
-RESULTS = "results"
 ATTEMPTS = 3  # at a run that something disturbs
 
 
@@ -73,6 +72,7 @@ def _deliver(kept: Path, directory: Path) -> None:
     shutil.rmtree(directory / RAW, ignore_errors=True)
     try:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
+        (directory / RAW).chmod(directory.stat().st_mode & 0o777)  # that of a temporary directory is closed to others
     except (OSError, shutil.Error) as error:
         raise RunFailed(f"what was observed cannot be written to {directory}: {error}") from error
 

@@ -6,11 +6,12 @@ import codecs
 import enum
 import re
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, BinaryIO, NamedTuple
 
 from formats.charset_guess import SAMPLE, doubtful, guess, reads, western, wide
 from formats.charset_labels import by_label, by_mark, says_nothing
+from formats.charset_mixed import BIG, LITTLE, first_wide, parts
 from formats.charset_wider import errors_of
 
 DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "euc_jp", "euc_jis_2004", "johab"))
@@ -83,6 +84,30 @@ def by_zeros(head: bytes) -> str:
     return ""
 
 
+def _other_lines(data: bytes, utf8: bool) -> str:
+    """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
+    "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
+    good, bad = [], []
+    for line in data.split(b"\n"):
+        if not line.isascii():
+            (good if _is_utf8(line) else bad).append(line)
+    others = b"\n".join(bad)
+    if (
+        not bad
+        or _is_damaged_utf8(others)
+        or not (utf8 or (4 * len(good) > len(bad) and _never_by_chance(b"\n".join(good))))
+    ):
+        return ""
+    codec = guess(others).codec or "cp1252"
+    return "" if codec in DOUBLE else codec
+
+
+def _lines(data: bytes, other: str) -> str:
+    """Each line in UTF-8 where it is that, in the other codec where it is not."""
+    lines = data.split(b"\n")
+    return "\n".join(read_in(line, "utf-8" if line.isascii() or _is_utf8(line) else other) for line in lines)
+
+
 def _is_damaged_utf8(data: bytes) -> bool:
     """Whether bytes that are not UTF-8 are so nearly, and so are damaged UTF-8 rather than another charset."""
     text = data.decode("utf-8", "replace")
@@ -128,11 +153,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
     codec = told or by_structure(data[:4096])
     if codec:
         return data.decode(codec, errors_of(codec)), Detected(codec, CharsetSource.STRUCTURE)
-    try:
-        return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
-    except UnicodeDecodeError:
-        detected = _told(data, _hint(hint))
-        return read_in(data, detected.charset), detected
+    return _narrow(data, _hint(hint))
 
 
 def code_page(data: bytes, codec: str) -> str:
@@ -315,6 +336,17 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
+def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
+    """A part of a text that is no UTF-16."""
+    try:
+        return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
+    except UnicodeDecodeError:
+        if other := _other_lines(data, False):
+            return _lines(data, other), Detected("utf-8", CharsetSource.UTF8, guessed=True)
+        detected = _told(data, hint)
+        return read_in(data, detected.charset), detected
+
+
 class Decoder:
     """Streams a file of unknown charset as text; `detected` is right once the stream has been read. What it declares counts
     where its bytes are not UTF-8."""
@@ -329,7 +361,9 @@ class Decoder:
     def chunks(self, stream: BinaryIO) -> Iterator[str]:
         """The text in pieces. Bytes that fit no charset become U+FFFD."""
         stream.read(self._skip)
-        if self._codec:
+        if self._codec in (LITTLE, BIG):
+            yield from self._parts(stream, b"")
+        elif self._codec and self._codec != "utf-8":
             yield from self._plain(stream, b"")
         else:
             yield from self._guess(stream)
@@ -342,15 +376,45 @@ class Decoder:
             yield _whole(decoder.decode(data), codec)
         yield _whole(decoder.decode(b"", True), codec)
 
+    def _by_lines(self, stream: BinaryIO, data: bytes, other: str) -> Iterator[str]:
+        """Lines in UTF-8 and those that are not."""
+        while data:
+            more = stream.read(CHUNK)
+            end = data.rfind(b"\n") + 1 if more and len(data) < 4 * CHUNK else len(data)
+            yield _lines(data[: end or len(data)], other)
+            data = data[end or len(data) :] + more
+
+    def _parts(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
+        """Of UTF-16, and of what else is between."""
+        rest = iter(lambda: stream.read(CHUNK), b"")
+        for codec, data in parts(chain((first,) if first else (), rest), self._codec):
+            if codec:
+                yield data.decode(codec, "replace").replace("\ufeff", "")
+                if not self._codec:
+                    self._codec, self.detected = codec, Detected(codec, CharsetSource.STRUCTURE)
+            else:
+                text, detected = _narrow(data.removeprefix(codecs.BOM_UTF8), self._hint)
+                self.detected = self.detected._replace(guessed=self.detected.guessed or detected.guessed)
+                yield text
+
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
         """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""
         rest, many = b"", False
         while data := rest + stream.read(CHUNK):
             final = len(data) == len(rest)
+            if (b"\0" in data or (b"\xfe" in data and b"\xff" in data)) and first_wide(data) is not None:
+                self._codec = ""
+                yield from self._parts(stream, data)
+                return
             try:
                 text, used = codecs.utf_8_decode(data, "strict", final)
             except UnicodeDecodeError:
-                self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, self._hint)
+                if other := _other_lines(data, many):
+                    self.detected = Detected("utf-8", CharsetSource.UTF8, guessed=True)
+                    yield from self._by_lines(stream, data, other)
+                    return
+                if not self._codec:
+                    self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, self._hint)
                 yield from self._plain(stream, data)
                 return
             many = many or used != len(text)

@@ -15,6 +15,7 @@ from queue_manager.metrics import DatabaseNumbers
 from queue_manager.observer import observing
 from queue_manager.outage import Outage
 from queue_manager.sender import Sender
+from sql import workers
 from sql.held import HeldConnection
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
@@ -82,7 +83,9 @@ class Manager:
             try:
                 migrate(self._database)
                 with self._database.listen() as held:
-                    self._outage.over()
+                    if self._outage.over():  # jobs of that time are labelled
+                        with self._database.transaction(durable=True) as conn:
+                            workers.note_outage(conn, time.monotonic() - self._outage.began)
                     if wait_for_lock(held, self._database.name, self._stop):
                         self._dispatch(held)
             except DatabaseFault as fault:

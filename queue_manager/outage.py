@@ -16,6 +16,7 @@ class Outage:
         self._name = name
         self._attempts = 0
         self._retry_at = 0.0
+        self.began = 0.0  # when the first attempt failed, while it is on
 
     @property
     def on(self) -> bool:
@@ -26,6 +27,7 @@ class Outage:
         """Note a failed attempt; returns the seconds to wait before the next one."""
         if not self.on:
             log.warning("%s; trying again until it is back", error)
+            self.began = now
         wait = _BACKOFF_SECONDS[min(self._attempts, len(_BACKOFF_SECONDS) - 1)]
         self._attempts += 1
         self._retry_at = now + wait
@@ -39,7 +41,7 @@ class Outage:
         """Note a successful attempt; whether it ended an outage."""
         if not self.on:
             return False
-        log.warning("%s is back after %d attempts", self._name, self._attempts)
+        log.warning("%s answers again after %d attempts", self._name, self._attempts)
         self._attempts = 0
         self._retry_at = 0.0
         return True

@@ -1,7 +1,7 @@
 """The system calls of a replay, the same as `core.storage.layer` makes for each op.
 
 Bare, because the storage layer's own work for a call (its records, its errors in words) is a fifth of what a client may
-spend on one (docs/decisions/0037-replay-engine.md). Each takes the fields of a step and returns the bytes moved; all raise
+spend on one (docs/dev/decisions.md, 37). Each takes the fields of a step and returns the bytes moved; all raise
 OSError.
 """
 

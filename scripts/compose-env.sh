@@ -1,9 +1,9 @@
 #!/bin/sh
-# Writes .env for docker-compose.yml if it is not there: the shared directory, the user that the containers work as, and
-# that commands on the host are to reach databases and broker. No secret is in it: the containers make those up. Settings
-# in the environment are written as they are. Of an .env that is there it changes nothing but, where DATABASES is 1 or 2,
-# the two lines that say how many database servers are to run, and adds the ports for commands on the host where an
-# earlier version wrote none.
+# Writes .env for docker-compose.yml if there is none: the shared directory, the user that the containers run as, and the
+# ports of databases and broker for commands on the host. No secret is in it: the containers generate those. Settings in the
+# environment are written as they are. In an existing .env it changes nothing but, where DATABASES is 1 or 2, the two lines
+# that set how many database servers run, and adds the ports for commands on the host where an earlier version wrote none.
+# It ends with one line where the shared directory does not exist.
 # $1 names another file than .env.
 set -eu
 umask 077
@@ -34,7 +34,25 @@ set_databases() {
     mv "$file.new" "$file"
 }
 
+# A setting as Compose takes it: from the environment, else from the file.
+setting() {
+    value="$(printenv "$1" || sed -n "s/^$1=//p" "$file" 2>/dev/null | tail -n 1 | sed "s/^'\(.*\)'\$/\1/")"
+    printf '%s' "$value"
+}
+
+# A directory that somebody named is never created here: where the filer is not mounted, its mount point would be measured.
+check_shared() {
+    shared="$(setting EDBENCH_SHARED)"
+    type="$(setting EDBENCH_SHARED_TYPE)"
+    if [ "${type:-none}" = none ]; then
+        [ -z "$shared" ] || [ -d "$shared" ] || fail "$shared does not exist. Mount the filer: mount -t nfs SERVER:/EXPORT $shared; or use a local directory: mkdir -p $shared && chown $(setting EDBENCH_UID):$(setting EDBENCH_GID) $shared"
+    else
+        [ -n "$(setting EDBENCH_MOUNT)" ] || fail "EDBENCH_SHARED_TYPE is $type; set EDBENCH_MOUNT to the path that containers see the export at"
+    fi
+}
+
 if [ -e "$file" ]; then
+    check_shared
     grep -q '^COMPOSE_FILE=' "$file" || printf 'COMPOSE_FILE=%s\n' "$definition" >>"$file"
     set_databases
     exit 0
@@ -42,14 +60,18 @@ fi
 
 shared="${EDBENCH_SHARED:-$(pwd -P)/edbench-shared}"
 type="${EDBENCH_SHARED_TYPE:-none}"
+[ "$type" = none ] || check_shared
 uid="${EDBENCH_UID:-$(id -u)}"
 gid="${EDBENCH_GID:-$(id -g)}"
 
 if [ "$type" = none ]; then
     case $shared in /*) ;; *) fail "EDBENCH_SHARED is $shared; give an absolute path" ;; esac
     made=""
-    [ -d "$shared" ] || made=yes
-    (umask 022 && mkdir -p "$shared") || fail "$shared cannot be made; set EDBENCH_SHARED to a directory on the filer"
+    if [ -z "${EDBENCH_SHARED:-}" ] && [ ! -d "$shared" ]; then
+        made=yes
+        (umask 022 && mkdir -p "$shared") || fail "$shared cannot be created; set EDBENCH_SHARED to a directory on the filer"
+    fi
+    [ -d "$shared" ] || fail "$shared does not exist. Mount the filer: mount -t nfs SERVER:/EXPORT $shared; or use a local directory: mkdir -p $shared && chown $([ "$uid" = 0 ] && echo 1000:1000 || echo "$uid:$gid") $shared"
     # Containers do not work as root: as the owner of the directory, or as 1000 where that is root too.
     if [ "$uid" = 0 ]; then
         [ -z "$made" ] || chown 1000:1000 "$shared"

@@ -29,6 +29,8 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "job_phase": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT")},
     "job_pause": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT",)},
+    "storage_root": {WORKER: ("SELECT",)},
+    "outage": {QUEUE_MANAGER: ("SELECT", "INSERT")},
     "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
     # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
     "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},

@@ -54,6 +54,7 @@ class JobSummary:
     created_at: datetime.datetime
     first_claim_at: datetime.datetime | None
     finished_at: datetime.datetime | None
+    surroundings: Mapping[str, Any] | None = None  # what it was created on; None: an earlier version created it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class NewJob:
     slots: int  # of each, likewise
     storage: bytes | None = None
     group_id: uuid.UUID | None = None
+    surroundings: Mapping[str, Any] | None = None  # what it is created on (controller.labels.surroundings)
     held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
 
 
@@ -134,6 +136,7 @@ def create_job(conn: Connection, job: NewJob) -> None:
         options=json.dumps(job.options.to_json()),
         workers=job.workers,
         slots=job.slots,
+        surroundings=None if job.surroundings is None else json.dumps(job.surroundings),
     )
     bulk.insert_custodians(conn, job.id, job.custodians)
     bulk.insert_tasks(conn, job.id, job.tasks)
@@ -175,6 +178,7 @@ def _summary(row: Any) -> JobSummary:
         created_at=row.created_at,
         first_claim_at=row.first_claim_at,
         finished_at=row.finished_at,
+        surroundings=row.surroundings,
     )
 
 

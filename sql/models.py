@@ -76,6 +76,8 @@ job = Table(
     Column(
         "stopped_seconds", Double, nullable=False, server_default="0"
     ),  # pauses so far, taken off elapsed; no suspensions
+    Column("surroundings", JSONB),  # core.records.Surroundings; NULL: created before they were noted
+    Column("labels", JSONB),  # of its end, what a result of it is labelled; NULL: not over, or not computed yet
     _one_of("state", JobState),
     _one_of("phase", Phase),
     Index("ix_job_active", "state", postgresql_where=text("state IN ('running', 'pausing', 'cancelling')")),
@@ -106,6 +108,24 @@ job_pause = Table(
     _time("finished_at"),  # NULL until a requeued job goes on
     PrimaryKeyConstraint("job", "started_at"),
     _one_of("state", JobState),
+)
+
+# The storage that the controller of a system in containers has; workers compare theirs with it (core.services.shared_storage).
+storage_root = Table(
+    "storage_root",
+    metadata,
+    Column("path", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("token", Text, nullable=False),
+)
+
+# When this database could not be reached by the queue manager, as far as that noticed it.
+outage = Table(
+    "outage",
+    metadata,
+    Column("ended_at", DateTime(timezone=True), primary_key=True),
+    Column("seconds", Double, nullable=False),
 )
 
 custodian = Table(

@@ -105,6 +105,22 @@ def live_hosts(conn: Connection) -> set[tuple[str, str]]:
     return {(row.host, row.boot_id) for row in QUERIES["live_hosts"].run(conn, seconds=LIVE_SECONDS)}
 
 
+def note_storage(conn: Connection, path: str, kind: str, source: str, token: str) -> None:
+    """Note which storage the controller has at a storage root."""
+    QUERIES["note_storage"].run(conn, path=path, kind=kind, source=source, token=token)
+
+
+def noted_storage(conn: Connection, path: str) -> tuple[str, str, str] | None:
+    """Type, source and token of it; None where no controller has noted any."""
+    row = QUERIES["noted_storage"].run(conn, path=path).one_or_none()
+    return None if row is None else (row.kind, row.source, row.token)
+
+
+def note_outage(conn: Connection, seconds: float) -> None:
+    """Note that this database could not be reached for so long, until now."""
+    QUERIES["note_outage"].run(conn, seconds=seconds)
+
+
 def connections_of(conn: Connection, application: str) -> int:
     """How many there are, by the name that they call themselves."""
     return int(QUERIES["connections_of"].run(conn, application=application).scalar_one())

@@ -1,1 +1,1 @@
-"""Traces: every storage call of a job, for analysis and replay (docs/trace-format.md)."""
+"""Traces: every storage call of a job, for analysis and replay (docs/dev/trace-format.md)."""

@@ -1,4 +1,4 @@
-"""The parts of a job's trace on their way: from each worker's scratch to the storage root (docs/trace-format.md).
+"""The parts of a job's trace on their way: from each worker's scratch to the storage root (docs/dev/trace-format.md).
 
 scratch/traces/<worker>/<job>/<part>.calls       while the worker lives; a part is what one slot's process wrote
 <storage>/jobs/<job>/trace-parts/<part>.calls    once the job is over, or the worker leaves
@@ -77,7 +77,7 @@ class WorkerParts:
             shutil.copyfile(part, partial)
             os.replace(partial, place / part.name)
         elif not self._root.is_dir():
-            raise FileNotFoundError(2, "the storage root is not there", str(self._root))
+            raise FileNotFoundError(2, "the storage root does not exist", str(self._root))
         part.unlink(missing_ok=True)  # delivered, or of a job that was deleted
 
 

@@ -1,4 +1,4 @@
-"""The calls of one slot as they are kept on scratch until the job is over (docs/trace-format.md).
+"""The calls of one slot as they are kept on scratch until the job is over (docs/dev/trace-format.md).
 
 A file of blocks, appended at the end of each task: what a slot that dies leaves is whole up to its last block. Every
 block has the names of the paths in it, so that a slot keeps none in memory.
@@ -112,7 +112,7 @@ def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
     """
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise Damaged("this is no file of calls")
+            raise Damaged("this is not a file of calls")
         head = _head_of(unpacked(_next_block(file), _HEAD))
         return head, _blocks(path, file.tell(), len(head.phases))
 

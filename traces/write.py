@@ -1,4 +1,4 @@
-"""Writing a trace file (docs/trace-format.md)."""
+"""Writing a trace file (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 

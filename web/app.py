@@ -11,7 +11,6 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from controller.jobs.overview import Overview
-from controller.labels.rules import FilerCache, filer_cache
 from controller.versions import own_version
 from web import docs, errors, pages, sessions
 from web.api.routes import api_router
@@ -23,20 +22,20 @@ from web.stream import Streams
 STATIC = Path(__file__).parent / "static"
 _DESCRIPTION = (
     "Jobs, items, exceptions and results of an edbench installation. Bytes are whole, times seconds,"
-    ' 1 GB is 10⁹ bytes; GB/hour says whether it is raw or discovered. Errors are one line of JSON: {"error": …}.'
+    ' 1 GB is 10⁹ bytes; GB/hour names raw or discovered. Errors are one line of JSON: {"error": …}.'
 )
 
 
 class _Application(FastAPI):
-    """With the headers around everything, the answer to a bug of ours included."""
+    """Adds the headers to every answer, including those for internal errors."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Once, at the first request."""
+        """Called once, at the first request."""
         return SafeHeaders(super().build_middleware_stack())
 
 
 def create_app(context: WebContext) -> FastAPI:
-    """The application over an installation. `app.state.streams.close()` ends what it sends live."""
+    """The application for an installation. `app.state.streams.close()` ends its live streams."""
     app = _Application(
         title="edbench",
         version=own_version(),
@@ -48,7 +47,7 @@ def create_app(context: WebContext) -> FastAPI:
     )
     app.state.context = context
     app.state.door = context.door
-    app.state.overview = Overview(_filer_cache(context))
+    app.state.overview = Overview(context.settings)
     app.state.streams = Streams()
     app.state.error_page = pages.error_page
     errors.install(app)
@@ -60,10 +59,6 @@ def create_app(context: WebContext) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=6)  # live events excepted
     app.add_middleware(Guard, door=app.state.door)
     return app
-
-
-def _filer_cache(context: WebContext) -> FilerCache:
-    return filer_cache(context.settings.storage, context.settings.filer_cache)
 
 
 def _operation(route: APIRoute) -> str:

@@ -1,4 +1,4 @@
-"""`make results`: storage by storage the existing commands are run, their packages kept, and docs/results/README.md told from them.
+"""`make results`: storage by storage the existing commands are run, their packages kept, and docs/dev/results/README.md told from them.
 
 Needs root, and for GlusterFS, MooseFS and S3 ../shared/tools/filers; what cannot be had is a row that says so.
 """

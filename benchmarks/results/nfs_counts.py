@@ -1,4 +1,4 @@
-"""Real NFS, of which only counts mean anything here: as docs/filer-counters.md has them from `make test-nfs`."""
+"""Real NFS, of which only counts mean anything here: as docs/dev/nfs-counts.md has them from `make test-nfs`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_FROM = Path(__file__).resolve().parents[2] / "docs/filer-counters.md"
+_FROM = Path(__file__).resolve().parents[2] / "docs/dev/nfs-counts.md"
 _MOUNT = re.compile(r"^\*\*(v[^*]+)\*\*", re.MULTILINE)
 _WANTED = ("NFS requests, by op", "bytes read, moved", "bytes written", "READ", "WRITE", "RENAME")
 

@@ -1,4 +1,4 @@
-"""docs/results/README.md out of the packages: every number of it comes from there."""
+"""docs/dev/results/README.md out of the packages: every number of it comes from there."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SCHEMA = "edbench-results/1"
 _COLOURS = 24
 FILE, ENDING = "record.json", ".tar.xz"
 REPOSITORY = Path(__file__).resolve().parents[2]
-PUBLISHED = REPOSITORY / "docs/results/packages"
+PUBLISHED = REPOSITORY / "docs/dev/results/packages"
 
 
 def read(directory: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from experiments.package.manifest import seal
 from experiments.package.records import RAW
 from experiments.result.codec import write_result
 
-SITE = PUBLISHED.parents[1] / "site"  # what docs/site.md tells of report R1's rows
+SITE = PUBLISHED.parents[1] / "site"  # what docs/dev/site.md tells of report R1's rows
 
 
 def retell() -> None:

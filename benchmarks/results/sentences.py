@@ -18,7 +18,7 @@ def labelled(storages: Sequence[Told]) -> str:
     counts = ((why, sum(_has(labels, why) for _, labels in packages)) for why in _NO_RESULT)
     said = ", ".join(f"{count} are `{why}`" for why, count in counts if count)
     results = [name for name, labels in packages if not any(_has(labels, why) for why in _NO_RESULT)]
-    rest = f"Results of the storage as [labels.md](../labels.md) has it are {', '.join(results) or 'none'}"
+    rest = f"Results of the storage as [labels.md](../../labels.md) has it are {', '.join(results) or 'none'}"
     return f"Of {len(packages)} packages {said}. **{rest}.**"
 
 

@@ -67,7 +67,7 @@ _HEAD = (
 
 
 def markdown(runs: Iterable[Mapping[str, Any]]) -> str:
-    """For docs/faults.md; runs of one campaign or of several."""
+    """For docs/dev/faults.md; runs of one campaign or of several."""
     all_runs = list(runs)
     seeds = ", ".join(str(seed) for seed in sorted({run["plan"]["seed"] for run in all_runs}))
     lines = [

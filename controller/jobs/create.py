@@ -10,6 +10,7 @@ from controller.jobs.groups.create import create_discovery_group
 from controller.jobs.jobs import create_discovery_job
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.source import PreparedSource
+from controller.labels.surroundings import surroundings_of
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql.jobs import get_job
@@ -31,8 +32,9 @@ def create_discovery(
     Raises UsageError, StorageFault, DatabaseFault.
     """
     plan = dataclasses.replace(plan, workers=workers, slots=slots)
+    around = surroundings_of(settings, source.path)
     if len(databases) > 1:
-        return create_discovery_group(databases, storage, settings.storage, source, plan)
-    job = create_discovery_job(databases[0], storage, settings.storage, source, plan)
+        return create_discovery_group(databases, storage, settings.storage, source, plan, around)
+    job = create_discovery_job(databases[0], storage, settings.storage, source, plan, surroundings=around)
     with databases[0].transaction() as conn:
         return alone(JobHandle(databases[0], get_job(conn, job)))

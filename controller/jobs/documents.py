@@ -11,6 +11,7 @@ from pydantic import PlainSerializer
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
+from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
 from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
@@ -39,6 +40,7 @@ class JobLine(Document):
     slots: int
     passes: int
     time_zone: str  # of dates that note none
+    storage: str  # type, source and path of the storage under test when it was created
     created_at: Moment
     finished_at: Moment | None
 
@@ -142,6 +144,7 @@ def _line(summary: JobSummary) -> dict[str, Any]:
         "slots": summary.slots_planned,
         "passes": 1 if job.options.single_pass else 2,
         "time_zone": job.options.time_zone,
+        "storage": storage_text(summary.surroundings),
         "created_at": summary.created_at,
         "finished_at": summary.finished_at,
     }

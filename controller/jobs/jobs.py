@@ -22,12 +22,14 @@ from controller.jobs.source import (
     prepare_source,
     refuse_own_output,
 )
+from controller.labels.surroundings import Surroundings, surroundings_of
 from controller.production.removal import remove_output, wrote
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.places import job_location
 from core.records import JobState
+from core.settings import Settings
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
@@ -66,6 +68,7 @@ def create_discovery_job(
     plan: DiscoveryPlan,
     *,
     group: uuid.UUID | None = None,
+    surroundings: Surroundings | None = None,
 ) -> uuid.UUID:
     """A running job with its custodians and first walk tasks, in one durable transaction; its id.
 
@@ -93,6 +96,7 @@ def create_discovery_job(
         workers=plan.workers,
         slots=plan.slots,
         group_id=group,
+        surroundings=(surroundings or surroundings_of(Settings(storage=storage_root), source.path)).to_json(),
         held=group is not None,
     )
     with database.transaction(durable=True) as conn:
@@ -132,7 +136,9 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
         note(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
-                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job show {handle.id}`")
+                raise UsageError(
+                    f"job {handle.id} is {state} and workers are running it; see `edbench job show {handle.id}`"
+                )
             _return_orphans(conn, handle)
             return state
         return ledger_jobs.request_resume(conn, handle.id)
@@ -205,7 +211,7 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_whole_job(conn, job=job)
-    refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
+    refuse_taken(conn, handle.id, "delete that job, or wait until it has ended")
     if not deletion.begin(conn, handle.id):
         return
     told = {

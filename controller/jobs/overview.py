@@ -11,17 +11,19 @@ from typing import Any
 
 from pydantic import Field
 
-from controller.databases import JobHandle, Jobs, newest_jobs
+from controller.databases import JobHandle, Jobs, alone, newest_jobs
+from controller.jobs.disturbances import elapsed_note
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
 from controller.labels.advice import advice_on
 from controller.labels.kept import KeptLabels
-from controller.labels.rules import FilerCache
+from controller.labels.surroundings import storage_text
 from core.document import Document, Milli
 from core.names import display_name
 from core.options.production import JobType
 from core.records import DEFAULT_ZONE, JobState, Phase
+from core.settings import Settings
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
@@ -43,34 +45,39 @@ class JobRow(Document):
     id: uuid.UUID
     name: str
     type: JobType = JobType.DISCOVERY
-    database: str = Field(description="Of a group the names of all, separated by commas.")
+    database: str = Field(description="For a group: all names, separated by commas.")
     group: uuid.UUID | None = Field(description="The group that the job belongs to.")
-    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it takes.")
+    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it produces.")
     client: str
     project: str
     state: JobState
     phase: Phase
     reason: str | None = Field(
-        description="Why it is suspended; of one that runs, what its slots have waited for so long."
+        description="Why it is suspended; for a running job, what its slots have been waiting for."
     )
-    problem: str | None = Field(default=None, description="Why this server cannot bring workers to it, if so.")
+    problem: str | None = Field(default=None, description="Why this server cannot start workers for it, if so.")
     source: str
-    time_zone: str = Field(default=DEFAULT_ZONE, description="Of dates that note none; the ledger has them in UTC.")
+    time_zone: str = Field(default=DEFAULT_ZONE, description="Time zone of dates that have none; stored dates are UTC.")
     created: datetime.datetime
     finished: datetime.datetime | None
+    storage: str = Field(
+        default="",
+        description="Type, server and path of the storage under test when it was created, and what its source is on where that is another.",
+    )
     elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
+    elapsed_note: str = Field(default="", description="What was taken off elapsed and what was not; empty: nothing.")
     items: int
     exceptions: int
     raw_bytes: int
-    discovered_bytes: int = Field(description="Of a job that takes the items of others, what it wrote.")
+    discovered_bytes: int = Field(description="For a job that produces items of other jobs: what it wrote.")
     progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
     workers: int = Field(description="As planned.")
-    slots: int = Field(description="Of each worker, as planned.")
+    slots: int = Field(description="Slots of each worker, as planned.")
     labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
-    advice: list[str] = Field(default=[], description="What to do about them, a line each.")
-    jobs: list[JobRow] | None = Field(default=None, description="Of a group its jobs.")
+    advice: list[str] = Field(default=[], description="What to do about each label, a line each.")
+    jobs: list[JobRow] | None = Field(default=None, description="For a group: its jobs.")
 
 
 class Overview:
@@ -78,11 +85,11 @@ class Overview:
 
     def __init__(
         self,
-        cache: FilerCache = FilerCache(),  # noqa: B008 (it is frozen)
+        settings: Settings | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`cache`: of the filer that the jobs' files lie on; `monotonic`: seconds."""
-        self._labels = KeptLabels(cache, monotonic)
+        """`settings`: the storage of jobs that an earlier version created; `monotonic`: seconds."""
+        self._labels = KeptLabels(settings or Settings(), monotonic)
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
 
@@ -111,8 +118,9 @@ class Overview:
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
         stand = (job.state, summary.finished_at)
-        row = _row(database, summary, self._labels.of(job.id, [JobHandle(database, job)], [stand]))
-        if row.state.over:
+        labels = self._labels.of(job.id, alone(JobHandle(database, job)), [stand])
+        row = _row(database, summary, labels.lines)
+        if row.state.over and labels.final:
             with self._lock:
                 self._over[job.id] = row
         return row
@@ -123,7 +131,7 @@ class Overview:
         if jobs.group is None:
             return rows[0]
         states = [(row.state, row.finished) for row in rows]
-        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs.each, states) if rows else [])
+        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs, states).lines if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:
@@ -151,6 +159,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     job = summary.job
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
+        note = elapsed_note(conn, job.id)
     discovered = look.raw_bytes + look.extracted_bytes
     return JobRow(
         id=job.id,
@@ -168,7 +177,9 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         time_zone=job.options.time_zone,
         created=summary.created_at,
         finished=summary.finished_at,
+        storage=storage_text(summary.surroundings),
         elapsed_s=look.elapsed_s,
+        elapsed_note=note,
         items=look.items,
         exceptions=look.exceptions,
         raw_bytes=look.raw_bytes,
@@ -199,7 +210,8 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
     }
     if not rows:  # a deletion that was cut short
         return JobRow(**own, **_NOTHING)
-    elapsed = max(each.elapsed_s for each in rows)
+    longest = max(rows, key=lambda each: each.elapsed_s)
+    elapsed = longest.elapsed_s
     shares = [each.progress for each in rows if each.progress is not None]
     sums = {key: sum(getattr(each, key) for each in rows) for key in _SUMMED}
     ends = [each.finished for each in rows if each.finished is not None]
@@ -212,7 +224,9 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
         state=group_state([each.state for each in rows]),
         reason=next((each.reason for each in rows if each.reason), None),
         finished=max(ends) if len(ends) == len(rows) else None,
+        storage=longest.storage,
         elapsed_s=elapsed,
+        elapsed_note=longest.elapsed_note,
         progress=min(shares) if len(shares) == len(rows) else None,
         gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
         gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),
@@ -225,7 +239,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SUMMED, 0) | {
     "database": "",
     "state": JobState.CANCELLED,
     "phase": Phase.WALK,
-    "reason": "none of its jobs is there any more",
+    "reason": "all of its jobs were deleted",
     "finished": None,
     "elapsed_s": 0.0,
     "progress": None,

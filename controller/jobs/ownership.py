@@ -1,4 +1,4 @@
-"""Whom the directory of a new job belongs to, where the workers are not the user who creates the job."""
+"""Whom the directory of a new job or a result belongs to, where the workers are not the user who creates it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from core.errors import StorageFault
+from core.names import display_name
 from core.storage.openat2 import open_beneath
 
 
@@ -28,9 +29,29 @@ def hand_over(directory: bytes, storage_root: Path) -> None:
             os.close(root)
     except OSError as error:
         raise StorageFault(
-            f"the job's directory cannot be given to the owner of {storage_root}: {error.strerror};"
+            f"{display_name(directory)} cannot be given to the owner of {storage_root}: {error.strerror};"
             " run the command as that owner",
             errno=error.errno or 0,
+        ) from error
+
+
+def hand_over_tree(directory: Path, storage_root: Path) -> None:
+    """The same of a directory that is complete, with everything in it. Raises StorageFault."""
+    hand_over(os.fsencode(directory.absolute()), storage_root)
+    owner = os.stat(storage_root)
+    if os.geteuid() != 0 or not owner.st_uid:
+        return
+    try:
+        for _, folders, names, place in os.fwalk(directory, follow_symlinks=False):
+            for name in (*folders, *names):
+                found = os.lstat(name, dir_fd=place)
+                if found.st_uid == 0 and (
+                    found.st_nlink == 1 or name in folders
+                ):  # no link to what is root's elsewhere
+                    os.chown(name, owner.st_uid, owner.st_gid, dir_fd=place, follow_symlinks=False)
+    except OSError as error:
+        raise StorageFault(
+            f"{directory} cannot be given to the owner of {storage_root}: {error.strerror}", errno=error.errno or 0
         ) from error
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
-from controller.jobs.disturbances import disturbances
+from controller.jobs.disturbances import disturbances, elapsed_note
 from controller.jobs.figures import (
     Calls,
     ChildTotals,
@@ -21,14 +21,12 @@ from controller.jobs.figures import (
     SizedCalls,
     rates,
 )
-from controller.labels.jobs import read_labels
-from controller.labels.rules import FilerCache, filer_cache
+from controller.labels.stored import job_labels, surroundings_of_job
+from controller.labels.surroundings import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
-from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
 from controller.production.figures import production_figures
-from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
 from core.records import FilerChoice
@@ -36,7 +34,6 @@ from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
 from sql.faces.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
-from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
 
 FRAMES_SECONDS = 30.0  # frames come once a second, where the machine has a processor for whoever sends and stores them
@@ -67,8 +64,10 @@ def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Worker]:
     return FIGURES.workers_of_job(conn, job=job, seconds=LIVE_SECONDS)
 
 
-def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True, copies: int = 1) -> JobFigures:
-    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time; `copies` of the source were made
+def job_result(
+    handle: JobHandle, settings: Settings, *, calls_complete: bool | None = None, copies: int = 1
+) -> JobFigures:
+    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time, None where nothing waited; `copies` of the source were made
     for its group. Raises DatabaseFault, UsageError when the job is gone."""
     counts = count_job(handle)
     options = handle.job.options
@@ -77,14 +76,15 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         phases = phase_elapsed(conn, handle.id)
         workers = _workers(conn, handle.id)
         server = FIGURES.server_version(conn)
-        again = requeued_files(conn, handle.id)
         disturbed = disturbances(conn, handle.id)
+        noted = elapsed_note(conn, handle.id)
+        around = surroundings_of_job(conn, handle, settings)
         span = FIGURES.job_span(conn, job=handle.id)
         held = FIGURES.job_held(conn, job=handle.id)
         produced = production_figures(conn, handle)
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
-    ruled_by = read_labels([handle], cache_of(handle, settings))
+    labels = job_labels(handle, settings, calls_complete=calls_complete)
     return JobFigures(
         **_counted(counts),
         type=options.type,
@@ -101,21 +101,16 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         call_time=None if times is None else times.figures(),
         io=io_of([handle], calls, raw_bytes=counts.progress.raw_bytes, copies=copies),
         frames_lost=lost,
-        calls_complete=calls_complete and not lost and settings.observe,
+        calls_complete=calls_complete is not False and not lost and around.observe,
         storage=str(settings.storage),
+        elapsed_note=noted,
+        storage_is=storage_text(around.to_json()),
         versions=_versions(options.index_engine, server),
         filer=_filer(options.filer),
         passwords=options.passwords,
         ocr=options.ocr if options.ocr.asked else None,
         wire=wire_shares([handle]),
-        labels=[
-            *disturbed,
-            *ruled_by,
-            *_labels(settings, calls_complete and not lost, cached=CACHED in ruled_by),
-            *box_labels(worker.box for worker in workers),
-            *(["the time of phase ocr is in elapsed and GB/hour"] if options.ocr.asked else []),
-            *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
-        ],
+        labels=labels.lines,
     )
 
 
@@ -177,30 +172,3 @@ def _installed(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "unknown"
-
-
-def box_labels(lacking: Iterable[str]) -> list[str]:
-    """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
-    all of it."""
-    return [
-        "files were parsed in the slots themselves: EDBENCH_BOX was off"
-        if what == "off"
-        else f"parsers' boxes lacked something: {what}"
-        for what in sorted(set(filter(None, lacking)))
-    ]
-
-
-def cache_of(handle: JobHandle, settings: Settings) -> FilerCache:
-    """What the filer under a job's files can cache."""
-    replayed = handle.job.options.replay.paths
-    return filer_cache(replayed[0] if replayed else settings.storage, settings.filer_cache)
-
-
-def _labels(settings: Settings, calls_complete: bool, *, cached: bool) -> list[str]:
-    state = "" if cached else ", cache state unknown"
-    labels = [f"{storage_label(settings.storage, read_mounts())}{state}", "latencies are closed-loop"]
-    if not settings.observe:
-        labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
-    elif not calls_complete:
-        labels.append("some call records are missing: the calls are a lower bound")
-    return labels

@@ -1,4 +1,4 @@
-"""Brings together what workers recorded for a job's trace, once the job is over (docs/trace-format.md)."""
+"""Brings together what workers recorded for a job's trace, once the job is over (docs/dev/trace-format.md)."""
 
 from __future__ import annotations
 

@@ -6,15 +6,16 @@ import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from controller.databases import JobHandle
 from controller.jobs.jobs import job_directory
 from controller.jobs.ownership import hand_over
+from controller.labels.surroundings import surroundings_of
 from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError
 from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase
+from core.settings import Settings
 from core.storage.layer import Storage
 from sql import jobs as ledger_jobs
 from sql import replay
@@ -33,7 +34,7 @@ class ReplayCrew:
 def create_replay(
     database: Database,
     storage: Storage,
-    storage_root: Path,
+    settings: Settings,
     job: uuid.UUID,
     order: ReplayOrder,
     options: JobOptions,
@@ -44,6 +45,7 @@ def create_replay(
     Its source is the first target path: a worker that does not see it says so. Raises StorageFault, DatabaseFault,
     UsageError when the trace cannot be read.
     """
+    storage_root = settings.storage
     storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
@@ -75,6 +77,7 @@ def create_replay(
                 tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.replay.clients,
                 workers=crew.workers,
                 slots=crew.slots,
+                surroundings=surroundings_of(settings, target, order.paths[0]).to_json(),
             ),
         )
         replay.add_clients(conn, job, crew.hosts)

@@ -63,6 +63,11 @@ def read_status(conn: Connection, identity: uuid.UUID) -> JobStatus:
     )
 
 
+def _since(moment: float, start: float) -> float:
+    """A phase without tasks ends before the first claim."""
+    return round(max(0.0, moment - start), 3)
+
+
 def spans_of(statuses: Sequence[JobStatus], start: float) -> list[PhaseSpan]:
     """Phases in seconds since `start`: from the first job that entered one to the last that left it."""
     begins: dict[str, float] = {}
@@ -76,7 +81,7 @@ def spans_of(statuses: Sequence[JobStatus], start: float) -> list[PhaseSpan]:
     out = []
     for phase in sorted(begins, key=lambda p: begins[p]):
         end = ends[phase]
-        out.append(PhaseSpan(phase, round(begins[phase] - start, 3), None if end is None else round(end - start, 3)))
+        out.append(PhaseSpan(phase, _since(begins[phase], start), None if end is None else _since(end, start)))
     return out
 
 

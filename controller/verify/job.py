@@ -65,7 +65,10 @@ class Verification(Document):
     records: int  # of a load file that was taken into the source, of this job's custodians
     terms: int
     documents: int  # in all shards
-    ghosts: int  # of these, left by attempts that were lost; no difference
+    ghosts: int = Field(
+        description="Of the documents, those that no item owns: a task had published them, its claim was lost (by an outage of the"
+        " database, or a killed worker), and the task was done again. No search returns them; they are no difference."
+    )
     files: int  # written children on the filer
     counts: Annotated[tuple[Count, ...], Field(exclude=True)]
     examples: tuple[Example, ...]
@@ -123,8 +126,8 @@ def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Pat
     manifest = find_manifest(source)
     if manifest is None:
         raise UsageError(
-            f"there is no manifest beside {display_name(source)}; give one with --manifest,"
-            " or --internal to check only the job's own promises"
+            f"there is no manifest next to {display_name(source)}; give one with --manifest,"
+            " or use --internal to check only the job's own promises"
         )
     return manifest
 
@@ -154,7 +157,7 @@ def verify_job(
         if part is not None:
             progress("joining the manifest with the database")
             terms = _against_truth(conn, handle, part)
-        progress("checking what the job says of itself")
+        progress("checking the job's own promises")
         for check in _WITHIN:
             run_check(conn, check, handle.id)
         records = _against_import(conn, handle)
@@ -163,7 +166,7 @@ def verify_job(
         ghosts = check_documents(conn, handle.id)
         progress(f"searching {len(terms):,} planted terms")
         check_terms(conn, terms, readers)
-        progress("looking at the files on the filer")
+        progress("checking the files on the filer")
         files = check_files(conn, handle.id, storage, settings.storage)
         return Verification(
             job_id=str(handle.id),

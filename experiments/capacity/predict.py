@@ -3,7 +3,7 @@
 The interval has four parts, added as variances of logarithms: how much simulated runs differ among themselves (which
 task gets which file), how much the calibration's repeats differed, how far the model is from the points it was
 calibrated on, and a share for every doubling of the load beyond these and of the data. The last one is an allowance, not a
-measurement; `make bench-model` holds all of them against runs (docs/capacity-validation.md). Of a site that is asked about
+measurement; `make bench-model` holds all of them against runs (docs/dev/capacity-validation.md). Of a site that is asked about
 without a result of any site there is none: its rows, transactions and processor seconds are assumed, and nothing tells how wrong.
 """
 

@@ -1,10 +1,12 @@
-"""What makes a package of a result's directory: its report, and the manifest over everything."""
+"""What makes a package of a result's directory: its report, the manifest over everything, and its owner."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from controller.jobs.ownership import hand_over_tree
 from experiments.package.manifest import seal
+from experiments.package.records import RESULTS
 from experiments.result.schema import Result
 
 
@@ -14,4 +16,6 @@ def finish(result: Result, directory: Path) -> Path:
 
     page = write_report(result, directory)
     seal(directory)
+    if directory.absolute().parent.name == RESULTS:
+        hand_over_tree(directory, directory.absolute().parents[1])
     return page

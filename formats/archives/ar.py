@@ -28,14 +28,14 @@ class ArHandler(LeafHandler):
             title="Unix archives (ar) and Debian packages",
             extensions=("a", "ar", "deb"),
             children="members in order, not the symbol table",
-            leaves_out=("members behind damage", "thin archives, whose members lie elsewhere"),
+            leaves_out=("members after a damaged one", "thin archives, whose members are stored elsewhere"),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "ar")) as reader:
-            for child in shown(all_members(reader, source.size, limits, solid=False)):
+            for child in shown(all_members(reader, source.size, limits, solid=False, file=file, what="ar archive")):
                 if child.name not in _TABLES and not child.name.startswith(_BSD_TABLE):
                     yield child
 

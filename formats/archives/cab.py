@@ -14,6 +14,8 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 
 _HEADER = struct.Struct("<28xHH")  # CFHEADER up to cFiles and flags
+_SIGNATURE = struct.Struct("<8xL18xH4xH6xLL")  # cbCabinet, flags, cbCFHeader, then what Authenticode has there
+_RESERVED, _SIGNED = 4, 20
 _IN_A_SET = 3  # flags: there is a cabinet before or behind this one
 
 
@@ -47,7 +49,9 @@ class CabHandler(LeafHandler):
         `unsupported` behind the last file of one cabinet of a set, `corrupt` or `truncated` where it is damaged."""
         in_a_set = len(source.head) >= _HEADER.size and bool(_header(source)[1] & _IN_A_SET)
         with source.open() as file, closing(ArchiveReader(file, source.size, "cab")) as reader:
-            yield from all_members(reader, source.size, limits, solid=True)
+            yield from all_members(
+                reader, source.size, limits, solid=True, file=file, what="cabinet", end=_end(source.head)
+            )
         if in_a_set:
             raise DocumentError(
                 ExceptionCode.UNSUPPORTED, "one cabinet of a set; the others are read by themselves", missing=0
@@ -56,6 +60,14 @@ class CabHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
         return Text(state=TextState.EMPTY)
+
+
+def _end(head: bytes) -> int | None:
+    """Where the cabinet ends, with the signature that may follow it: its place is in the reserved bytes of the header then."""
+    if len(head) < _SIGNATURE.size:
+        return None
+    length, flags, reserved, at, size = _SIGNATURE.unpack_from(head)
+    return max(int(length), int(at + size)) if flags & _RESERVED and reserved == _SIGNED else int(length)
 
 
 def _header(source: Source) -> tuple[int, int]:

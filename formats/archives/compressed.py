@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -15,11 +16,16 @@ from formats.archives.tar.header import is_tar_header
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.inflate import DECODE_ERRORS, zstd_decompressor
+from formats.rest import rest
 from formats.streams import CHUNK, PieceStream, as_binary
 
+AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member of a tar
 _SMALL = 1 << 20  # content up to this size is handed out as bytes
 _FIRST_READ = 1 << 12  # of a stream; it doubles up to CHUNK, so that many tiny streams cost no more than their bytes
 _MEMORY = 1 << 28  # bytes a decompressor may take
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18.{4}", re.DOTALL)  # RFC 8878, 3.1.2: of other programs' data
+_SKIPPABLE_HEAD = 8
 
 
 def _unxz() -> Any:
@@ -27,13 +33,14 @@ def _unxz() -> Any:
 
 
 class StreamReader:
-    """The content of streams that lie one after another in a file. What follows a whole stream and is none itself
-    (padding, junk) is ignored, as the programs do."""
+    """The content of streams that lie one after another in a file. `rest` is where bytes begin that follow a whole stream
+    and are none themselves, once it was reached."""
 
     def __init__(self, file: BinaryIO, make: Callable[[], Any], magic: bytes, what: str) -> None:
         self._file, self._make, self._magic, self._what = file, make, magic, what
         self._codec = make()
         self._step = _FIRST_READ
+        self.rest: int | None = None
 
     def piece(self) -> bytes:
         """The next bytes; b"" at the end. `truncated` or `corrupt` when the file is, `unsupported` when it takes
@@ -57,12 +64,15 @@ class StreamReader:
     def _next_stream(self) -> bool:
         """Start with the stream behind the one that has ended; False when there is none."""
         rest = bytes(self._codec.unused_data)
-        while len(rest := rest.lstrip(b"\0")) < len(self._magic):
-            more = self._file.read(_FIRST_READ)
-            if not more:
-                return False
-            rest += more
+        while True:
+            while len(rest := rest.lstrip(b"\0")) < _SKIPPABLE_HEAD and (more := self._file.read(_FIRST_READ)):
+                rest += more
+            if self._magic != _ZSTD or not _SKIPPABLE.match(rest):
+                break
+            self._file.seek(_SKIPPABLE_HEAD + int.from_bytes(rest[4:8], "little") - len(rest), 1)
+            rest = b""
         if not rest.startswith(self._magic):
+            self.rest = self._file.tell() - len(rest)
             return False
         self._codec, self._step = self._make(), _FIRST_READ
         self._file.seek(-len(rest), 1)
@@ -94,6 +104,12 @@ def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) ->
         data=first if whole else None,
         stream=None if whole else rest,
     )
+
+
+def after_streams(file: BinaryIO, start: int | None, size: int, what: str) -> Iterator[Child]:
+    """See `rest`; nothing where the streams were not read to their end."""
+    if start is not None:
+        yield from rest(file, start, size, AFTER_CONTENT, what)
 
 
 def _first(content: BinaryIO) -> tuple[bytes, DocumentError | None]:
@@ -144,7 +160,7 @@ class CompressedHandler(LeafHandler):
                 extensions=tuple(suffix[1:].decode() for suffix in suffixes),
                 children="the file in it, under its own name less the extension; the members of a tar archive instead "
                 "of the archive",
-                leaves_out=(*left_out, "what follows the last stream and is none itself"),
+                leaves_out=(*left_out, "what follows the last stream, if it is of no known type"),
             ),
         )
         self._make, self._magic, self._suffixes = make, magic, suffixes
@@ -155,6 +171,7 @@ class CompressedHandler(LeafHandler):
             reader = StreamReader(file, self._make, self._magic, self.name)
             name = bare_name(source.name, self._suffixes)
             yield from content_children(reader.piece, name, skippable(source.size, limits))
+            yield from after_streams(file, reader.rest, source.size, f"{self.name} file")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
@@ -172,7 +189,7 @@ HANDLERS: tuple[Handler, ...] = (
         "zstd",
         "application/zstd",
         zstd_decompressor,
-        b"\x28\xb5\x2f\xfd",
+        _ZSTD,
         (b".zst", b".tzst", b".zstd"),
         ("frames that need a dictionary, or a window of more than 128 MB",),
     ),

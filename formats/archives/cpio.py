@@ -33,7 +33,7 @@ class CpioHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "cpio")) as reader:
-            yield from shown(all_members(reader, source.size, limits, solid=False))
+            yield from shown(all_members(reader, source.size, limits, solid=False, file=file, what="cpio archive"))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

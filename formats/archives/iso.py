@@ -16,6 +16,7 @@ from core.records import Kind, Limits, TextState
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 MEDIA_TYPE = "application/x-iso9660-image"
@@ -45,7 +46,11 @@ class _Tree:
 
     def cut(self, size: int) -> bool:
         """Whether the volume is longer than its image."""
-        return int(self.image.pvd.space_size) * int(self.image.logical_block_size) > size
+        return self.end() > size
+
+    def end(self) -> int:
+        """Where the volume ends."""
+        return int(self.image.pvd.space_size) * int(self.image.logical_block_size)
 
     def shown(self, path: str) -> bytes:
         """The member's name: without the version that plain ISO 9660 has behind it."""
@@ -103,9 +108,11 @@ class IsoHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The files, directory by directory. One whose bytes are not all there is failed, a large one is cut short."""
         with source.open() as file, _opened(file) as tree:
-            end = source.size if tree.cut(source.size) else None
+            end, last = source.size if tree.cut(source.size) else None, 0
             for position, path in enumerate(_paths(tree)):
                 yield from _child(tree, path, position, end)
+                last = position + 1
+            yield from rest(file, tree.end(), source.size, last, "disc image")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from formats.archives.name_letters import by_letters
 from formats.base import Child
 from formats.charset_guess import guess, reads
 
@@ -22,8 +24,9 @@ def shown(children: Iterable[Child]) -> Iterator[Child]:
             if len(names) < MOST:
                 names.append(child.name)
                 charset = charset_of(names) or charset
-            if charset and reads(child.name, charset):
-                child.shown = child.name.decode(charset, "replace")
+            own = charset if charset and reads(child.name, charset) else by_letters(child.name)
+            if own:
+                child.shown = child.name.decode(own, "replace")
         yield child
 
 
@@ -34,10 +37,19 @@ def charset_of(names: Iterable[bytes]) -> str:
 
 
 class Likely(NamedTuple):
-    """What names are likeliest in, "" where nothing tells; and whether that is sure."""
+    """What names are likeliest in, "" where nothing tells; whether that is sure; and what the letters of most speak for."""
 
     charset: str
     sure: bool
+    letters: str = ""
+
+    def by_letters(self, name: bytes) -> tuple[str, str] | None:
+        """One of them as text, with its charset, where that is not sure and its letters, or those of the others, tell it."""
+        if self.sure and reads(name, self.charset):
+            return None
+        charset = by_letters(name) or self.letters
+        text = name.decode(charset, "replace") if charset and reads(name, charset) else ""
+        return (text, charset) if (text and all(c.isalpha() for c in text if c > "\x7f")) or by_letters(name) else None
 
     def read(self, name: bytes) -> str | None:
         """One of them as text; None where it cannot be that."""
@@ -48,9 +60,11 @@ class Likely(NamedTuple):
 
 
 def likely_charset(names: Iterable[bytes]) -> Likely:
-    """What such names together look like, all of them at once."""
-    guessed = guess(b"\n".join(names))
-    return Likely(guessed.codec, guessed.sure)
+    """What such names together look like, all of them at once, and what the letters of most of them speak for."""
+    known = list(names)
+    guessed = guess(b"\n".join(known))
+    told = Counter(filter(None, map(by_letters, known))).most_common(1)
+    return Likely(guessed.codec, guessed.sure, told[0][0] if told else "")
 
 
 def is_utf8(name: bytes) -> bool:

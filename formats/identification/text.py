@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from formats.charset_labels import by_mark
+from formats.charset_mixed import first_wide, parts
 from formats.mail.boundary import unlabelled_boundary
 from formats.mail.inline import BINHEX, UUENCODE, YENC, inline_files
 from formats.mail.mbox.from_line import starts_message
@@ -59,9 +60,9 @@ def as_text(head: bytes) -> bytes | None:
     """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
     None when these are not the first bytes of a text."""
     encoding, length = by_mark(head)
-    if encoding:
-        rest = head[length:]
-        return _recode(rest, encoding) if encoding != "utf-8" else rest if _plain(rest) else None
+    head = head[length:]
+    if encoding and encoding != "utf-8":
+        return _recode(head, encoding)
     if b"\0" not in head:
         return head if _plain(head) else None
     for encoding, zeros in (
@@ -72,7 +73,7 @@ def as_text(head: bytes) -> bytes | None:
     ):
         if _mostly_ascii(head, encoding, zeros):
             return _recode(head, encoding)
-    return None
+    return _recode(head, "") if first_wide(head) else None
 
 
 def _plain(head: bytes) -> bool:
@@ -93,7 +94,11 @@ def _mostly_ascii(head: bytes, encoding: str, zeros: tuple[int, ...]) -> bool:
 
 
 def _recode(head: bytes, encoding: str) -> bytes | None:
-    text = head[: len(head) // 4 * 4].decode(encoding, "replace")
+    head = head[: len(head) // 4 * 4]
+    if "32" in encoding:
+        text = head.decode(encoding, "replace")
+    else:
+        text = "".join(part.decode(codec or "latin-1", "replace") for codec, part in parts((head,), encoding))
     if "\0" in text or text.count("\ufffd") > max(1, len(text) // 50):
         return None
     recoded = text.encode("utf-8", "replace")
@@ -179,25 +184,56 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
     return "text/plain"
 
 
+def office_xml(head: bytes, extension: bytes = b"") -> str | None:
+    """The media type of an office document that is one file of XML, by the namespace of its root; None of other XML."""
+    root = _ROOT.search(head)
+    if root is None or (known := _OFFICE_XML.get(root[1])) is None or known[0] not in root[0]:
+        return None
+    if known[1] != _FLAT_ODF:
+        return known[1]
+    kind = _FLAT_KIND.search(root[0]) or _FLAT_EXTENSION.match(extension)
+    return _FLAT_ODF % (_FLAT_KINDS[kind[1]] if kind else "text")
+
+
 def _markup(head: bytes, extension: bytes) -> str:
     space = _COMMENT.match(head)
     rest = head[space.end() :] if space else head
     if rest[:5].lower() == b"<?xml":
         if _HTML_ROOT.search(head[:2048]):
             return "text/html"
-        return "image/svg+xml" if b"<svg" in head[:2048] else "application/xml"
+        return office_xml(head, extension) or ("image/svg+xml" if b"<svg" in head[:2048] else "application/xml")
     if rest[:4].lower() == b"<svg":
         return "image/svg+xml"
     if _HTML_START.match(rest) or _HTML_ROOT.search(head[:2048]):
         return "text/html"
     if extension in (b"html", b"htm", b"xhtml"):
         return "text/html"
+    if kind := office_xml(head, extension):
+        return kind
     if extension == b"xml":
         return "application/xml"
     return "text/plain"
 
 
 _GIT_PATCH = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")  # a constant of `git format-patch`
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([a-zA-Z][\w.-]*)(?:\s[^<>]*)?")
+_FLAT_ODF = "application/vnd.oasis.opendocument.%s-flat-xml"
+_OFFICE_XML = {  # by the name of the root its namespace, which one of its attributes declares
+    b"package": (b"http://schemas.microsoft.com/office/2006/xmlPackage", "application/vnd.ms-word2006ml"),
+    b"wordDocument": (b"http://schemas.microsoft.com/office/word/2003/wordml", "application/vnd.ms-wordml"),
+    b"Workbook": (b"urn:schemas-microsoft-com:office:spreadsheet", "application/vnd.ms-spreadsheetml"),
+    b"document": (b"urn:oasis:names:tc:opendocument:xmlns:office:1.0", _FLAT_ODF),
+}
+_FLAT_KIND = re.compile(
+    rb"mimetype\s*=\s*[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)"
+)
+_FLAT_EXTENSION = re.compile(rb"fod([tspg])\Z")
+_FLAT_KINDS = {
+    **{kind.encode(): kind for kind in ("text", "spreadsheet", "presentation", "graphics")},
+    b"s": "spreadsheet",
+    b"p": "presentation",
+    b"g": "graphics",
+}
 _HEADER_LINES = 40
 _MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
 

@@ -12,6 +12,7 @@ from formats.office.number_format import CODE_CHARACTERS, NumberFormat, number_f
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 _NAMED_DATES = frozenset((15, 16, 17))  # with the month's name, cut short
+_CLOCKS = frozenset((*range(18, 22), 32, 33, 45, 47))  # times of day, without a date
 _PERCENT = frozenset((9, 10))
 # Those whose code a workbook need not tell. Of accounts (5 to 8, 41 to 44) the currency is the reader's own: left out.
 _CODES_OF = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%"}
@@ -26,9 +27,13 @@ FORMATS_LEFT = (  # of what cells show
     "than English, formats of numbers beyond the first 1,000 of a workbook"
 )
 DATE = "date"  # how begins what `style_of` says of cells that show dates: `date`, `date Jan`, `date January Mon` …
+CLOCK = "clock"  # of cells that show a time of day and no date
 ELAPSED = "time"  # the same of cells that show times: and in hours or minutes, `time h` or `time m`
 # Before the words that a cell shows beside a positive number, those beside a negative one, beside 0, and before the format's code
 SAID = "\t"
+_START_1904 = datetime(1904, 1, 1)
+_DAYS_UNTIL_MARCH = 60  # of 1900, with its 29 February, which that year did not have (ECMA-376 part 1, 18.17.4.1)
+_LAST_SECOND = 86_399 / 86_400
 _FORMATS = 1_000  # of a workbook that are rendered; Excel has at most 250 of its own. So all are kept in mind
 _EXACT = 16  # digits from which on a number may be another one in fifteen
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
@@ -39,6 +44,7 @@ _WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*]
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLACES = re.compile(r"[0#?;@]")  # what a format code has that shows numbers otherwise than plain
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
+_DAY_LETTERS, _TIME_LETTERS = re.compile(r"[yd]", re.IGNORECASE), re.compile(r"[hs]", re.IGNORECASE)
 
 
 class Styles(list[str]):
@@ -103,7 +109,7 @@ def style_of(number: str, code: str, *, rendered: bool = True) -> str:
         kind = _built_in(int(number))
     else:
         return ""
-    if not rendered or kind.startswith((DATE, ELAPSED)) or code == "@" or not _PLACES.search(code):
+    if not rendered or kind.startswith((DATE, CLOCK, ELAPSED)) or code == "@" or not _PLACES.search(code):
         return kind + said
     return f"{kind}{said or 3 * SAID}{SAID}{code}"
 
@@ -111,6 +117,8 @@ def style_of(number: str, code: str, *, rendered: bool = True) -> str:
 def _built_in(number: int) -> str:
     if number == _HOURS:
         return f"{ELAPSED} h"
+    if number in _CLOCKS:
+        return CLOCK
     if number in _DATES:
         return f"{DATE} Jan" if number in _NAMED_DATES else DATE
     return "percent" if number in _PERCENT else ""
@@ -124,6 +132,8 @@ def _kind(code: str) -> str:
         return f"{ELAPSED} {beyond[1].lower()}"
     if plain.lower() == "general" or not _DATE_LETTERS.search(plain):
         return "percent" if "%" in plain else ""
+    if _TIME_LETTERS.search(plain) and not _DAY_LETTERS.search(plain):
+        return CLOCK
     month, day = _NAMED_MONTH.search(plain), _NAMED_DAY.search(plain)
     names = "" if month is None else " Jan" if len(month[0]) == 3 else " January"
     return DATE + names + ("" if day is None else " Mon" if len(day[0]) == 3 else " Monday")
@@ -175,7 +185,7 @@ def _number_text(value: str, number: float, kind: str, start: datetime) -> str:
         return f"{number:.15g}" if abs(number) < 1e15 else value
     if kind == "percent":
         return f"{number * 100:.10g}%"
-    if 0 <= number < 2_958_466:  # the year 9999
+    if 0 <= number <= (datetime.max - start).days + _LAST_SECOND:  # the end of the year 9999
         return _elapsed(number, start, kind) if kind.startswith(ELAPSED) else date_text(number, start, kind)
     return f"{number:.15g}" if abs(number) < 1e15 else value
 
@@ -183,32 +193,38 @@ def _number_text(value: str, number: float, kind: str, start: datetime) -> str:
 def _elapsed(number: float, start: datetime, kind: str) -> str:
     """Hours or minutes beyond a day are not begun anew."""
     if number < 1:
-        return _date_text(number, start)
+        return _date_text(number, start, has_day=False)
     minutes, seconds = divmod(round(number * 86400), 60)
     return f"{minutes}:{seconds:02}" if kind[-1] == "m" else f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
 
 
 def date_text(number: float, start: datetime, shown: str) -> str:
     """A serial date: days since the start, the time of day as a fraction. As ISO 8601 has it; where the cell shows the
-    name of the month or day, that behind it, in English: by which one a search is made nobody knows."""
-    text = _date_text(number, start)
-    if shown == DATE or number < 1:
+    name of the month or day, that behind it, in English: by which one a search is made nobody knows. In workbooks of 1900 what is
+    below 1 has no day; elsewhere it has one, but where the cell shows a time of day alone."""
+    text = _date_text(number, start, has_day=number >= 1 or (start == _START_1904 and shown != CLOCK))
+    if shown in (DATE, CLOCK) or text[2:3] == ":":
         return text
-    names = {"J": _MONTHS[int(text[5:7]) - 1], "M": _DAYS[datetime.fromisoformat(text).weekday()]}
+    weekday = (start + timedelta(days=int(number))).weekday()  # as the cell shows it, also in January and February 1900
+    names = {"J": _MONTHS[int(text[5:7]) - 1], "M": _DAYS[weekday]}
     return " ".join([text, *(names[kind[0]][: 3 if len(kind) == 3 else None] for kind in shown.split()[1:])])
 
 
-def _date_text(number: float, start: datetime) -> str:
+def _date_text(number: float, start: datetime, *, has_day: bool) -> str:
     days = int(number)
-    if days == number and days > 0:
+    if days == number and has_day:
         return _day(days, start)
-    seconds = round((number % 1) * 86400)
-    text = (start + timedelta(days=days, seconds=seconds)).isoformat(" ")
-    if number < 1:
-        return text[11:]
-    return text if seconds else text[:10]
+    later, seconds = divmod(round((number - days) * 86400), 86400)
+    time = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if not has_day:
+        return time
+    return f"{_day(days + later, start)} {time}" if seconds else _day(days + later, start)
 
 
 @lru_cache(maxsize=4096)
 def _day(days: int, start: datetime) -> str:
+    if start != _START_1904 and days <= _DAYS_UNTIL_MARCH:
+        if days == _DAYS_UNTIL_MARCH:
+            return "1900-02-29"
+        days += 1
     return (start + timedelta(days=days)).isoformat()[:10]

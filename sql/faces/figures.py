@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sql.face import face
 
@@ -36,6 +36,14 @@ class Stop(NamedTuple):
     state: str
     reason: str | None
     seconds: float
+
+
+class JobLabels(NamedTuple):
+    """As they were stored."""
+
+    labels: list[str] | None
+    surroundings: Mapping[str, Any] | None
+    settled: bool | None  # it has been over for a while; None: it is not over
 
 
 class Crews(NamedTuple):
@@ -139,6 +147,9 @@ class _Figures(Protocol):
     def job_span(self, conn: Connection, *, job: uuid.UUID) -> Span: ...
     def job_held(self, conn: Connection, *, job: uuid.UUID) -> Span: ...
     def stops_of_job(self, conn: Connection, *, job: uuid.UUID) -> list[Stop]: ...
+    def job_labels(self, conn: Connection, *, job: uuid.UUID, settle: float) -> JobLabels | None: ...
+    def store_labels(self, conn: Connection, *, job: uuid.UUID, labels: str) -> None: ...
+    def outages_of_job(self, conn: Connection, *, job: uuid.UUID) -> float: ...
     def workers_changed(self, conn: Connection, *, job: uuid.UUID, seconds: float) -> Crews: ...
     def count_items(self, conn: Connection, *, job: uuid.UUID) -> Totals: ...
     def count_kinds(self, conn: Connection, *, job: uuid.UUID) -> list[ItemCount]: ...

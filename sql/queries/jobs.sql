@@ -119,9 +119,18 @@ DELETE FROM job_group WHERE id = %(group)s;
 -- name: insert_job
 -- A job in its first phase.
 INSERT INTO job (id, group_id, type, name, client, project, state, phase, source, source_device, source_inode, storage,
-    options, workers_planned, slots_planned)
+    options, workers_planned, slots_planned, surroundings)
 VALUES (%(job)s, %(group)s, %(type)s, %(name)s, %(client)s, %(project)s, %(state)s, %(phase)s, %(source)s, %(device)s,
-    %(inode)s, %(storage)s, %(options)s::jsonb, %(workers)s, %(slots)s);
+    %(inode)s, %(storage)s, %(options)s::jsonb, %(workers)s, %(slots)s, %(surroundings)s::jsonb);
+
+-- name: job_labels
+-- Those that were stored at the job's end, and its surroundings.
+SELECT labels, surroundings, clock_timestamp() - finished_at > interval '1 second' * %(settle)s AS settled
+FROM job WHERE id = %(job)s;
+
+-- name: store_labels
+-- Of a job that is over; the first that computed them wins.
+UPDATE job SET labels = %(labels)s::jsonb WHERE id = %(job)s AND finished_at IS NOT NULL AND labels IS NULL;
 
 -- name: custodians
 -- The job's custodians by number, their names as bytes.

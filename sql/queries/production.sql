@@ -331,14 +331,20 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
 -- Others' pages are looked up only where pages have numbers.
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
--- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken.
+-- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken. Containers have no record:
+-- those of a container are told of the item that holds it.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
     i.id IS NULL AS gone, i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
     (SELECT coalesce(o.custodians, d.custodians) FROM duplicate d LEFT JOIN duplicate o ON o.item = d.original
         WHERE d.item = p.item AND p.source_job = ANY(%(deduped)s::uuid[])) AS custodians,
-    (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
-        WHERE e.item = p.item AND e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
+    (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM (
+            WITH RECURSIVE own (id) AS (
+                SELECT p.item
+                UNION ALL SELECT c.id FROM own JOIN item c ON c.parent = own.id AND c.container
+            ) SELECT id FROM own
+        ) AS own JOIN exception e ON e.item = own.id
+        WHERE e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
 FROM (
     SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s

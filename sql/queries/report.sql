@@ -71,6 +71,13 @@ FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at 
   AND first_claim_at IS NOT NULL
   AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at);
 
+-- name: outages_of_job
+-- Seconds of its course in which this database could not be reached, as far as the queue manager noticed.
+SELECT coalesce(sum(least(o.seconds, extract(epoch FROM o.ended_at - j.first_claim_at))), 0)::float8
+FROM job j JOIN outage o ON o.ended_at > j.first_claim_at
+    AND o.ended_at - interval '1 second' * o.seconds < coalesce(j.finished_at, clock_timestamp())
+WHERE j.id = %(job)s;
+
 -- name: workers_changed
 -- How many workers a job was planned with, how many different names did its tasks, and which processes of these names
 -- were gone before it ended, and how: left in good order, or last seen a while before the end; NULL where none was. One that

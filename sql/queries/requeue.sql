@@ -67,7 +67,8 @@ WITH ended AS (
         finished_at = NULL
     FROM ended WHERE p.job = ended.id AND p.phase = %(phase)s
 )
-UPDATE job SET state = 'paused', phase = %(phase)s, stopped_at = ended.finished_at, finished_at = NULL, reason = NULL
+UPDATE job SET state = 'paused', phase = %(phase)s, stopped_at = ended.finished_at, finished_at = NULL, reason = NULL,
+    labels = NULL
 FROM ended WHERE job.id = ended.id;
 
 -- name: reopen_phase

@@ -49,3 +49,16 @@ FROM worker WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_inte
 SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at, cpu_seconds, run_queue_seconds,
     stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS live
 FROM worker ORDER BY started_at DESC, incarnation;
+
+-- name: note_storage
+-- The storage that the controller has at its storage root.
+INSERT INTO storage_root (path, kind, source, token) VALUES (%(path)s, %(kind)s, %(source)s, %(token)s)
+ON CONFLICT (path) DO UPDATE SET kind = excluded.kind, source = excluded.source, token = excluded.token;
+
+-- name: noted_storage
+-- The same, as it was noted; none where no controller did.
+SELECT kind, source, token FROM storage_root WHERE path = %(path)s;
+
+-- name: note_outage
+-- This database could not be reached for so long, until now.
+INSERT INTO outage (ended_at, seconds) VALUES (clock_timestamp(), %(seconds)s);

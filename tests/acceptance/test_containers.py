@@ -29,6 +29,8 @@ from controller.cluster.containers import Project, address_of
 from experiments.result.codec import read_result
 from monitoring.grafana.dashboards import DASHBOARDS
 
+PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
+
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterator[System]:
@@ -112,7 +114,7 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
     again = system.edbench("job", "resume", "last", "--cluster", "compose")
-    assert "came to its end before" in again.stderr
+    assert "ended before" in again.stderr
     assert again.stdout.splitlines()[-1] == found["job_id"]
 
 
@@ -123,7 +125,11 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     before = system.standing()
     arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
     done = system.edbench("bench", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
-    result = read_result(Path(done.stdout.splitlines()[-1]).parent)
+    package = Path(done.stdout.splitlines()[-1]).parent
+    assert {path.stat().st_uid for path in (package, *package.rglob("*"))} == {1000}, (
+        "root ran it, the containers' user reads it"
+    )
+    result = read_result(package)
     assert [point.databases for point in result.points] == [1, 2]
     assert result.verdict.startswith("EMULATED FILER nas-1g")
     for point in result.points:
@@ -146,7 +152,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
     process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: system.in_a_run() >= 2, "a run has containers")
-    assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
+    assert "an experiment uses this system" in system.edbench("discover", str(part), check=False).stderr
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 130, f"{out}\n{err}"
@@ -160,6 +166,39 @@ def test_commands_run_in_the_controller_too(system: System) -> None:
     out = system.compose(*line).stdout
     assert "adds up" in out
     assert "differences" not in system.compose("exec", "-T", "controller", "edbench", "verify", "last").stdout
+
+
+def test_what_a_container_cannot_do_is_refused(system: System) -> None:
+    """A corpus on local scratch, workers that the command does not start, and a source without files: one line each."""
+    asked = {
+        ("corpus", "generate", "corpora/here", "--scale", "0.0002"): "not on the storage under test",
+        ("discover", str(system.corpus), "--workers", "6"): "does not start the workers",
+        ("discover", "/evidence"): "is empty",
+    }
+    for line, refusal in asked.items():
+        done = system.compose("exec", "-T", "controller", "edbench", *line, check=False)
+        assert done.returncode == 2, done.stderr
+        assert refusal in done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_parser_that_was_taken_over_gets_nowhere_in_a_container(system: System) -> None:
+    """As the containers' ordinary user, under the engine's own seccomp profile: it reads no secret, nothing of the worker's memory and
+    environment, signals nothing and opens no socket. Outside the sandbox the same user does, so the attacks are real."""
+    attack = (PLUGINS / "in_a_container.py").read_text()
+    plugin = (PLUGINS / "intruder_plugin.py").read_text()
+    found = json.loads(system.compose("exec", "-T", "worker", "python", "-c", attack, plugin).stdout)
+    inside = {what: how for what, how in found["inside"].items() if isinstance(how, str)}
+    assert {what: how for what, how in inside.items() if not how.startswith("refused")} == {}
+    assert found["inside"]["secrets"] == []
+    for real in ("read any file", "read the slot's environment", "signal the slot", "open a UDP socket"):
+        assert found["outside"][real] == "done", real
+    assert found["lacking"] == ""
+    project = Project(system.env)
+    try:
+        assert project.one("worker").attrs["HostConfig"]["SecurityOpt"] == ["no-new-privileges:true"]
+    finally:
+        project.close()
 
 
 def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System) -> None:
@@ -268,8 +307,55 @@ def test_a_fresh_clone_starts_as_it_stands(system: System, corpus: Path) -> None
         assert f"{WORKERS} x 4 slots" in out
         token = clone.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
         assert len(token) >= 32
+        _switches_storage(clone, corpus)
     finally:
         clone.down()
+
+
+def _switches_storage(clone: System, corpus: Path) -> None:
+    """EDBENCH_SHARED is set on a system that runs: it has that storage afterwards, or `up` fails; jobs that are over keep their labels
+    and the name of the storage that they had, and a source on another file system is labelled."""
+    up = ("up", "--detach", "--wait", "--scale", "worker=1")
+    (before,) = _listed(clone)
+    missing = clone.home / "not mounted"
+    clone.env |= {"EDBENCH_SHARED": str(missing)}
+    refused = clone.compose(*up, check=False)
+    assert refused.returncode != 0
+    assert f"bind source path does not exist: {missing}" in refused.stderr
+    assert not missing.exists()
+
+    filer, evidence = clone.home / "filer", clone.home / "evidence"
+    filer.mkdir()
+    shutil.copytree(corpus, evidence / "c")
+    clone.run("mount", "-t", "tmpfs", "-o", "mode=755,size=200m", "edbench-test-filer", str(filer))
+    try:
+        clone.env |= {"EDBENCH_SHARED": str(filer), "EDBENCH_EVIDENCE": str(evidence)}
+        assert clone.compose(*up, check=False).returncode != 0
+        assert f"chown 1000:1000 {filer}" in clone.compose("logs", "--no-log-prefix", "storage").stdout
+        os.chown(filer, 1000, 1000)
+        clone.compose(*up)
+        mounts = clone.compose("exec", "-T", "worker", "cat", "/proc/self/mountinfo").stdout
+        assert f" {filer} " in mounts
+        assert "tmpfs edbench-test-filer" in mounts
+        out = clone.compose("exec", "-T", "controller", "edbench", "discover", str(evidence / "c")).stdout
+        flat = " ".join(out.split())
+        assert f"memory (tmpfs), edbench-test-filer, {filer}" in flat
+        assert "SOURCE NOT ON THE STORAGE UNDER TEST" in flat
+        after = {job["job_id"]: job for job in _listed(clone)}
+        assert len(after) == 2
+        assert after[before["job_id"]] == before
+        labels = clone.compose("exec", "-T", "controller", "edbench", "job", "list").stdout
+        assert "edbench-test-filer" in labels
+    finally:
+        clone.down()
+        clone.run("umount", str(filer))
+
+
+def _listed(system: System) -> list[dict[str, Any]]:
+    """The jobs, as the command in the controller lists them."""
+    return list(
+        json.loads(system.compose("exec", "-T", "controller", "edbench", "job", "list", "--output", "json").stdout)
+    )
 
 
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:

@@ -2,7 +2,7 @@
 
 The mount is in a software-emulated guest (`../shared/tools/nfs-lab`), ten to twenty times slower than this machine:
 some ten minutes for each way to mount. Skips where there is no such tool; fails there when CI=true. Prints the table
-of docs/filer-counters.md. Arguments: some of the names below, or none for all.
+of docs/dev/nfs-counts.md. Arguments: some of the names below, or none for all.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def main(names: Sequence[str]) -> int:
                 sys.executable,
                 "-m",
                 "cli",
+                "corpus",
                 "generate",
                 str(work / "corpus"),
                 "--scale",

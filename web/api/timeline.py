@@ -1,4 +1,4 @@
-"""A job over time: at once, and as it goes on."""
+"""The timeline of a job, as one answer and as live events."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from fastapi.responses import StreamingResponse
 
 from controller.databases import Jobs
 from controller.jobs.overview import Overview
-from controller.jobs.results import cache_of
-from controller.labels.rules import FilerCache
 from controller.timeline.read import read_timeline
 from web.api.jobs import with_problem
 from web.api.models.common import responses
@@ -28,14 +26,14 @@ router = APIRouter(tags=["timeline"])
 
 @router.get("/jobs/{job}/timeline", responses=responses(404, 422))
 def timeline(
-    context: Context,
+    rows: Rows,
     jobs: Found,
     since: Since = None,
-    points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
+    points: Annotated[int, Query(ge=10, le=5_000, description="Largest number of points on the axis.")] = POINTS,
 ) -> dict[str, Any]:
-    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
-    progress and what limits the run now."""
-    return read_timeline(jobs.each, since=since, points=points, cache=_cache(context, jobs)).to_json()
+    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses, calls by
+    operation, progress and the bottleneck."""
+    return read_timeline(jobs.each, since=since, points=points, labels=rows.row_of(jobs).labels).to_json()
 
 
 @router.get(
@@ -59,11 +57,7 @@ def looker(context: WebContext, rows: Overview, jobs: Jobs) -> Looker:
 
     def look(since: float | None) -> Look:
         row = with_problem(context, rows.row_of(jobs))
-        seen = read_timeline(jobs.each, since=since, points=POINTS, cache=_cache(context, jobs))
+        seen = read_timeline(jobs.each, since=since, points=POINTS, labels=row.labels)
         return Look(row, seen.to_json())
 
     return look
-
-
-def _cache(context: WebContext, jobs: Jobs) -> FilerCache:
-    return cache_of(jobs.each[0], context.settings) if jobs.each else FilerCache()

@@ -1,7 +1,9 @@
 """Giving up everything that reading bytes does not need: user, capabilities, files, network, system calls, limits.
 
 What one step cannot have (an ordinary user stays who he is; a container may forbid seccomp; an old kernel has no
-Landlock) the others still take; what was had is said in `Powers`.
+Landlock) the others still take; `Powers` reports what was taken. An ordinary user's sandbox is complete with seccomp and
+Landlock: either of them alone keeps it from files and from other processes, so that no error in one opens these. A user
+namespace is not used: containers' seccomp profiles forbid it, and it would add nothing that the two leave open.
 """
 
 from __future__ import annotations
@@ -31,12 +33,17 @@ class Powers:
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
+    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.probe)
 
     @property
     def lacking(self) -> list[str]:
-        """What could not be had, for people; empty when all was."""
-        named = (("no user of its own", self.user), ("no Landlock", self.landlock), ("no seccomp", self.seccomp))
-        return [f"{what} ({why})" for what, why in named if why]
+        """What makes the sandbox incomplete, for people; empty when nothing does."""
+        out = [f"it could {what}" for what in self.reached]
+        if self.seccomp:
+            out.append(f"no seccomp ({self.seccomp})")
+        if self.landlock and self.user:
+            out.append(f"no Landlock ({self.landlock}) and no user of its own ({self.user})")
+        return out
 
 
 def lock_down(*, parent: int | None = None) -> Powers:
@@ -79,7 +86,7 @@ def _be_somebody_else(needs: str = "") -> str:
     """Become a user that nothing belongs to; "" when it is so, else why not. This process stays who it is where that
     user could not run the program that it needs."""
     if os.geteuid() != 0:
-        return "only root can give it one"
+        return "only root can assign one"
     why = ""
     for ident in (OWN_UIDS + os.getpid(), _NOBODY):
         try:
@@ -89,7 +96,7 @@ def _be_somebody_else(needs: str = "") -> str:
             if needs and not os.access(needs, os.R_OK | os.X_OK, effective_ids=True):
                 os.setresuid(0, 0, 0)
                 os.setresgid(0, 0, 0)
-                return "it could not run what it needs"
+                return "that user cannot run the program"
             os.setresgid(ident, ident, ident)
             os.setresuid(ident, ident, ident)
         except OSError as error:

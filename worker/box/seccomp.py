@@ -113,6 +113,8 @@ _FORBIDDEN: tuple[tuple[int, int], ...] = (
     (169, 142),  # reboot
 )
 _TGKILL, _PRLIMIT = (234, 131), (302, 261)
+_KILL_CALL = (62, 129)
+_OTHER_SIGNALS = ((200, 130), (129, 138), (297, 240))  # tkill, rt_sigqueueinfo, rt_tgsigqueueinfo
 _SOCKET, _BIND, _CLONE, _CLONE3 = (41, 198), (49, 200), (56, 220), (435, 435)
 _FORKS: tuple[tuple[int | None, int | None], ...] = ((57, None), (58, None))  # fork, vfork
 _AF_UNIX, _SOCK_STREAM, _CLONE_THREAD = 1, 1, 0x10000
@@ -141,22 +143,25 @@ def filter_for(machine: str, pid: int) -> bytes | None:
     return b"".join(code)
 
 
-def forbidding(machine: str) -> bytes | None:
-    """The program for another program, whose calls nobody can list: everything but what none of its kind needs."""
+def forbidding(machine: str, pid: int) -> bytes | None:
+    """The program for another program, whose calls cannot be listed: everything but what none of its kind needs. It may signal
+    itself; `pid`: of the process that becomes it."""
     if machine not in _MACHINES:
         return None
     column, _ = _MACHINES[machine]
     code = _beginning(machine)
-    for numbers in _FORBIDDEN:
+    for call in (_KILL_CALL, _TGKILL):
+        code += _if(call[column], (_argument(0), _jump(_EQUAL, pid, 0, 1), _statement(_RETURN, _ALLOW)))
+    for numbers in (*_FORBIDDEN, *_OTHER_SIGNALS):
         code += (_jump(_EQUAL, numbers[column], 0, 1), _statement(_RETURN, _ERRNO | errno.EPERM))
     code.append(_statement(_RETURN, _ALLOW))
     return b"".join(code)
 
 
-def office(machine: str) -> bytes | None:
+def office(machine: str, pid: int) -> bytes | None:
     """As `forbidding`, and no other processes; but one kind of socket, which can be made and listened on and connects to
     nothing: LibreOffice ends where it cannot tell others that it runs."""
-    rest = forbidding(machine)
+    rest = forbidding(machine, pid)
     if rest is None:
         return None
     column, _ = _MACHINES[machine]
@@ -230,12 +235,12 @@ def confine() -> str | None:
 
 def confine_program() -> str | None:
     """The same for a program that this process becomes: not what is forbidden to it."""
-    return _install(forbidding(platform.machine()))
+    return _install(forbidding(platform.machine(), os.getpid()))
 
 
 def confine_office() -> str | None:
     """The same for LibreOffice."""
-    return _install(office(platform.machine()))
+    return _install(office(platform.machine(), os.getpid()))
 
 
 def _install(code: bytes | None) -> str | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
+from core.storage.files import MAX_READ
 from core.storage.layer import ReadFile, Storage
 from formats.passwords import NO_PASSWORDS, Passwords
 
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 _HEAD = 4096
+_COMPARED_AT_MOST = 64
+
+# Source files that were hashed again in this process, by path and first hash: size and modification time then, and
+# whether the hash was another. The ranges of a big container are read one by one and hashed together.
+_compared: OrderedDict[tuple[bytes, bytes], tuple[int, int, bool]] = OrderedDict()
 
 
 class FilerSource:
@@ -135,9 +142,118 @@ class FoundSource(FilerSource):
         return data
 
 
+class HashedSource(FilerSource):
+    """A source file that is read again after it was hashed: its first `size` bytes, as they are now.
+
+    `whole` hashes what it reads, and so does `open` while the file is read from front to back. `confirm` is called when
+    everything was read: it compares size and modification time, and hashes the file once more where these differ. A file
+    that has only grown is read as it was.
+    """
+
+    def __init__(self, source: FilerSource, sha256: bytes, mtime_ns: int | None) -> None:
+        super().__init__(
+            source._storage, source._path, source.name, source.size, own=source._own, passwords=source.passwords
+        )
+        self._sha256, self._mtime_ns = sha256, mtime_ns
+
+    def open(self) -> BinaryIO:
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, self._seen), CHUNK))
+
+    def whole(self, limit: int) -> bytes:
+        """Raises DocumentError(changed_during_processing) where these are other bytes than were hashed."""
+        if self.size > limit:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+        with self._open() as f:
+            f.size = min(f.size, self.size)
+            data = f.readall()
+        self._seen(hashlib.sha256(data).digest())
+        return data
+
+    def confirm(self) -> None:
+        """Raise DocumentError(changed_during_processing) unless the file is still the one that was hashed."""
+        with self._open() as f:
+            now = f.size, f.mtime_ns
+        if now == (self.size, self._mtime_ns):
+            return
+        key = self._path, self._sha256
+        before = _compared.pop(key, None)
+        if before is None or (before[:2] != now and not before[2]):
+            digests: list[bytes] = []
+            with io.BufferedReader(_HashedFile(self._open(), self.size, digests.append), CHUNK) as file:
+                while file.read(CHUNK):
+                    pass
+            before = *now, digests != [self._sha256]
+        _compared[key] = before
+        if len(_compared) > _COMPARED_AT_MOST:
+            _compared.popitem(last=False)
+        if before[2]:
+            raise self._changed()
+
+    def _seen(self, sha256: bytes) -> None:
+        if sha256 != self._sha256:
+            raise self._changed()
+
+    def _changed(self) -> DocumentError:
+        return DocumentError(
+            ExceptionCode.CHANGED_DURING_PROCESSING,
+            f"the file changed after it was hashed; its bytes no longer have the sha256 {self._sha256.hex()}",
+        )
+
+
+def confirm(source: object) -> None:
+    """Raise DocumentError(changed_during_processing) where a source file is not the one that was hashed any more."""
+    if isinstance(source, HashedSource):
+        source.confirm()
+
+
 def hash_differs(now: str, found: bytes) -> DocumentError:
     """Bytes that were read again are others than were discovered."""
     return DocumentError(ExceptionCode.HASH_DIFFERS, f"sha256 {now} now, {found.hex()} when it was found")
+
+
+class _HashedFile(io.RawIOBase):
+    """The first `size` bytes of a file; `seen` gets their hash once all were read in their order."""
+
+    def __init__(self, file: ReadFile, size: int, seen: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._file, self._size, self._seen = file, size, seen
+        self._hash, self._hashed = hashlib.sha256(), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        at = self._file.tell()
+        view = memoryview(buffer).cast("B")[: max(0, self._size - at)]
+        count = self._file.readinto(view) if view else 0
+        if at == self._hashed < self._size:
+            self._hash.update(view[:count])
+            self._hashed += count
+            if self._hashed == self._size or not count:
+                self._hashed = self._size
+                self._seen(self._hash.digest())
+        return count
+
+    def readall(self) -> bytes:
+        pieces = []
+        while piece := self.read(min(MAX_READ, max(0, self._size - self._file.tell()))):
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        if whence == os.SEEK_END:
+            offset, whence = self._size + offset, os.SEEK_SET
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _OwnFile(io.RawIOBase):

@@ -17,6 +17,7 @@ from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.load_records import note_record
+from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity
 
@@ -81,6 +82,7 @@ def _taken(
     try:
         with guarded:
             taken = handler.text(source, limits)
+        confirm(source)
     except DocumentError as e:
         out.item_failed(item.id, e)
         return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
@@ -93,7 +95,7 @@ def _unread(text: str) -> DocumentError | None:
     if lost <= UNREAD_SHARE * len(text):
         return None
     return DocumentError(
-        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters are bytes that its charset lacks"
+        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters do not exist in its character set"
     )
 
 

@@ -25,6 +25,7 @@ from worker.costs.budget import Budget
 from worker.costs.charges import Charges
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
+from worker.items.sources import confirm
 from worker.items.store import ChildStore, Intake
 from worker.slots.breadcrumb import Breadcrumb
 
@@ -175,6 +176,10 @@ class Unpacker:
         except DocumentError as e:
             tally.cut = e
         tally.book(item, self.out)
+        try:
+            confirm(source)
+        except DocumentError as e:
+            self.out.item_failed(item.id, e)
         self.opened.pop()
 
     def _hands_on(self, item: Item, handler: Handler) -> bool:

@@ -17,6 +17,7 @@ from formats.registry import handler_for
 from sql.items import item_codes, load_items, load_texts
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
+from worker.items.sources import confirm
 from worker.items.texts import Indexing, take_text
 from worker.ocr.candidates import bare_pages, is_candidate
 from worker.ocr.engine import Engine, OcrUnavailable, find_engine
@@ -32,7 +33,7 @@ def engine_of(languages: str, worker: str) -> Engine:
         engine.needs(languages)
     except OcrUnavailable as error:
         raise SystemFault(
-            f"the job reads pictures (--ocr) and worker {worker} cannot: {error.what}; {error.mend}, then resume the job"
+            f"worker {worker} cannot do the OCR of this job (--ocr): {error.what}; {error.fix}, then resume the job"
         ) from error
     return engine
 
@@ -81,6 +82,12 @@ def _read(
     if source is None:
         return
     text, new = reader.read(item, row, source, indexing.out, _own(item, row, source, reader))
+    try:
+        confirm(source)
+    except DocumentError as error:
+        indexing.out.item_failed(item.id, error)
+        _leave(row, indexing)
+        return
     if text:
         indexing.book(item, text, new)
     else:

@@ -26,7 +26,7 @@ from worker.costs.charges import Charges, of_expand
 from worker.items.findings import Findings
 from worker.items.load_records import Families
 from worker.items.loose import loose_row
-from worker.items.sources import FilerSource
+from worker.items.sources import FilerSource, HashedSource
 from worker.items.store import KEEP_BYTES, FilerStore
 from worker.items.texts import Indexing
 from worker.items.unpack import Deferred, Unpacker
@@ -78,8 +78,8 @@ class _Expand:
 
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
-        for path, size, mtime_ns in payload.get("files", ()):
-            self._loose(int(payload["custodian"]), path_bytes(path), size, mtime_ns)
+        for path, size, *_ in payload.get("files", ()):
+            self._loose(int(payload["custodian"]), path_bytes(path), size)
             self._pause()
         if payload.get("items"):
             self._handed_on(payload["items"])
@@ -87,7 +87,7 @@ class _Expand:
         self._hand_on()
         return self._finish()
 
-    def _loose(self, custodian: int, relative: bytes, size: int, mtime_ns: int) -> None:
+    def _loose(self, custodian: int, relative: bytes, size: int) -> None:
         """One loose file: row, children, text. What is wrong with it stays with it."""
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
         self.work.context.crumb.begin_loose(unread.id)
@@ -99,7 +99,7 @@ class _Expand:
             self.unpacker.emit(unread, None, handler_for(unread.media_type))
             return
         try:
-            source, sha256, real_size = self._read(relative)
+            source, sha256, real_size, mtime_ns = self._read(relative)
             media_type = identify(source, None)
         except SourceFileError as e:
             self.work.check_source_root()
@@ -158,18 +158,17 @@ class _Expand:
             crumb.begin_loose(None)
         crumb.leave()
 
-    def _read(self, relative: bytes) -> tuple[Source, bytes, int]:
-        """The file's source, hash and size; small ones are read once and worked on from memory."""
+    def _read(self, relative: bytes) -> tuple[Source, bytes, int, int]:
+        """The file's source, hash, size and modification time; small ones are read once and worked on from memory."""
         path, name = self.work.source_path(relative), os.path.basename(relative)
         with self.work.storage.open(path) as f:
-            size = f.size
+            size, mtime_ns = f.size, f.mtime_ns
             data = f.readall() if size <= KEEP_BYTES else None
         if data is not None:
-            return MemorySource(name, data, self.work.passwords), hashlib.sha256(data).digest(), len(data)
-        source = FilerSource(self.work.storage, path, name, size, own=False)
-        digest, size = source.digest()
-        passwords = self.work.passwords
-        return FilerSource(self.work.storage, path, name, size, own=False, passwords=passwords), digest, size
+            return MemorySource(name, data, self.work.passwords), hashlib.sha256(data).digest(), len(data), mtime_ns
+        source = FilerSource(self.work.storage, path, name, size, own=False, passwords=self.work.passwords)
+        digest, source.size = source.digest()
+        return HashedSource(source, digest, mtime_ns), digest, source.size, mtime_ns
 
     def _handed_on(self, entries: list[dict[str, Any]]) -> None:
         with self.work.database.transaction() as conn:

@@ -53,8 +53,9 @@ def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentErro
     elif not item.container:
         try:
             source = read_item(work, item)
-        except SourceFileError as e:
-            work.check_source_root()
+        except DocumentError as e:
+            if isinstance(e, SourceFileError):
+                work.check_source_root()
             indexing.out.item_failed(item.id, e)
     indexing.take(item, source, handler)
 

@@ -18,7 +18,7 @@ from formats.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.session import Database
 from worker.items.portions import Portions
-from worker.items.sources import FilerSource
+from worker.items.sources import FilerSource, HashedSource
 from worker.slots.activity import Activity
 from worker.slots.context import SlotContext
 
@@ -62,7 +62,8 @@ class TaskWork:
             return None
         if item.parent is None:
             path = self.source_path(item.ordinal)
-            return FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
+            source = FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
+            return HashedSource(source, item.sha256, item.mtime_ns)
         if item.location is None:
             return None
         path = os.path.join(self.root, item.location)
@@ -98,7 +99,7 @@ class TaskWork:
             identity = self.storage.root_identity(job.source)
         except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(job.source)} is gone ({os.strerror(e.errno)}); mount it",
+                f"the source {display_name(job.source)} does not exist any more ({os.strerror(e.errno)}); mount it",
                 errno=e.errno,
             ) from e
         if not same_root(identity, (job.source_device, job.source_inode)):
@@ -119,8 +120,8 @@ def _whole(source: bytes, device: int) -> Parts:
     parts = parts_below(source, device)
     if parts.away:
         raise StorageFault(
-            f"the source {display_name(source)} is not whole: its file system has lost {', '.join(parts.away)}, whose files"
-            " would be taken for missing; bring that back"
+            f"the source {display_name(source)} is incomplete: {', '.join(parts.away)} of its file system is not available, and its files"
+            " would be recorded as missing; restore it"
         )
     return parts
 

@@ -1,4 +1,4 @@
-"""A slot's calls kept for the trace of their job, where the job asks for one (docs/trace-format.md).
+"""A slot's calls kept for the trace of their job, where the job asks for one (docs/dev/trace-format.md).
 
 They go to scratch, never to the filer. A call costs an append to a list; packing and writing come at the end of the
 task, or after very many calls. Calls of jobs that want no trace do not pass here at all.

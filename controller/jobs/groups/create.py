@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from controller.databases import JobHandle, Jobs
 from controller.jobs.copies import copy_source, remove_copies
 from controller.jobs.groups.find import find_group, refresh
@@ -16,6 +18,7 @@ from controller.jobs.jobs import create_discovery_job, default_name, delete_job,
 from controller.jobs.plan import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource
 from controller.jobs.split import split_source
+from controller.labels.surroundings import Surroundings
 from core.errors import EdbenchError, UsageError
 from core.records import GroupKind, JobState
 from core.storage.layer import Storage
@@ -26,7 +29,12 @@ from sql.session import Database
 
 
 def create_discovery_group(
-    databases: Sequence[Database], storage: Storage, storage_root: Path, source: PreparedSource, plan: DiscoveryPlan
+    databases: Sequence[Database],
+    storage: Storage,
+    storage_root: Path,
+    source: PreparedSource,
+    plan: DiscoveryPlan,
+    surroundings: Surroundings | None = None,
 ) -> Jobs:
     """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
 
@@ -40,7 +48,10 @@ def create_discovery_group(
         parts = _parts(databases, plan, storage, storage_root, identity, source)
         for database, part in zip(databases, parts, strict=True):
             one = dataclasses.replace(plan, name=f"{called} ({database.name})")
-            job = create_discovery_job(database, storage, storage_root, part, one, group=identity)
+            around = surroundings
+            if around is not None and plan.source_copies > 1:  # copies are on the storage
+                around = msgspec.structs.replace(around, source=None)
+            job = create_discovery_job(database, storage, storage_root, part, one, group=identity, surroundings=around)
             with database.transaction() as conn:
                 jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))
         group = _enter(databases[0], plan, identity, called, source, jobs)
@@ -110,7 +121,7 @@ def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
         return resume_job(jobs.each[0], attach=attach)
     open_jobs = [handle for handle in refresh(jobs).each if not handle.job.state.over]
     if not open_jobs:
-        raise UsageError(f"all jobs of group {jobs.id} are over; there is nothing to resume")
+        raise UsageError(f"all jobs of group {jobs.id} have ended; there is nothing to resume")
     return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 
 from controller.databases import Jobs
 from controller.jobs.figures import GroupFigures, JobFigures, merge
-from controller.jobs.results import cache_of, calls_figures, job_result
-from controller.labels.jobs import read_labels
-from controller.labels.rules import ruled
+from controller.jobs.results import calls_figures, job_result
+from controller.labels.stored import group_labels
 from controller.observe.call_time import call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.names import display_name
-from core.records import GroupKind
 from core.settings import Settings
 from monitoring.aggregate import calls_by_op_of_jobs
-from sql.groups import GroupRow
 
 
-def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool = True) -> JobFigures | GroupFigures:
+def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> JobFigures | GroupFigures:
     """Everything about a job or group. Of a group `job_id` is the group's id, which every command takes where it takes a job's.
 
     Raises DatabaseFault, UsageError when a job is gone.
@@ -50,18 +46,7 @@ def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool = Tru
         call_time=None if times is None else times.figures(),
         io=io_of(selected.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
         wire=wire_shares(selected.each),
-        labels=_labels(selected, group, jobs, settings),
+        labels=group_labels(selected, settings).lines,
+        storage_is=jobs[0].storage_is if jobs else "",
+        elapsed_note=max(jobs, key=lambda job: job.elapsed_s).elapsed_note if jobs else "",
     )
-
-
-def _labels(selected: Jobs, group: GroupRow, jobs: Sequence[JobFigures], settings: Settings) -> list[str]:
-    """Labels of all jobs together, those of any job once each, and what the jobs read."""
-    whole = read_labels(selected.each, cache_of(selected.each[0], settings))
-    beside = (label for job in jobs for label in job.labels if not ruled(label))
-    return [*whole, *dict.fromkeys(beside), _read(group)]
-
-
-def _read(group: GroupRow) -> str:
-    if group.source_copies > 1:
-        return f"each job read its own copy of the source, {group.source_copies} in all"
-    return "all jobs read one source" if group.kind is GroupKind.SIMULTANEOUS else "one source, shared out"

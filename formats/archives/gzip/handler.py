@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.records import Limits, TextState
-from formats.archives.compressed import bare_name, content_children, skippable
+from formats.archives.compressed import after_streams, bare_name, content_children, skippable
 from formats.archives.gzip.reader import GzipReader
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
@@ -24,7 +24,7 @@ class GzipHandler(LeafHandler):
             extensions=("gz", "tgz", "z"),
             children="the file in it, under the name in the header or its own less the extension; the members of a tar "
             "archive instead of the archive",
-            leaves_out=("what follows the last stream and is none itself",),
+            leaves_out=("what follows the last stream, if it is of no known type",),
         ),
     )
 
@@ -33,10 +33,12 @@ class GzipHandler(LeafHandler):
         with source.open() as file:
             allowed = skippable(source.size, limits)
             name = content_name(source)
-            for child in content_children(GzipReader(file).piece, name, allowed):
+            reader = GzipReader(file)
+            for child in content_children(reader.piece, name, allowed):
                 if child.name == name:
                     child.shown = _latin(name)
                 yield child
+            yield from after_streams(file, reader.rest, source.size, "gzip file")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

@@ -28,6 +28,7 @@ class GzipReader:
         self._step = _FIRST_STEP
         self._inflater: Inflater | None = None
         self._members = 0
+        self.rest: int | None = None  # where bytes begin that follow the last member, once it was reached
         self._crc = self._size = 0
 
     def piece(self) -> bytes:
@@ -51,6 +52,7 @@ class GzipReader:
     def _start(self) -> bool:
         """Skip the header of the next member; False when there is none."""
         if self._members and not self._at_next_member():
+            self.rest = self._file.tell() - len(self._buffer) + self._at
             return False
         most = _FIRST_STEP
         while (length := self._header_length(most)) is None:
@@ -70,7 +72,7 @@ class GzipReader:
         return length
 
     def _at_next_member(self) -> bool:
-        """Skip zero padding; what is no member is ignored after the first one, as gzip itself does."""
+        """Skip zero padding; what is no member after the first one does not make the file damaged."""
         while self._fill(1):
             padding = _ZEROS.match(self._buffer, self._at)
             self._at = padding.end() if padding else self._at

@@ -44,6 +44,7 @@ _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         _INT,
         (_P, ctypes.POINTER(_P), ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(_I64)),
     ),
+    "archive_filter_bytes": (_I64, (_P, _INT)),
     "archive_errno": (_INT, (_P,)),
     "archive_error_string": (ctypes.c_char_p, (_P,)),
     "archive_entry_pathname": (ctypes.c_char_p, (_P,)),
@@ -154,6 +155,11 @@ class ArchiveReader:
             if limit is not None and made > limit:
                 raise DocumentError(ExceptionCode.CORRUPT, f"the member holds more than the announced {limit} bytes")
             yield ctypes.string_at(pointer.value or 0, count.value)
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file the library has used up."""
+        return int(self._lib.archive_filter_bytes(self._archive, 0))
 
     def _checked(self, result: int) -> int:
         """The result, where it is no failure. What the file raised comes out of here as it was."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from isal import isal_zlib
 
@@ -12,6 +13,7 @@ from formats.archives.compressed import skippable
 from formats.archives.libarchive.library import ArchiveEntry, ArchiveReader
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child
+from formats.rest import rest
 from formats.streams import SMALL_MEMBER, PieceStream, as_binary
 
 
@@ -33,7 +35,7 @@ class Members:
                 self._skippable -= len(piece)
                 if self._skippable < 0:
                     raise DocumentError(
-                        ExceptionCode.EXPANSION_LIMIT, "the rest lies behind more than the archive may expand to"
+                        ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
                     )
         self._pieces = iter(())
         entry = self._reader.next()
@@ -76,12 +78,19 @@ class Members:
             raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
 
 
-def all_members(reader: ArchiveReader, size: int, limits: Limits, *, solid: bool) -> Iterator[Child]:
+def all_members(
+    reader: ArchiveReader, size: int, limits: Limits, *, solid: bool, file: BinaryIO, what: str, end: int | None = None
+) -> Iterator[Child]:
     """Every member but directories, its position among all as ordinal. DocumentError where the archive is cut or
-    damaged: the rest is lost."""
+    damaged: the rest is lost. The bytes of `file` after its end, or after the last member, are accounted for (see `rest`)."""
     members = Members(reader, size, limits, solid=solid)
     position = 0
-    while (entry := members.next()) is not None:
-        if not entry.directory:
-            yield members.child(entry, position)
-        position += 1
+    try:
+        while (entry := members.next()) is not None:
+            if not entry.directory or entry.size:
+                yield members.child(entry, position)
+            position += 1
+    except DocumentError as error:
+        left = max(0, size - reader.position)
+        raise DocumentError(error.code, f"{error.detail}; {left:,} bytes of the {what} were left") from error
+    yield from rest(file, reader.position if end is None else end, size, position, what)

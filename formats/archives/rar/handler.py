@@ -18,6 +18,7 @@ from formats.archives.rar.headers import Layout, Member, members, read_layout
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.rest import rest
 from formats.streams import JoinedRange
 
 _FORMATS = {4: "rar", 5: "rar5"}
@@ -67,9 +68,15 @@ class RarHandler(LeafHandler):
         library()
         with source.open() as file:
             layout = read_layout(file)
-            headers = members(file, source.size, layout)
+            ends: list[int] = []
+            headers = members(file, source.size, layout, ends)
             at_once = layout.solid or layout.prefix > _MOST_PREFIX
-            yield from shown((_solid if at_once else _single)(file, source.size, layout, headers, limits))
+            ordinal = 0
+            for child in shown((_solid if at_once else _single)(file, source.size, layout, headers, limits)):
+                ordinal = child.ordinal + 1
+                yield child
+            for end in ends:
+                yield from rest(file, end, source.size, ordinal, "RAR archive")
             if layout.volume:
                 raise DocumentError(
                     ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"

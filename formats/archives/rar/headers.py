@@ -61,8 +61,9 @@ def read_layout(file: BinaryIO) -> Layout:
     return Layout(prefix=block.end, solid=bool(block.flags & 8), volume=bool(block.flags & 1), version=4)
 
 
-def members(file: BinaryIO, size: int, layout: Layout) -> Iterator[Member]:
-    """Every file header in order. DocumentError `truncated` or `corrupt` where the chain of headers breaks."""
+def members(file: BinaryIO, size: int, layout: Layout, ends: list[int] | None = None) -> Iterator[Member]:
+    """Every file header in order; `ends` gets where the last block ends. DocumentError `truncated` or `corrupt` where the
+    chain of headers breaks."""
     read, end_type = (_block_4, _END_4) if layout.version == 4 else (_block_5, _END_5)
     at, count = layout.prefix, 0
     while at < size:
@@ -71,6 +72,8 @@ def members(file: BinaryIO, size: int, layout: Layout) -> Iterator[Member]:
         if block is None:
             raise _damaged(count)
         if block.type == end_type:
+            if ends is not None:
+                ends.append(block.end)
             return
         member = _member_4(block) if layout.version == 4 else _member_5(block)
         if member is not None:

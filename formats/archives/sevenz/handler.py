@@ -18,6 +18,7 @@ from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.passwords import TryBudget
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")
@@ -39,7 +40,7 @@ class SevenZipHandler(LeafHandler):
             announces="the header",
             leaves_out=(
                 "members and headers that need a password which is not in the bank (`--passwords`)",
-                "members behind damage in a solid block",
+                "members after damage in a solid block",
                 "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
                 "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
                 "one part of a split archive",
@@ -65,6 +66,7 @@ class SevenZipHandler(LeafHandler):
             budget = TryBudget(limits)
             archive = _read(file, source, limits, budget)
             yield from _Members(file, source, archive, limits, budget).children()
+            yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
@@ -141,7 +143,7 @@ class _Members:
         left, because decoding it to get behind it is what it wants."""
         self._skippable -= self._unread
         if self._skippable < 0 and self._unread and self._reader is not None:
-            beyond = "it lies behind more than the archive may expand to"
+            beyond = "it comes after more data than the archive may expand to"
             self._reader.problem = self._reader.problem or DocumentError(ExceptionCode.EXPANSION_LIMIT, beyond)
         try:
             while self._unread > 0 and self._piece():

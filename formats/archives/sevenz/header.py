@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import DocumentError, ExceptionCode
 from formats.archives.sevenz.folders import END, NAMELESS, START, Cursor, Folder, corrupt, read_folders
@@ -37,6 +37,7 @@ class Archive:
 
     folders: list[Folder]
     entries: list[SevenZipEntry]
+    end: int = START.size  # where the header ends, which is the last part of an archive
 
 
 def read_archive(
@@ -62,7 +63,7 @@ def read_archive(
         cursor = Cursor(data)
         kind = cursor.byte()
         if kind == _HEADER:
-            return _header(cursor)
+            return replace(_header(cursor), end=START.size + offset + length)
         if kind != _ENCODED:
             break
         folders = read_folders(cursor)
@@ -71,7 +72,7 @@ def read_archive(
         _check_size(folders[0].size, limit)
         data = decode(folders[0])
         crc = folders[0].crc if folders[0].crc is not None else zlib.crc32(data)
-    raise corrupt("no header where the archive says")
+    raise corrupt("no header at the position that the archive gives")
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind
 from formats.archives.tar.byte_reader import ByteReader
-from formats.archives.tar.reader import TarEntry, iter_tar
+from formats.archives.tar.reader import Outside, TarEntry, iter_tar
+from formats.archives.tar.sparse import expanded
 from formats.base import Child
+from formats.rest import rest
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}
@@ -18,11 +21,13 @@ _SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}
 def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = None) -> Iterator[Child]:
     """Every entry but directories, its position among all entries as ordinal. Links and special files come with
     their exception and without bytes. `size` is that of the archive where it is a plain file (which can be skipped
-    through), None where it is being decompressed: then at most `skippable` bytes are, that nobody wants. Ends with
-    DocumentError where the archive is cut or damaged."""
+    through), None where it is being decompressed: then at most `skippable` bytes are, that the caller does not want. Ends
+    with DocumentError where the archive is cut or damaged, or where bytes follow it."""
     reader = ByteReader(stream, seeks=size is not None, skippable=skippable)
+    outside, ordinal = Outside(), 0
     try:
-        for entry in iter_tar(reader):
+        for entry in iter_tar(reader, outside):
+            ordinal = entry.position + 1
             if entry.directory:
                 continue
             if size is not None and reader.position + entry.size > size:
@@ -31,6 +36,12 @@ def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = 
     except DocumentError as error:
         # Why the stream ended says more than that it did.
         raise (reader.error or error) from error
+    if reader.error is not None:
+        raise reader.error
+    if not outside.damaged and outside.after <= len(outside.last):
+        yield from rest(io.BytesIO(outside.last), 0, len(outside.last), ordinal, "tar archive")
+    if (wrong := outside.error()) is not None:
+        raise wrong
 
 
 def _cut(entry: TarEntry) -> DocumentError:
@@ -42,12 +53,15 @@ def _child(entry: TarEntry, reader: ByteReader) -> Child:
     if entry.link:
         child.data, child.media_type = None, "inode/symlink"  # no bytes, which is not zero bytes
         child.error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
-    elif entry.special:
+        return child
+    if entry.special:
         child.data, child.media_type = None, _SPECIAL.get(entry.type, "inode/fifo")
         child.error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
-    elif entry.sparse or entry.type == ord("M"):
-        child.error = DocumentError(ExceptionCode.UNSUPPORTED, "a sparse or continued file in a tar archive", missing=1)
-        child.emit = False
+        return child
+    if entry.sparse is not None:
+        pieces = _sparse(entry, reader)
+        child.data, child.size_hint = None, entry.sparse.size
+        child.stream = as_binary(PieceStream(lambda: next(pieces, b"")))
     elif entry.size <= SMALL_MEMBER:
         child.data = reader.read(entry.size)
         if len(child.data) < entry.size:
@@ -56,7 +70,23 @@ def _child(entry: TarEntry, reader: ByteReader) -> Child:
         child.data = None
         child.stream = as_binary(PieceStream(_Pieces(entry, reader).piece))
         child.size_hint = entry.size
+    if entry.continued:
+        child.error = DocumentError(ExceptionCode.TRUNCATED, "its beginning is in another volume of the archive")
     return child
+
+
+def _sparse(entry: TarEntry, reader: ByteReader) -> Iterator[bytes]:
+    """A sparse file as it is outside."""
+    found = entry.sparse
+    assert found is not None  # the caller has looked
+
+    def read(count: int) -> bytes:
+        data = reader.read(count)
+        if not data:
+            raise reader.error or _cut(entry)
+        return data
+
+    return expanded(found, entry.size, read)
 
 
 class _Pieces:

@@ -22,10 +22,11 @@ class TarHandler(LeafHandler):
         Declared(
             title="Tar archives",
             extensions=("tar",),
-            children="members in their order, under their pax or GNU long names; links, FIFOs and devices as items "
-            "without bytes",
+            children="members in their order, under their pax or GNU long names, of archives one behind the other too; "
+            "sparse files whole; links, FIFOs and devices as items without bytes, unless bytes are stored with them; what "
+            "follows the end and is of a known type",
             leaves_out=(
-                "sparse files and files continued from another volume",
+                "the beginning of a file that is continued from another volume",
                 "directory entries, which are no items",
             ),
         ),

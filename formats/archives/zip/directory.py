@@ -61,6 +61,7 @@ class Directory(msgspec.Struct, frozen=True):
     length: int
     entries: int  # as announced
     shift: int  # bytes in front of the archive (self-extracting programs)
+    end: int  # where the end record and its comment end
 
 
 def find_directory(file: BinaryIO, size: int) -> Directory:
@@ -103,7 +104,8 @@ def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory 
         file.seek(position)
         if file.read(4) != _CENTRAL_SIGNATURE:
             return None
-    return Directory(position=position, length=length, entries=entries, shift=shift)
+    stop = min(tail_at + at + _END.size + comment, tail_at + len(tail))
+    return Directory(position=position, length=length, entries=entries, shift=shift, end=stop)
 
 
 def _end64(
@@ -173,7 +175,7 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int)
     extra = buffer[name_at + name_length : name_at + name_length + extra_length]
     if _MASK32 in (compressed, size, offset):
         size, compressed, offset = _zip64(extra, size, compressed, offset)
-    is_directory = name.endswith(b"/") or (size == 0 and made_by >> 8 == 0 and bool(external & 0x10))
+    is_directory = size == 0 and (name.endswith(b"/") or (made_by >> 8 == 0 and bool(external & 0x10)))
     link = made_by >> 8 == 3 and external >> 28 == 0o12
     start, shown = offset + directory.shift, shown_name(name, extra)
     return ZipEntry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, place, link), end
@@ -247,10 +249,10 @@ def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
     for entry in iter_quietly(file, directory):
         if entry.offset < reached:
             break
-        reached = _least_end(entry)
+        reached = least_end(entry)
     else:
         return frozenset()
-    spans = sorted((e.offset, _least_end(e), e.index) for e in iter_quietly(file, directory))
+    spans = sorted((e.offset, least_end(e), e.index) for e in iter_quietly(file, directory))
     overlaps: set[int] = set()
     reached = 0
     for offset, end, index in spans:
@@ -268,6 +270,6 @@ def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[ZipEntry]:
         return
 
 
-def _least_end(entry: ZipEntry) -> int:
+def least_end(entry: ZipEntry) -> int:
     """Where a member's data ends at the least (its local extra field is not known yet)."""
     return entry.offset + LOCAL.size + len(entry.name) + entry.compressed

@@ -11,7 +11,6 @@ from core.records import Kind, Limits, TextState
 from formats.archives.names import Likely
 from formats.archives.zip.crypto import unlock
 from formats.archives.zip.directory import (
-    LOCAL,
     LOCAL_SIGNATURE,
     SPLIT,
     Directory,
@@ -19,19 +18,26 @@ from formats.archives.zip.directory import (
     charset_of_names,
     find_directory,
     iter_entries,
+    least_end,
     says_no_charset,
 )
-from formats.archives.zip.member import MemberReader
+from formats.archives.zip.member import open_member
 from formats.archives.zip.ranges import of_range, ranges, whole
 from formats.archives.zip.salvage import salvage
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.inflate import METHODS
 from formats.passwords import TryBudget
+from formats.rest import AFTER, BEFORE, rest
 from formats.streams import SMALL_MEMBER
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
 _FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
+_SIGNED = b"APK Sig Block 42"  # ends what Android's packages have before the directory
+_DESCRIPTOR = 24  # bytes that may follow the data of a member (APPNOTE 4.3.9)
+_EXTRA = 4096  # and that its local header may have where it was not read
+_MOST_GAPS = 16
+BETWEEN = b"bytes between members"
 
 
 # Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
@@ -60,15 +66,15 @@ class ZipHandler(LeafHandler):
             media_types=("application/zip",),
             extensions=("zip", "zipx", "jar", "war", "apk", "pages", "numbers", "key"),
             children="members in the order of the central directory; without a directory, those that are complete by "
-            "their local headers; symbolic links as items without bytes",
+            "their local headers; symbolic links as items without bytes; what is outside of all members and of a known type",
             announces="the central directory",
             leaves_out=(
                 "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
                 "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
                 "one part of a split archive: its members are read only where the whole is there",
                 "a member whose data overlaps another's (a bomb)",
-                "directory entries, which are no items",
-                "the charset of names where the archive does not say it: one that is a guess is told as `name_charset`",
+                "directory entries without bytes, which are no items; what is outside of all members and of no known type",
+                "the character set of names where the archive does not declare it; a guessed one is recorded as `name_charset`",
             ),
         ),
         Declared(
@@ -78,7 +84,7 @@ class ZipHandler(LeafHandler):
             children="as of zip archives: an EPUB's chapters are web pages",
             announces="the central directory",
             leaves_out=(
-                "title and author of the whole, but as the text of the part that tells them",
+                "title and author as metadata; they are in the text of a part",
                 "what zip archives leave out",
             ),
         ),
@@ -125,7 +131,11 @@ def _members(
 ) -> Iterator[Child]:
     names: Likely | None = None  # what those that say no charset are in, once there is one
     budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
+    gaps, stop = Gaps(), 0
     for entry in view.entries:
+        gaps.before(entry.offset)
+        gaps.behind(least_end(entry), slack=_EXTRA)
+        stop = entry.index + 1
         if entry.directory:
             continue
         try:
@@ -134,7 +144,7 @@ def _members(
             elif entry.index in view.overlaps:
                 raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
             else:
-                child = _member(source, file, entry, budget)
+                child = _member(source, file, entry, budget, gaps)
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
@@ -142,12 +152,73 @@ def _members(
             names = names or charset_of_names(file, directory)
             _name(child, names)
         yield child
+    gaps.before(directory.position)
+    if part is None:
+        yield from _outside(file, gaps, directory, source.size, stop)
+    elif stop >= directory.entries:
+        yield from rest(file, directory.end, source.size, stop, "zip archive", opened=False)
+
+
+def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int) -> Iterator[Child]:
+    """Account for the bytes that are neither a member's nor the directory's: before the first member, between members that
+    are in the order of the directory, and after the end."""
+    most = directory.position  # offsets may lead anywhere
+    places = [(start, min(end, most), BETWEEN if start else BEFORE) for start, end in gaps.found]
+    errors: list[DocumentError] = []
+    for number, (start, end, name) in enumerate([*places, (directory.end, size, AFTER)], stop):
+        if name is not AFTER and _expected(file, start, end):
+            continue
+        try:
+            yield from rest(file, start, end, number, "zip archive", name=name)
+        except DocumentError as error:
+            errors.append(error)
+    if gaps.more:
+        errors.append(DocumentError(ExceptionCode.CORRUPT, f"{gaps.more:,} more bytes between members", missing=0))
+    if errors:
+        raise DocumentError(ExceptionCode.CORRUPT, "; ".join(error.detail for error in errors), missing=0)
+
+
+def _expected(file: BinaryIO, start: int, end: int) -> bool:
+    """Whether a range outside of all members is what programs put there: the program of a self-extracting archive, or the
+    signature of a package for Android."""
+    file.seek(start)
+    if start == 0 and file.read(2) == b"MZ":
+        return True
+    file.seek(max(start, end - len(_SIGNED)))
+    return file.read(len(_SIGNED)) == _SIGNED
+
+
+class Gaps:
+    """Ranges between members that no member has. Their order has to be that of the directory: otherwise none are seen."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int]] = []
+        self.more = 0  # bytes in further ones
+        self._reached = self._slack = 0
+        self._ordered = True
+
+    def behind(self, end: int, *, slack: int = _DESCRIPTOR) -> None:
+        """A member ends there; so many bytes after it may be its own."""
+        self._reached, self._slack = end, slack
+
+    def before(self, start: int) -> None:
+        """The next member, or the directory, begins there."""
+        self._ordered = self._ordered and start >= self._reached
+        if not self._ordered or start - self._reached <= self._slack:
+            return
+        if len(self.found) < _MOST_GAPS:
+            self.found.append((self._reached, start))
+        else:
+            self.more += start - self._reached
 
 
 def _name(child: Child, names: Likely) -> None:
     """Show a name that says no charset in what all such names are surely in; one that nobody could read otherwise in what they are
     likeliest in, and its notes say so."""
-    if (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
+    if (told := names.by_letters(child.name)) is not None:
+        child.shown, charset = told
+        child.notes = child.notes | {"name_charset": charset}
+    elif (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
         child.shown = shown
         if not names.sure:
             child.notes = child.notes | {"name_charset": names.charset}
@@ -172,7 +243,7 @@ def link_member(name: bytes, ordinal: int) -> Child:
     return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
 
 
-def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget) -> Child:
+def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, gaps: Gaps) -> Child:
     notes: dict[str, Any] = {}
     if entry.encrypted:
         opened = unlock(file, source.size, entry, source.passwords, budget)
@@ -181,6 +252,7 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget) 
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
     else:
         reader = open_member(file, source.size, entry)
+        gaps.behind(reader.end)
     small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
     return Child(
         name=entry.name,
@@ -191,19 +263,6 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget) 
         size_hint=None if small else entry.size,
         notes=notes,
     )
-
-
-def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
-    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
-    file.seek(min(entry.offset, archive_size))
-    header = file.read(LOCAL.size)
-    if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header where the directory says")
-    fields = LOCAL.unpack(header)
-    start = entry.offset + LOCAL.size + fields[9] + fields[10]
-    if start + entry.compressed > archive_size:
-        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
-    return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)
 
 
 HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

@@ -160,8 +160,10 @@ def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[ZipEntry | Non
     known = not (flags & 8 and compressed == 0)
     data_at = at + LOCAL.size + name_length + extra_length
     shown = shown_name(name, extra)
-    entry = ZipEntry(position, name, flags, method, crc, compressed, size, at, name.endswith(b"/"), shown)
-    return entry, data_at, known or entry.directory
+    entry = ZipEntry(
+        position, name, flags, method, crc, compressed, size, at, known and not size and name.endswith(b"/"), shown
+    )
+    return entry, data_at, known
 
 
 def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:

@@ -67,7 +67,12 @@ def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
     box = raw.FS_RECTF()
     lefts, rights, feet, heads = array("f"), array("f"), array("f"), array("f")
     for at, character in enumerate(text):
-        if character.isalpha() and raw.FPDFText_GetUnicode(text_page, at) != ord(character):
+        # Letters of scripts from right to left may have been put in order since.
+        if (
+            character.isalpha()
+            and not "\u0590" <= character < "\u0900"
+            and raw.FPDFText_GetUnicode(text_page, at) != ord(character)
+        ):
             return {}
         found = raw.FPDFText_GetLooseCharBox(text_page, at, box)
         lefts.append(box.left if found else 0.0)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -21,6 +21,7 @@ from core.records import Limits
 from formats.documents.pdf.packed import may_mention
 from formats.documents.pdf.pages import Attachment, Pages, utf16
 from formats.passwords import Passwords, TryBudget
+from formats.rest import AFTER, BEFORE
 
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
@@ -32,12 +33,31 @@ _CODES = {
     raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
     raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
 }
+_MARKER, _BLANK = b"%%EOF", b"\0\t\n\f\r "
+_NEXT = re.compile(rb"%%EOF\s*+(?=%PDF-\d)")
+_OBJECTS = re.compile(rb"endobj|endstream|startxref")
+EARLIER = b"earlier document in the file"
 _BUFFER = ctypes.create_string_buffer(1024)  # of values that fit
 
 
 def looks_cut(data: bytes) -> bool:
     """Whether the end-of-file marker is missing where readers look for it."""
     return b"%%EOF" not in data[-_TAIL:]
+
+
+def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Ranges that are not of the document that is read, the last one in the file: what is before its first line, earlier documents one
+    by one, what is after its end-of-file marker."""
+    at = max(0, data.find(b"%PDF-", 0, _TAIL))
+    starts = [at, *(match.end() for match in _NEXT.finditer(data))]
+    if data[:at].strip():
+        yield 0, at, BEFORE
+    for start, stop in itertools.pairwise(starts):
+        yield start, stop, EARLIER
+    end = data.rfind(_MARKER) + len(_MARKER)
+    # Behind the marker of one that is cut there are further objects; those of a file within it end with their stream.
+    if end >= len(_MARKER) and data[end:].strip(_BLANK) and not _OBJECTS.search(data, end):
+        yield end + len(data[end:]) - len(data[end:].lstrip(_BLANK)), len(data), AFTER
 
 
 @contextmanager
@@ -99,7 +119,7 @@ def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
     """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is.
     Of very many fields, for which PDFium takes the square of the time, only what the pages' own widgets say is read."""
     few = data.count(_BEGINS) <= MOST_FIELDS  # nearly always, and much sooner told
-    if few or next(islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
+    if few or next(itertools.islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
         with suppress(pdfium.PdfiumError):
             document.init_forms()
 

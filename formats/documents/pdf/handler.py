@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
 from formats.documents.pdf.pages import MOST_TOLD, Attachment, Pages
+from formats.rest import rest
 
 _KEYS = {
     "Title": "title",
@@ -63,32 +65,34 @@ class PdfHandler(LeafHandler):
                 "pages_without_text",
             ),
             children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
-            "to a place on a page",
+            "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
+            "a known type",
             leaves_out=(
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
                 "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
                 "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
                 "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
                 "those on which a frame or a few rules are drawn; blank ones are not)",
-                "pictures on pages; scripts; what XFA forms say beside the values",
-                "text in fonts that do not tell which letters they show: the exception is `unsupported`, the state `partial`",
+                "pictures on pages; scripts; text of XFA forms other than values",
+                "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
                 "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
                 "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
                 "`unsupported`, where they say what they are",
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
-                "of more than 10,000 form fields, values that only a field above the one on the page has",
+                "of more than 10,000 form fields, values that only a parent of the displayed field has",
                 "documents in which more than 500 streams have no end: the exception is `corrupt`",
                 "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
                 "an XFA form's values of more than 16 MB: the exception is `too_large`",
-                "what stands behind damage within a page's content, unnoticed, where the document is encrypted, the content "
-                "is packed in more ways than one, or more than 64 MB of content stand in front of it",
+                "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
+                "is packed in more ways than one, or more than 64 MB of content come before it",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why. Raises `unsupported` at
-        the end when there are more of them than the lists that are read lead to."""
+        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no embedded
+        files: `text` says why. Raises `unsupported` at the end when there are more of them than the lists that are read
+        lead to, `corrupt` where bytes are outside."""
         data = source.whole(limits.parse_bytes)
         count = 0
         try:
@@ -99,10 +103,20 @@ class PdfHandler(LeafHandler):
         except DocumentError as error:
             if error.code is ExceptionCode.CHILDREN_LIMIT:
                 raise
-            return
-        if (more := pdf_document.embedded(data) - count) > 0:
+            more = 0
+        else:
+            more = pdf_document.embedded(data) - count
+        wrong: list[str] = []
+        for ordinal, (start, stop, name) in enumerate(pdf_document.outside(data), count):
+            try:
+                yield from rest(io.BytesIO(data), start, stop, ordinal, "PDF", name=name, kind=Kind.EMBEDDED_OBJECT)
+            except DocumentError as error:
+                wrong.append(error.detail)
+        if more > 0:
             detail = f"{more} embedded files (other forms of one, films and the like, older versions) are not taken out"
             raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
+        if wrong:
+            raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, page count, and the document information as metadata."""
@@ -163,10 +177,10 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     if pdf_document.looks_cut(data):
         return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
     if alone := _letters_alone(out.text):
-        detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+        detail = f"{alone:,} letters are apart: the PDF does not mark where words begin and end"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if seen.mute:
-        detail = f"{seen.mute} of {out.pages} pages have text in fonts that do not tell which letters they show"
+        detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if pdf_damage.broken(data):
         return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")

@@ -14,7 +14,7 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from formats.documents.pdf import blanks
+from formats.documents.pdf import blanks, ligatures
 from formats.documents.pdf.blanks import TextPage
 
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
@@ -142,7 +142,8 @@ class Pages:
             if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
                 self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
             written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
-            text = blanks.put_in(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)))
+            text = ligatures.in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)))
+            text = blanks.put_in(text_page, text)
         finally:
             raw.FPDFText_ClosePage(text_page)
         if "\ufffe" in text:
@@ -198,7 +199,7 @@ def _text_page(page: Page) -> TextPage:
         text_page = raw.FPDFText_LoadPage(page)
         raw.FPDFPage_SetRotation(page, turned)
     if not text_page:
-        raise pdfium.PdfiumError("the text of the page cannot be read")
+        raise pdfium.PdfiumError("the text of this PDF page cannot be read")
     return text_page
 
 

@@ -21,19 +21,22 @@ class Carried:
 
 
 def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
-    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
-    digits, raw, kinds = list[bytes](), list[bytes](), [b""]
+    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits and \\bin bytes, in order."""
+    digits, out, kinds = list[bytes](), list[bytes](), [b""]
     at = carried.start
     while 0 <= at < carried.stop:
-        at = _payload_tokens(data, at, carried.stop, digits, raw, kinds)
-    kind = kinds[-1]
-    if raw:
-        return kind, b"".join(raw)
+        at = _payload_tokens(data, at, carried.stop, digits, out, kinds)
+    out.append(_decoded(digits))
+    return kinds[-1], b"".join(out)
+
+
+def _decoded(digits: list[bytes]) -> bytes:
     text = b"".join(digits).translate(None, _NOT_HEX)
-    return kind, bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
+    digits.clear()
+    return bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
 
 
-def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes], kinds: list[bytes]) -> int:
+def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: list[bytes], kinds: list[bytes]) -> int:
     """Collects digits, \\bin bytes and formats of a group, its inner groups left out; where to go on, or -1."""
     for token in TOKEN.finditer(data, at, stop):
         if token.lastindex == 6:
@@ -41,7 +44,7 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: l
         elif token[1] == b"bin":
             length = max(0, int(token[2] or b"0"))
             if length:  # some write the word without a number, and digits behind it
-                raw.append(data[token.end() : min(stop, token.end() + length)])
+                out += (_decoded(digits), data[token.end() : min(stop, token.end() + length)])
             return token.end() + length
         elif token[1] in words.PICTURES:
             kinds.append(words.PICTURES[token[1]])

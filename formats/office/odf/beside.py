@@ -24,6 +24,35 @@ _ENTERED = frozenset(
 )
 
 
+_TABLE, _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}", "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_DRAW, _OFFICE = (
+    "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}",
+    "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}",
+)
+# Files that are elsewhere (part 3, 19.910): where cells, passages, pictures and objects come from.
+SOURCES = frozenset(
+    (
+        *(_TABLE + name for name in ("table-source", "cell-range-source")),
+        _TEXT + "section-source",
+        *(_DRAW + name for name in ("image", "object", "object-ole", "plugin", "floating-frame")),
+    )
+)
+_ELSEWHERE = ("/", "../", "\\\\")
+# What attributes say (part 3, 9.2.7, 9.4.15, 14.6.1, 19.870): scenarios, databases and servers that cells come from, values of variables.
+_OFFICE_VALUE = _OFFICE + "string-value"
+SAYS = {
+    _TABLE + "scenario": (_TABLE + "comment",),
+    _TABLE + "database-source-sql": (_TABLE + "database-name", _TABLE + "sql-statement"),
+    _TABLE + "database-source-table": (_TABLE + "database-name", _TABLE + "database-table-name"),
+    _TABLE + "database-source-query": (_TABLE + "database-name", _TABLE + "query-name"),
+    _OFFICE + "dde-source": (_OFFICE + "dde-application", _OFFICE + "dde-topic", _OFFICE + "dde-item"),
+    _TEXT + "user-field-decl": (_TEXT + "name", _OFFICE_VALUE),
+    _TEXT + "hidden-text": (_TEXT + "string-value",),
+    _TEXT + "conditional-text": (_TEXT + "string-value-if-true", _TEXT + "string-value-if-false"),
+    _TEXT + "database-display": (_TEXT + "database-name", _TEXT + "table-name"),
+}
+
+
 class Beside:
     """Told by elements as they begin."""
 
@@ -36,6 +65,16 @@ class Beside:
         """Where a link leads, if not to a place in the document."""
         if not (address := attributes.get(_HREF, "")).startswith("#"):
             self.add(address)
+
+    def source(self, attributes: Attributes) -> None:
+        """Where something comes from, if not from the package."""
+        address = attributes.get(_HREF, "")
+        if ":" in address or address.startswith(_ELSEWHERE):
+            self.add(address)
+
+    def says(self, tag: str, attributes: Attributes) -> None:
+        """What an element of `SAYS` says."""
+        self.add(" ".join(attributes.get(name, "") for name in SAYS[tag]))
 
     def control(self, tag: str, attributes: Attributes) -> None:
         """What an element of a form says."""

@@ -3,10 +3,12 @@ as children."""
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
-from core.errors import DocumentError
+from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -26,8 +28,11 @@ _SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template
 _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
 # Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
 # ObjectReplacements are renderings of what is there already.
+_FLAT = tuple(f"{_PREFIX}{kind}-flat-xml" for kind in ("text", "spreadsheet", "presentation", "graphics"))
 _THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
-_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
+_CARRIED = re.compile(
+    rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + _THUMBNAIL.pattern, re.IGNORECASE
+)
 _OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
 _KEYS = {
     "title": "title",
@@ -40,15 +45,17 @@ _KEYS = {
     "date": "modified",
     "generator": "application",
 }
+_PIECE = 1 << 18
+_WITHOUT_LISTS = tuple(f"opendocument.{kind}".encode() for kind in ("spreadsheet", "presentation", "graphics"))
 _NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
 _DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
 _DECLARED_CHILDREN = (
-    "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
-    " archive's order"
+    "pictures, media, embedded objects (a packaged file under its own name), earlier versions of the document and the thumbnail, marked "
+    "`thumbnail`, in the archive's order"
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
-    "renderings of objects, macros",
+    "renderings of objects, macros, settings of views and printers, signatures, the template, data about earlier versions",
     "who deleted or changed a passage",
     "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
 )
@@ -70,17 +77,35 @@ class _OdfPackage(Package):
             return False
 
 
+class _FlatDocument:
+    """The parts of a document that is one file of XML (part 3, 3.1.2): it holds them all."""
+
+    names = ("content.xml", "meta.xml")
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.error: DocumentError | None = None
+
+    def encrypted(self) -> bool:
+        return False
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The whole document."""
+        self._file.seek(0)
+        return iter(lambda: self._file.read(_PIECE), b"")
+
+
 class OdfHandler(LeafHandler):
     """odt, ods, odp, odg and their templates."""
 
     name = "odf"
-    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES)
+    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES, *_FLAT)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="OpenDocument texts",
-            media_types=_TEXTS,
-            extensions=("odt", "ott", "odm", "oth", "odf"),
+            media_types=(*_TEXTS, _FLAT[0]),
+            extensions=("odt", "ott", "odm", "oth", "odf", "fodt"),
             text="with notes, comments, deleted passages, headers and footers, alternative text, the numbers that lists and headings make, "
             "and the text of objects in it; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
@@ -92,8 +117,8 @@ class OdfHandler(LeafHandler):
         ),
         Declared(
             title="OpenDocument spreadsheets",
-            media_types=_SHEETS,
-            extensions=("ods", "ots", "odc"),
+            media_types=(*_SHEETS, _FLAT[1]),
+            extensions=("ods", "ots", "odc", "fods"),
             text="cells by rows as shown, hidden sheets and comments too; then where links lead, labels and values of forms, who commented",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
@@ -101,8 +126,8 @@ class OdfHandler(LeafHandler):
         ),
         Declared(
             title="OpenDocument presentations and drawings",
-            media_types=_SLIDES,
-            extensions=("odp", "otp", "odg", "otg"),
+            media_types=(*_SLIDES, *_FLAT[2:]),
+            extensions=("odp", "otp", "odg", "otg", "fodp", "fodg"),
             text="slides in order with their notes, comments, headers, footers and alternative text; then where links lead, labels and values "
             "of forms, who commented",
             metadata=_DECLARED_KEYS,
@@ -115,6 +140,9 @@ class OdfHandler(LeafHandler):
         """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
         None of a document that needs a password; of a damaged archive those that can be had, then its error."""
         with source.open() as file:
+            if not _is_zip(source):
+                yield from _flat_children(file)
+                return
             if _OdfPackage(file, source.size, limits).encrypted():
                 try:
                     plain, _ = odf_crypto.opened(source, limits)
@@ -136,7 +164,7 @@ class OdfHandler(LeafHandler):
         that is nothing, `encrypted` when a password is needed."""
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
-            package = _OdfPackage(file, source.size, limits)
+            package = _OdfPackage(file, source.size, limits) if _is_zip(source) else _FlatDocument(file)
             if package.encrypted():
                 plain, opened = odf_crypto.opened(source, limits)
                 out = self.text(plain, limits)
@@ -152,45 +180,67 @@ class OdfHandler(LeafHandler):
         return out
 
 
-def _read(package: _OdfPackage, collector: clean.Collector, head: bytes) -> int | None:
+def _is_zip(source: Source) -> bool:
+    return b"PK" in source.head[:16]
+
+
+def _flat_children(file: BinaryIO) -> Iterator[Child]:
+    """Pictures and objects, which are in the text itself (part 3, 4.5.1); an OLE package as the file in it."""
+    for position, element in enumerate(elements(iter(lambda: file.read(_PIECE), b""), "binary-data")):
+        try:
+            data = base64.b64decode("".join((element.text or "").split()), validate=True)
+            error = None
+        except ValueError as failed:
+            data, error = b"", DocumentError(ExceptionCode.CORRUPT, f"an object or picture is no base64: {failed}")
+        name, data = ole_objects.unwrapped(data) or (b"", data)
+        yield Child(
+            name=name or b"object-%d" % position,
+            kind=Kind.EMBEDDED_OBJECT,
+            ordinal=position,
+            data=None if error else data,
+            error=error,
+        )
+
+
+def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head: bytes) -> int | None:
     """All parts with text; how many slides there are. Damage is noted in the package."""
-    sheets = b"opendocument.spreadsheet" in head[:200]
     slides: list[int] = []
     lists = Lists()
-    if "styles.xml" in package.names and b"opendocument.text" in head[:200]:
+    if "styles.xml" in package.names and not any(kind in head[:200] for kind in _WITHOUT_LISTS):
         _guard(package, lambda: _define(package, lists))
-    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, lists, sheets=sheets)))
+    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, lists)))
     if "styles.xml" in package.names:
         _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
     for name in package.names:
         if _OBJECT_TEXT.search(name) and not collector.cut:
             _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
-    return slides[0] if slides and b"opendocument.presentation" in head[:200] else None
+    return slides[0] or None if slides else None
 
 
-def _define(package: _OdfPackage, lists: Lists) -> None:
+def _define(package: _OdfPackage | _FlatDocument, lists: Lists) -> None:
     """Styles of lists that have names, and that of headings."""
     for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
         lists.define(style)
 
 
-def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:
+def _guard(package: _OdfPackage | _FlatDocument, action: Callable[[], object]) -> None:
     try:
         action()
     except DocumentError as error:
         package.error = package.error or error
 
 
-def _metadata(package: _OdfPackage) -> dict[str, object]:
+def _metadata(package: _OdfPackage | _FlatDocument) -> dict[str, object]:
     pairs: list[tuple[str, str | None]] = []
     added: list[tuple[str, str]] = []
 
     def collect() -> None:
-        for element in elements(package.pieces("meta.xml"), "*"):
-            if key := _KEYS.get(local(element)):
-                pairs.append((key, element.text))
-            elif local(element) == "user-defined":
-                added.append((element.get(_NAME) or "", element.text or ""))
+        for metadata in elements(package.pieces("meta.xml"), "meta"):
+            for element in metadata:
+                if key := _KEYS.get(local(element)):
+                    pairs.append((key, element.text))
+                elif local(element) == "user-defined":
+                    added.append((element.get(_NAME) or "", element.text or ""))
 
     if "meta.xml" in package.names:
         _guard(package, collect)

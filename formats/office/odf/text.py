@@ -14,7 +14,7 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
 from formats.office.odf import lists as odf_lists
-from formats.office.odf.beside import FORM, LINKS, MOST, Attributes, Beside
+from formats.office.odf.beside import FORM, LINKS, MOST, SAYS, SOURCES, Attributes, Beside
 from formats.office.ooxml.xml import Element, gathered
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -26,14 +26,15 @@ _FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _MATH = "{http://www.w3.org/1998/Math/MathML}"
 # A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
-_PARAGRAPH = _TEXT + "p"
-_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _SVG + "title", _SVG + "desc", _MATH + "annotation"))
+_PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # how characters are read
+_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
 # Of the text namespace, but not part of the paragraph they stand in.
 _TRACKED = _TEXT + "tracked-changes"
 _BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
 _CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
 _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
+_SPREADSHEET, _PRESENTATION = _OFFICE + "spreadsheet", _OFFICE + "presentation"
 _ANNOTATION, _CREATOR = _OFFICE + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _SAFE: dict[str, Any] = {
     "resolve_entities": False,
@@ -64,7 +65,8 @@ class _Lines:
         self._held = 0  # characters in buffers and sinks
         self._comments = 0  # around here
         self._beside = Beside()
-        self.pages = 0
+        self._slides = False
+        self.pages = 0  # slides
 
     def start(self, tag: str, attributes: Attributes) -> None:
         if tag in _HEADERS:
@@ -78,10 +80,14 @@ class _Lines:
             self._comments += 1
         elif tag in LINKS and self._inside:
             self._beside.link(attributes)
+        elif tag in SOURCES:
+            self._beside.source(attributes)
+        elif tag in SAYS:
+            self._beside.says(tag, attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
-            if tag.startswith(_TEXT) and (label := self._lists.label(tag, attributes)):
+            if tag.startswith(_TEXT) and tag != _RUBY and (label := self._lists.label(tag, attributes)):
                 self._hold(top, label + " ")
         elif tag == _CREATOR and self._comments and self._inside:
             top = []
@@ -95,8 +101,12 @@ class _Lines:
     def _structure(self, tag: str, attributes: Attributes) -> None:
         if tag == _ROW or tag in _CELLS:
             self._sinks.append([])
+        elif tag == _SPREADSHEET:
+            self._sheets = True
+        elif tag == _PRESENTATION:
+            self._slides = True
         elif tag == _PAGE:
-            self.pages += 1
+            self.pages += self._slides
         elif tag == _SHEET and self._sheets and (name := attributes.get(_TABLE + "name")):
             self._line(name)
         elif tag.startswith(FORM) and self._inside:
@@ -234,7 +244,7 @@ def read_text(
     headers_only: bool = False,
 ) -> int:
     """Lines of one XML part into the collector, with the numbers that lists make (`lists` knows those that another part tells of);
-    returns how many pages (slides) it draws. `headers_only`: of page styles what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
+    returns how many slides it has. `headers_only`: of page styles what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
     raises). No entity is replaced and nothing outside the part is fetched."""
     target = _Lines(collector, lists, sheets=sheets, headers_only=headers_only)
     data, failed, more = gathered(pieces)

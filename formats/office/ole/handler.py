@@ -31,7 +31,7 @@ class StorageHandler(LeafHandler):
             metadata=property_set.KEYS,
             children="the file in an OLE package",
             leaves_out=(
-                "text: the state is `unsupported`",
+                "the text of Visio drawings of Visio 2003 and older and of installers: the state is `unsupported`",
                 "encrypted Office documents without a fitting password (`--passwords`)",
             ),
         ),

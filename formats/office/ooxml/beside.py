@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from formats.office.ooxml.xml import Element, local
+from formats.office.ooxml.xml import Element, attribute, local
 
-TAGS = ("docPr", "cNvPr", "instrText", "delInstrText")
+# Attributes that say something: of pictures and shapes a title and a description, for those who cannot see them (20.1.2.2.8), what
+# pops up at links (17.16.22, 21.1.2.3.5), helps with a form or is in it beforehand (17.16.16, 17.16.31, 17.16.10), names a control.
+SAYS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("docPr", "cNvPr"), ("title", "descr")),
+    **dict.fromkeys(("hyperlink", "hlinkClick", "hlinkHover", "hlinkMouseOver"), ("tooltip",)),
+    **dict.fromkeys(("helpText", "statusText", "alias"), ("val",)),
+    "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
+    "annotation": ("author",),
+}
+TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
 _BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")
 # Fields that lead somewhere; those that show their codes, for they have no results (ECMA-376 part 1, 17.16.5).
 _LEADS = re.compile(r"\s*HYPERLINK\s+(?:\"([^\"]*)|([^\s\"\\]\S*))", re.IGNORECASE)
@@ -24,9 +33,17 @@ class Beside:
 
     def told(self, element: Element) -> Iterator[str]:
         """What an element of these names says."""
-        if local(element) in ("docPr", "cNvPr"):  # 20.1.2.2.8: a title and a description, for those who cannot see it
-            for name in ("title", "descr"):
-                yield from self._once(element.get(name) or "")
+        name = local(element)
+        if name in SAYS:
+            for key in SAYS[name]:
+                yield from self._once(attribute(element, key))
+            return
+        if name == "textInput":
+            for default in element.iterchildren("{*}default"):
+                yield from self._once(attribute(default, "val"))
+            return
+        if name == "fldSimple":  # a whole code in an attribute (17.16.19)
+            yield from self._leads(attribute(element, "instr"))
             return
         code = element.text or ""
         # Programs cut the code of a field anywhere; the next one begins with its word.
@@ -38,6 +55,9 @@ class Beside:
     def rest(self) -> Iterator[str]:
         """What the last field says."""
         code, self._code, self._open = "".join(self._code).strip(), [], False
+        yield from self._leads(code)
+
+    def _leads(self, code: str) -> Iterator[str]:
         if found := _LEADS.match(code) or _SHOWN.match(code):
             yield from self._once(next(filter(None, found.groups()), ""))
 
@@ -51,10 +71,6 @@ class Beside:
 def chosen(choices: Element) -> str:
     """The entry of a list in a form that is chosen (17.16.9, 17.16.28): it stands in no run."""
     entries = [entry for entry in choices if local(entry) == "listEntry"]
-    numbers = {local(one): _value(one) for one in choices if local(one) in ("result", "default")}
+    numbers = {local(one): attribute(one, "val") for one in choices if local(one) in ("result", "default")}
     number = numbers.get("result", numbers.get("default", "0"))[:9]
-    return _value(entries[int(number)]) if number.isdecimal() and int(number) < len(entries) else ""
-
-
-def _value(element: Element) -> str:
-    return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == "val"), "")
+    return attribute(entries[int(number)], "val") if number.isdecimal() and int(number) < len(entries) else ""

@@ -12,6 +12,7 @@ from formats import clean
 from formats.archives.zip.directory import ZipEntry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.identification.text import as_text, office_xml
 from formats.office import custom as office_custom
 from formats.office import vba as office_vba
 from formats.office.carried import carried
@@ -19,6 +20,8 @@ from formats.office.cell_formats import FORMATS_LEFT
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile
+from formats.office.ooxml import flat as ooxml_flat
+from formats.office.ooxml.kinds import LEFT
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.text import Reader
 from formats.office.ooxml.xml import elements, local
@@ -31,7 +34,7 @@ _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
 _MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
-    rb"|(?:^|/)vbaproject\.bin$"
+    rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
     # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
     rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
     re.IGNORECASE,
@@ -47,6 +50,15 @@ _KEYS = {
     "modified": "modified",
     "Application": "application",
     "Company": "company",
+    # Of Word 2003
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Description": "description",
+    "Keywords": "keywords",
+    "LastAuthor": "last_author",
+    "Created": "created",
+    "LastSaved": "modified",
 }
 _WORD = (
     _OFFICE + "wordprocessingml.document",
@@ -74,15 +86,15 @@ _VISIO = tuple(
     for kind in ("drawing", "template", "stencil")
     for macros in ("", ".macroenabled")
 )
-_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
+_DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
 _DECLARED_CHILDREN = (
     "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
     "the archive's order"
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
-    "fonts, custom XML",
-    "addresses behind links beyond the first 10,000 different ones: the exception is `too_large`",
+    *LEFT,
+    "addresses behind links and of files that are elsewhere beyond the first 10,000 different ones: the exception is `too_large`",
 )
 
 
@@ -102,23 +114,24 @@ class OoxmlHandler(LeafHandler):
     """docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO)
+    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO, *ooxml_flat.MEDIA_TYPES)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Word documents",
-            media_types=_WORD,
-            extensions=("docx", "docm", "dotx", "dotm"),
+            media_types=(*_WORD, *ooxml_flat.MEDIA_TYPES),
+            extensions=("docx", "docm", "dotx", "dotm", "xml"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
             "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
-            "the numbers that lists make, in front of their paragraphs; addresses behind links and in fields",
+            "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
+            "merge, what pops up at links and in forms; addresses behind links and in fields, of linked pictures and the template",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
             leaves_out=(
                 "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
                 "digits stand for them",
-                "entries of an index (XE), codes of other fields, addresses of fields that have their code in an attribute "
-                "(`w:fldSimple`), alternative text of older drawings (VML)",
+                "entries of an index (XE), codes of other fields, alternative text of older drawings (VML)",
+                "who tracked a change",
                 *_DECLARED_LEFT,
             ),
         ),
@@ -127,12 +140,15 @@ class OoxmlHandler(LeafHandler):
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; comments, "
-            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; addresses "
-            "behind links",
+            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; what pivot "
+            "tables and links to other workbooks keep of their sources, the log of changes of a shared workbook, queries and connections, "
+            "scenarios, names and captions of tables, names with their comments; addresses behind links and of other workbooks",
             metadata=_DECLARED_KEYS,
-            children=_DECLARED_CHILDREN,
+            children=_DECLARED_CHILDREN + "; the data model as it is stored",
             leaves_out=(
                 "formulas (their results are there; in xlsx the strings of those without one)",
+                "in xlsb numbers in logs of changes, in links to other workbooks and in the rows of pivot tables' caches",
+                "what the data model holds: it is packed in a way that is not published",
                 FORMATS_LEFT,
                 *_DECLARED_LEFT,
             ),
@@ -142,7 +158,7 @@ class OoxmlHandler(LeafHandler):
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
             text="slides in order, hidden ones too, with notes, comments, charts and diagrams, and alternative text of "
-            "pictures and shapes; then what masters and layouts add to slides; addresses behind links",
+            "pictures and shapes; then what masters and layouts add to slides, names of sections and of slide shows; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=(
@@ -165,7 +181,7 @@ class OoxmlHandler(LeafHandler):
         """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a damaged
         archive, those that can be had, then its error."""
         try:
-            source, _ = _plain(source, limits)
+            source, _, _ = _plain(source, limits)
         except DocumentError:
             return
         with source.open() as file:
@@ -178,7 +194,7 @@ class OoxmlHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
         what can be had and `error`; DocumentError when that is nothing."""
-        source, opened = _plain(source, limits)
+        source, opened, damage = _plain(source, limits)
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             package = Package(file, source.size, limits)
@@ -189,7 +205,7 @@ class OoxmlHandler(LeafHandler):
             reader.read(family)
             metadata = _metadata(package)
         out = collector.result()
-        out.error = package.error or reader.error
+        out.error = damage or package.error or reader.error
         if out.error is not None and not out.text:
             raise out.error
         out.pages, out.metadata = reader.slides, metadata | opened
@@ -211,13 +227,17 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
     yield child
 
 
-def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
-    """The package, decrypted if it is encrypted; then also what its metadata says of that."""
+def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
+    """The package, decrypted if it is encrypted, then also what its metadata says of that; put together if it is one file of XML, then also
+    what is wrong with that."""
+    if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
+        source, damage = ooxml_flat.package(source, limits)
+        return source, {}, damage
     if not source.head.startswith(_OLE):
-        return source, {}
+        return source, {}, None
     if not encrypted(source):
         raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
-    return office_unlock.package(source, limits)
+    return *office_unlock.package(source, limits), None
 
 
 def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
@@ -226,14 +246,14 @@ def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
 
 
 def _family(package: Package) -> str | None:
-    """word, xl, xlsb, ppt or visio, by where the parts with text lie; None when there are none."""
-    if "xl/workbook.bin" in package.names:
+    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by where they lie; None when there are none."""
+    mains = package.having("main")
+    if any(name.endswith(".bin") for name in package.having("worksheet")):
         return "xlsb"
     for name in package.having("main", "slide", "worksheet"):
         folder = name.split("/", 1)[0]
         if folder in ("word", "xl", "ppt", "visio"):
-            return folder
-    mains = package.having("main")
+            return "xlsb" if folder == "xl" and name.endswith(".bin") else folder
     for family, role in (("ppt", "slide"), ("xl", "worksheet")):
         if package.having(role):
             return family

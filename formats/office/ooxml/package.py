@@ -12,11 +12,11 @@ from urllib.parse import unquote
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
-from formats.archives.zip.handler import open_member
-from formats.archives.zip.member import MemberReader
+from formats.archives.zip.member import MemberReader, open_member
 from formats.archives.zip.salvage import local_entries
 from formats.inflate import METHODS
-from formats.office.ooxml.xml import elements
+from formats.office.ooxml.kinds import KNOWN
+from formats.office.ooxml.xml import elements, local
 
 _MAX_PARTS = 100_000
 _ADDRESSES = 10_000  # different ones of a document
@@ -93,15 +93,32 @@ class Package:
             yield piece
 
     def _roles(self) -> dict[str, str]:
-        """What each part is, by its content type (the last word of it), else by its name."""
+        """What each part is: by its content type (the last word of it), its name, or the type of all parts that end as it does, the first
+        of them that is a known kind; the main part at least by the relationship of the package (ECMA-376 part 2, 6.2.3, 6.5)."""
         declared: dict[str, str] = {}
+        endings: dict[str, str] = {}
         try:
-            for element in elements(self.pieces("[content_types].xml"), "Override"):
-                kind = element.get("ContentType", "").rsplit(".", 1)[-1].lower()
-                declared[_part_name(element.get("PartName", ""))] = kind.removesuffix("+xml")
+            for element in elements(self.pieces("[content_types].xml"), "Override", "Default"):
+                kind = _role(element.get("ContentType", ""))
+                if local(element) == "Override":
+                    declared[_part_name(element.get("PartName", ""))] = kind
+                elif kind != "main":  # all binary parts of a workbook end alike
+                    endings[f".{element.get('Extension', '').lower()}"] = kind
         except DocumentError as error:
             self.error = self.error or error
-        return {name: declared.get(name) or _role_of_name(name) for name in self.names if name.endswith(".xml")}
+        roles: dict[str, str] = {}
+        for name in self.names:
+            ending = posixpath.splitext(name)[1]
+            of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
+            told = declared.get(name, ""), of_name, endings.get(ending, "")
+            role = next((role for role in told if role in KNOWN), told[0] or of_name)
+            if role:
+                roles[name] = role
+        if "main" not in roles.values() and self.error is None and "_rels/.rels" in self._entries:
+            for element in elements(self.pieces("_rels/.rels"), "Relationship"):
+                if element.get("Type", "").endswith("/officeDocument"):
+                    roles[_target("", element.get("Target", ""))] = "main"
+        return {name: role for name, role in roles.items() if name in self._entries}
 
     def having(self, *roles: str) -> list[str]:
         """Parts in these roles: by role in the order given, then by the numbers in their names."""
@@ -120,24 +137,24 @@ class Package:
         return out
 
     def addresses(self) -> Iterator[str]:
-        """Where hyperlinks lead to outside of the package (ECMA-376 part 1, 17.16.22), each once. DocumentError as
+        """Where relationships lead to outside of the package (ECMA-376 part 2, 6.5.3.4): those of hyperlinks, and files that the document
+        takes pictures, cells or its template from; each once. DocumentError as
         `pieces`; `too_large` behind 10,000. Parts that the main one relates to and that are not there are counted on the way."""
         told: set[str] = set()
         for data in self._relationships():
             for element in elements(iter((data,)), "Relationship") if b"External" in data else ():
                 address = element.get("Target", "")
-                linked = element.get("TargetMode") == "External" and element.get("Type", "").endswith("/hyperlink")
-                if not linked or address in told:
+                if element.get("TargetMode") != "External" or address in told:
                     continue
                 if len(told) >= _ADDRESSES:
-                    detail = f"it has more addresses behind links than the first {_ADDRESSES:,}, which are read"
+                    detail = f"it has more addresses than the first {_ADDRESSES:,}, which are read"
                     raise DocumentError(ExceptionCode.TOO_LARGE, detail)
                 told.add(address)
                 yield address
 
     def _relationships(self) -> Iterator[bytes]:
         """Those of each part."""
-        mains = {_relationships_of(main) for main in (*self.having("main"), "xl/workbook.bin")}
+        mains = {_relationships_of(main) for main in self.having("main")}
         for name in self.names:
             if name.endswith(".rels"):
                 data = b"".join(self.pieces(name))
@@ -182,9 +199,13 @@ def _part_name(name: bytes | str) -> str:
     return text.replace("\\", "/").lstrip("/").lower()
 
 
-def _role_of_name(name: str) -> str:
-    base = posixpath.basename(name).removesuffix(".xml").rstrip("0123456789")
-    return _ROLE_OF_NAME.get(base, base)
+def _role(content_type: str) -> str:
+    return content_type.rpartition(".")[2].lower().removesuffix("+xml")
+
+
+def _role_of_name(name: str, ending: str) -> str:
+    base = posixpath.basename(name).removesuffix(ending).rstrip("0123456789")
+    return "activexbin" if ending == ".bin" and base == "activex" else _ROLE_OF_NAME.get(base, base)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

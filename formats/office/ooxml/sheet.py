@@ -19,6 +19,15 @@ _TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
 _FORMULA_CHARACTERS = 8_192  # as many as Excel takes
 _STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
 _VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell says when it is filled in (18.3.1.32)
+# What else of a sheet says something in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
+_ASIDE = {
+    "hyperlink": ("tooltip",),
+    "scenario": ("name", "comment", "user"),
+    "inputCells": ("val",),
+    "protectedRange": ("name",),
+    "webPublishItem": ("title",),
+    "customFilter": ("val",),
+}
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 _ROW_CHARACTERS = 1_000_000
 _LOOKS = 4096  # kept in mind
@@ -157,14 +166,17 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     around = plain.Around(package.pieces(name))
     for row in plain.rows(around):
         yield from _row(_plain_cells(row, book))
-    for element in elements(around.pieces(), "row", "headerFooter", "dataValidation"):
+    for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
         name = local(element)
         if name == "row":
             yield from _row(_cell(cell, book) for cell in element)
         elif name == "headerFooter":
             yield from filter(None, (printed(child.text or "") for child in element))
-        else:
+        elif name == "dataValidation":
             yield from _validation(element, told)
+        elif (said := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and said not in told:
+            told.add(said)
+            yield said
 
 
 def _validation(element: Element, told: set[str]) -> Iterator[str]:

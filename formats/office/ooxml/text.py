@@ -6,18 +6,26 @@ from collections.abc import Callable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
+from formats.office.ooxml import kinds, parts, vml, xlsb
 from formats.office.ooxml import sheet as ooxml_sheet
-from formats.office.ooxml import vml, xlsb
 from formats.office.ooxml.beside import TAGS, Beside, chosen
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
-from formats.office.ooxml.xml import Element, elements, local
+from formats.office.ooxml.xml import Element, attribute, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList"))
-_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
+_RUN = frozenset(
+    ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
+)
+_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
+# The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
+_SYMBOLS = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
+    "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞←→≥×•≠",
+)
+_OF_FONTS = 0xF000
 _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
-_DRAWN = ("drawing", "diagramdata", *_CHARTS)
+_DRAWN = ("drawing", "chartshapes", "diagramdata", *_CHARTS)
 _CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
 _NUMBERED = ("main", "header", "footer", "footnotes", "endnotes", "comments")  # parts of a document that have lists
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
@@ -30,8 +38,19 @@ def paragraph(element: Element) -> str:
         name = local(node)
         if name == "p":
             return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
+        if name == "rt":
+            return _with_readings(element)
         out.append(_run(node, name))
     return "".join(out)
+
+
+def _with_readings(element: Element) -> str:
+    """Text of a paragraph, then how characters in it are read (17.3.3.24): between them it would cut words."""
+    texts: tuple[list[str], list[str]] = [], []
+    for node in _own(element):
+        if local(node) in _RUN:
+            texts[next(node.iterancestors("{*}rt"), None) is not None].append(_run(node, local(node)))
+    return " ".join(map("".join, texts))
 
 
 def _run(element: Element, name: str) -> str:
@@ -41,9 +60,22 @@ def _run(element: Element, name: str) -> str:
         return f" {said} " if (said := element.get("string")) else ""
     if name == "ddList":
         return chosen(element)
+    if name == "sym":
+        return _sign(attribute(element, "font"), attribute(element, "char"))
     if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
         return ""
     return _MARKS[name]
+
+
+def _sign(font: str, place: str) -> str:
+    """The character in a place of a font; a blank for one of a font of signs other than Symbol."""
+    try:
+        character = chr(int(place, 16) % _OF_FONTS if font == "Symbol" else int(place, 16))
+    except (ValueError, OverflowError):
+        return " "
+    if font == "Symbol":
+        return character.translate(_SYMBOLS)
+    return character if ord(character) < _OF_FONTS and character.isprintable() else " "
 
 
 def _own(element: Element) -> Iterator[Element]:
@@ -103,10 +135,29 @@ class Reader:
             "visio": self._drawing,
         }
         families[family]()
+        self._rest()
         self._take("", self._package.addresses())
         if self._package.missing:
-            detail = f"{self._package.missing} parts with text that it tells of are not in it"
+            detail = f"{self._package.missing} referenced parts with text are missing"
             self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
+
+    def _rest(self) -> None:
+        """Parts that hold words and are no text, and those that nothing here knows."""
+        package = self._package
+        for name, role in package.roles.items():
+            words = kinds.WORDS.get(role)
+            if words is None and (role in kinds.KNOWN or name.startswith("customxml/") or not name.endswith(".xml")):
+                continue
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(package, name))
+            elif words is not None:
+                self._take(name, parts.said(package, name, words))
+            else:
+                self._take(name, parts.unknown(package, name))
+
+    def _said(self, role: str, words: kinds.Words) -> None:
+        for name in self._package.having(role):
+            self._take(f"words of {name}", parts.said(self._package, name, words))
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
@@ -132,7 +183,8 @@ class Reader:
         if found and found[0].any:
             for name in self._package.having(*_NUMBERED):
                 self._take(name, _numbered(self._package, name, found[0]))
-        self._paragraphs(*_NUMBERED, *_DRAWN)
+        self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
+        self._said("glossary", kinds.GLOSSARY)
         self._authors("comments")
 
     def _workbook(self) -> None:
@@ -147,12 +199,20 @@ class Reader:
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
-        self._paragraphs(*_DRAWN)
-        self._controls()
+        self._said("main", kinds.WORKBOOK)
+        self._common()
 
-    def _controls(self) -> None:
+    def _common(self) -> None:
+        """What workbooks of either form keep in the same parts."""
+        self._paragraphs(*_DRAWN)
         for name in vml.parts(self._package):
             self._take(name, vml.texts(self._package, name))
+        for name in self._package.having("pivotcachedefinition", "pivotcacherecords"):
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(self._package, name))
+            else:
+                self._take(name, parts.pivot(self._package, name))
+                self._guard(lambda name=name: self._read.update(self._package.related(name).values()))  # type: ignore[misc]
 
     def _finish(self, book: ooxml_sheet.Workbook) -> None:
         """The names of sheets that are not there, and what those that are lack."""
@@ -166,10 +226,14 @@ class Reader:
         for title, name in book.sheets:
             self._take(name, xlsb.lines(package, name, title, book))
         self._finish(book)
-        for name in xlsb.comment_parts(package):
+        for name in package.having("comments"):
             self._take(name, xlsb.comments(package, name))
-        self._paragraphs(*_DRAWN)
-        self._controls()
+        for name in package.having("threadedcomments"):
+            self._take(name, _plain(package, name, "text"))
+        self._authors("person")
+        for name in package.having("main"):
+            self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
+        self._common()
 
     def _drawing(self) -> None:
         """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
@@ -191,6 +255,7 @@ class Reader:
         self._authors("commentauthors", "authors")
         for name in package.having(*_MASTERS):
             self._take(name, _added(package, name))
+        self._said("main", kinds.PRESENTATION)
 
     def _authors(self, *roles: str) -> None:
         for name in self._package.having(*roles):

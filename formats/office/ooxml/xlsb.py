@@ -17,6 +17,10 @@ _ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
 _TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
 _RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
 _VALIDATION, _BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 64, 153, 156, 479, 617, 618, 637
+_TRIED = 64  # how often each byte of a record may be taken for a part of some text
+NAMES = frozenset((39,))  # the names that a workbook defines, with their comments
+_ASIDE = frozenset((494, 502, 504))  # of a sheet: links, scenarios and what cells are in them
+_ITEM_NUMBER = 21  # of a pivot table's cache
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CELL = 8  # bytes before a cell's value: column and format
 
@@ -80,20 +84,20 @@ class BinaryWorkbook(Workbook):
 
     def load(self) -> None:
         """Sheets with their names, cell formats, shared texts."""
-        self.sheets = [("", name) for name in self._package.names if _is_sheet(name)]
-        self._listed()
-        if "xl/styles.bin" in self._package.names:
-            self._formats()
-        if "xl/sharedstrings.bin" in self._package.names:
-            for kind, data in records(self._package.pieces("xl/sharedstrings.bin")):
+        for main in self._package.having("main"):
+            self._listed(main)
+        for name in self._package.having("styles"):
+            self._formats(name)
+        for name in self._package.having("sharedstrings"):
+            for kind, data in records(self._package.pieces(name)):
                 if kind == _SST_ITEM:
                     self.strings.append(wide(data, 1)[0])
 
-    def _listed(self) -> None:
-        related = self._package.related("xl/workbook.bin")
+    def _listed(self, main: str) -> None:
+        related = self._package.related(main)
         known, there = {name for _, name in self.sheets}, set(self._package.names)
         listed: list[tuple[str, str]] = []
-        for kind, data in records(self._package.pieces("xl/workbook.bin")):
+        for kind, data in records(self._package.pieces(main)):
             if kind == _SHEET:
                 identifier, end = wide(data, 8)
                 name, title = related.get(identifier, ""), wide(data, end)[0]
@@ -106,10 +110,10 @@ class BinaryWorkbook(Workbook):
         named = {name for _, name in listed}
         self.sheets = listed + [one for one in self.sheets if one[1] not in named]
 
-    def _formats(self) -> None:
+    def _formats(self, name: str) -> None:
         custom: dict[int, str] = {}
         inside = False
-        for kind, data in records(self._package.pieces("xl/styles.bin")):
+        for kind, data in records(self._package.pieces(name)):
             if kind in (_FORMATS, _FORMATS_END):
                 inside = kind == _FORMATS
             elif kind == _FORMAT and len(data) > 2:
@@ -117,14 +121,6 @@ class BinaryWorkbook(Workbook):
             elif kind == _CELL_FORMAT and inside:
                 number = int.from_bytes(data[2:4], "little")
                 self.styles.take(str(number), custom.get(number, ""))
-
-
-def _is_sheet(name: str) -> bool:
-    return (
-        name.startswith(("xl/worksheets/", "xl/chartsheets/", "xl/dialogsheets/", "xl/macrosheets/"))
-        and name.endswith(".bin")
-        and ("/binaryindex" not in name)
-    )
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
@@ -145,6 +141,8 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
                 characters += len(text)
         elif kind == _VALIDATION:  # what cells say when they are filled in (2.4.359), behind its flags and cells
             asked |= dict.fromkeys(filter(None, _texts(data, 8 + 16 * int.from_bytes(data[4:8], "little"), 4)))
+        elif kind in _ASIDE:
+            asked |= dict.fromkeys(text for text in _wide_texts(data) if not text.startswith("rId"))
         elif kind == _PRINTED:
             if row:
                 yield "\t".join(row)
@@ -193,13 +191,34 @@ def _shown(number: float, style: str, book: Workbook) -> str:
     return number_text(repr(number).removesuffix(".0"), book.shown(style), book.start)
 
 
-def comment_parts(package: Package) -> list[str]:
-    """The parts with comments, in the order of their names."""
-    return sorted(name for name in package.names if name.startswith("xl/comments") and name.endswith(".bin"))
-
-
 def comments(package: Package, name: str) -> Iterator[str]:
     """The comments of a sheet."""
     for kind, data in records(package.pieces(name)):
         if kind == _COMMENT and (text := wide(data, 1)[0].strip()):
             yield text
+
+
+def words(package: Package, name: str, wanted: frozenset[int] | None = None) -> Iterator[str]:
+    """The texts (2.5.171) in the records of a part, or in those of these kinds, and the numbers of cached items: a line for each record."""
+    for kind, data in records(package.pieces(name)):
+        if kind == _ITEM_NUMBER and len(data) >= 8:
+            yield f"{struct.unpack_from('<d', data)[0]:.15g}"
+        elif (wanted is None or kind in wanted) and (line := "\t".join(dict.fromkeys(_wide_texts(data)))):
+            yield line
+
+
+def _wide_texts(data: bytes) -> Iterator[str]:
+    """Whatever in a record is a count and as many characters that can be shown. DocumentError where that is too much to try."""
+    left = _TRIED * len(data)
+    at = data.find(b"\0\0", 2)
+    while at >= 0:
+        end = at + 2 + 2 * int.from_bytes(data[at - 2 : at], "little")
+        if at + 2 < end <= len(data):
+            left -= end - at
+            if left < 0:
+                raise DocumentError(ExceptionCode.CORRUPT, "a record of the workbook has counts of texts everywhere")
+            text = data[at + 2 : end].decode("utf-16-le", "replace")
+            if text.isprintable() and "\ufffd" not in text and (len(text) > 1 or text.isalnum()):
+                yield text
+                at = end
+        at = data.find(b"\0\0", at + 1)

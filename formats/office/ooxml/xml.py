@@ -13,6 +13,16 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 
 _TREE_BYTES = 2_000_000
+_HEAD = 64  # bytes in which UTF-16 shows
+_KNOWN_SPACES = (
+    "http://schemas.microsoft.com/",
+    "http://schemas.openxmlformats.org/",
+    "urn:schemas-microsoft-com:",
+    "http://purl.oclc.org/ooxml/",
+)
+_WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
+_RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
+_SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part which they name
 Element = etree._Element
 
 
@@ -27,8 +37,8 @@ _STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
 
 
 def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
-    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; the fallback
-    copies of mc:AlternateContent are left out. What was readable comes first, then DocumentError `corrupt` (or what
+    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; of
+    mc:AlternateContent the fallback is left out where a choice says or shows something. What was readable comes first, then DocumentError `corrupt` (or what
     `pieces` raises)."""
     names = tuple("{*}" + tag for tag in tags)
     data, failed, more = gathered(pieces)
@@ -39,7 +49,11 @@ def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
     if root is not None:
         if b"txbxContent" in data or b"Fallback" in data:
             _take_apart(root)
-        yield from root.iter(*names)
+        if (
+            b"\0" not in data[:_HEAD]
+        ):  # to look for names in the bytes is faster than to compare each element with all of them
+            names = tuple("{*}" + tag for tag in tags if tag == "*" or tag.encode() in data)
+        yield from root.iter(*names) if names else ()
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
 
@@ -73,11 +87,34 @@ def tree(data: bytes) -> tuple[Element | None, str]:
 
 def _take_apart(root: Element) -> None:
     """Drop fallback copies; move text boxes behind everything else, so that no paragraph lies in another."""
-    for copy in list(root.iter("{*}Fallback")):
-        if (parent := copy.getparent()) is not None:
-            parent.remove(copy)
+    for alternatives in list(root.iter("{*}AlternateContent")):
+        if any(map(_serves, alternatives.iterchildren("{*}Choice"))):
+            for copy in list(alternatives.iterchildren("{*}Fallback")):
+                alternatives.remove(copy)
     for box in list(root.iter("{*}txbxContent")):
         root.append(box)  # moves it
+
+
+def _serves(choice: Element) -> bool:
+    """Whether an alternative is one that a reader takes (ISO/IEC 29500-3, 7.6): of namespaces that are known, which those of Microsoft and
+    of the standard are, and with words or a part that it shows."""
+    return _is_known(choice) and next(_shows(choice), None) is not None
+
+
+def _is_known(choice: Element) -> bool:
+    spaces = (choice.nsmap.get(prefix) for prefix in choice.get("Requires", "").split())
+    return all(space is not None and space.startswith(_KNOWN_SPACES) for space in spaces)
+
+
+def _shows(element: Element) -> Iterator[object]:
+    """The words of an element, and what in it refers to other parts."""
+    for node in element.iter():
+        if (
+            (local(node) in _WITH_WORDS and node.text and not node.text.isspace())
+            or local(node) in _SHOWN
+            or any(_RELATED in str(key) or key == "string" for key in node.attrib)
+        ):
+            yield node
 
 
 def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
@@ -85,6 +122,7 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
         events=("end",), tag=names, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
     failed: DocumentError | None = None
+    served: set[Element] = set()
     data: bytes | None = first
     while data and failed is None:
         try:
@@ -94,7 +132,7 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
             failed = error
         except etree.XMLSyntaxError as error:
             failed = DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}")
-        yield from _ready(parser, names)
+        yield from _ready(parser, names, served)
     if failed is not None:
         raise failed
     try:
@@ -103,19 +141,23 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
         raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
 
 
-def _ready(parser: etree.XMLPullParser, names: tuple[str, ...]) -> Iterator[Element]:
+def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:
     """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
-    they belong to an element that is still to come."""
+    they belong to an element that is still to come. `served` are the alternatives of which a choice was taken."""
     above: Element | None = None
     copied = within = False
+    choice: Element | None = None
     try:
         for _, node in parser.read_events():
             element = cast("Element", node)
             parent = element.getparent()
             if parent is not above or parent is None:  # thousands of rows have the same ancestors
                 above = parent
-                copied = next(element.iterancestors("{*}Fallback"), None) is not None
+                copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
+                choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
                 within = next(element.iterancestors(*names), None) is not None
+            if choice is not None and next(_shows(element), None) is not None:
+                served.add(cast("Element", choice.getparent()))
             if not copied:
                 yield element
             element.clear()
@@ -131,3 +173,11 @@ def local(element: Element | None) -> str:
     """Local name of an element; "" for none, comments and processing instructions."""
     tag = None if element is None else element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def attribute(element: Element, name: str) -> str:
+    """An attribute by its local name; "" when it is missing."""
+    value = element.get(name)
+    if value is None:
+        return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
+    return value

@@ -18,6 +18,7 @@ from formats.office.encryption.legacy import opened_xls
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
 from formats.office.ole.compound import CompoundFile
+from formats.office.xls import kept
 from formats.office.xls.biff import EOF, records
 from formats.office.xls.sheets import Sheets
 
@@ -36,12 +37,15 @@ class XlsHandler(LeafHandler):
             title="Excel workbooks, Excel 5 to 2003",
             extensions=("xls", "xlt"),
             text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; notes, text "
-            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; addresses behind links",
+            "boxes, WordArt, headers, footers, charts; what cells say when they are filled in; names, scenarios and queries, cells of other "
+            "workbooks that links keep, items that pivot tables keep; addresses behind links",
             # The last of Excel 5 and 95, where the code page is contradicted
             metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "workbooks that need a password which is not in the bank (`--passwords`)",
+                "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
+                "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",
                 "controls of Excel 5 and 95 that are neither boxes nor buttons",
                 "formulas (their results are there); macros of Excel 5 and 95",
                 FORMATS_LEFT,
@@ -77,6 +81,11 @@ class XlsHandler(LeafHandler):
         sheets = Sheets(data)
         collector = clean.Collector(limits.text_characters)
         all(collector.add(line + "\n") for line in sheets.lines())
+        if not opened:  # under a password the caches are encrypted too
+            try:
+                all(collector.add(line + "\n") for line in kept.caches(compound))
+            except DocumentError as failed:
+                sheets.error = sheets.error or failed
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
         clean.note_charset(out, least_certain([sheets.detected]))

@@ -13,7 +13,7 @@ from formats.office import art
 from formats.office.cell_formats import Styles, number_shown, text_format
 from formats.office.ole.property_set import codec_of
 from formats.office.ooxml.sheet import lost_strings, printed
-from formats.office.xls import links
+from formats.office.xls import kept, links
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -24,7 +24,9 @@ _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 
 _OBJECT, _BOX, _BUTTON, _DRAWING = 0x5D, 6, 7, 0xEC
 _LINK, _VALIDATION = 0x1B8, 0x1BE
 _ADDRESSES = 10_000  # different ones behind links
-_ASIDE = frozenset((_LINK, _VALIDATION, _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING))
+_ASIDE = frozenset(
+    (*kept.READERS, _LINK, _VALIDATION, _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT, _DRAWING)
+)
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xHI")  # type, length, row, cell format of a record of one or more cells, and what follows
@@ -187,6 +189,8 @@ class Sheets:
         """Text beside the cells: of notes, boxes, charts, headers and footers."""
         if kind == _DRAWING:  # 2.4.170
             return "\n".join(art.lettering(b"".join(pieces)))
+        if kind in kept.READERS:
+            return "\t".join(filter(None, kept.READERS[kind](pieces))) if self._version8 else ""
         if kind == _LINK:
             return self._link(links.address(b"".join(pieces)))
         if kind == _VALIDATION:

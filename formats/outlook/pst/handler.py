@@ -1,7 +1,7 @@
 """Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
 
 Stores in the Unicode format are read by our own reader, all others (ANSI, pages of 4,096 bytes, cyclic coding) by
-libpff; docs/decisions/0020 says why. The ordinal of a message is its running number over the whole store, recovered
+libpff; docs/dev/decisions.md (20) says why. The ordinal of a message is its running number over the whole store, recovered
 messages after all others.
 """
 
@@ -231,7 +231,7 @@ class _Open:
         if damage is None and not truncated:
             return None
         code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
-        detail = damage or "the store is shorter than it says"
+        detail = damage or "the store is shorter than its header states"
         return DocumentError(code, detail, missing=None if self.incomplete else 0)
 
 

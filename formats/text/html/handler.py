@@ -14,17 +14,20 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset import CHARSET_KEYS, Detected, decode
 from formats.charset_labels import XML_CHARSET, by_mark
 from formats.declared import Declared
-from formats.text.html import data_uri, shadow
+from formats.text.html import data_uri, shadow, unclosed
 from formats.text.html.flat import MANY, either_case, flat
 
-# Elements that end a line. A line break is put before each of their tags before parsing, so that "<td>a<td>b" gives
-# two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
+# Elements that end a line, and those that are boxes of their own. A line break is put before each of their tags before parsing, so that
+# "<td>a<td>b" gives two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
 _BLOCK_NAMES = (
-    "p|d(?:[dlt]|iv|etails)|t(?:[drh]|able|body|foot|head)|b(?:r|lockquote)|l(?:i|egend)|h(?:[1-6]|r|eader)|ul|o(?:l|ption)"
-    "|f(?:ieldset|igcaption|igure|ooter|orm)|s(?:ection|ummary)|a(?:ddress|rticle|side)|caption|main|nav|pre"
+    "p|d(?:[dlt]|iv|etails|esc|i(?:alog|r))|t(?:[drh]|able|body|foot|head|itle|ext(?:area)?)|b(?:r|lockquote|utton)|l(?:i|egend|isting)"
+    "|h(?:[1-6]|r|eader|group)|ul|o(?:l|pt(?:ion|group)|bject)|f(?:ieldset|igcaption|igure|ooter|orm|oreignobject|rameset)"
+    "|s(?:ection|ummary|elect|vg|earch)|a(?:ddress|rticle|side|udio)|c(?:a(?:ption|nvas)|enter)|m(?:ain|enu|arquee|eter)"
+    "|n(?:av|o(?:script|embed|frames))|i(?:nput|frame)|xmp|pre|plaintext|progress|video"
 )
 
 
+_BREAK = "\n<"
 _BLOCK = re.compile(f"<(?=/?(?:{either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
 # What str.split() takes for white space, but the blank and the line break.
 _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not in " \n")
@@ -80,15 +83,25 @@ def html_text(markup: str) -> str:
     return _read(markup)[0]
 
 
-def _read(markup: str) -> tuple[str, dict[str, str]]:
-    """Text and metadata."""
+def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
+    """Text and metadata, and what is wrong where the page has no end."""
     if _may_have_long_tag(markup):
         markup = _LONG_TAG.sub(_shortened, markup)
     if _XHTML in markup:
         markup = _CLOSED.sub(r"<\1\2></\1>", markup)
     if any(name in markup for name in shadow.NAMES):
         markup = shadow.shown(markup)
-    broken = _BLOCK.sub("\n<", markup)
+    content, metadata, whole = _shown(markup)
+    if whole:
+        return content, metadata, None
+    content, metadata, _ = _shown(unclosed.opened(markup))
+    detail = "an element, comment or tag of the web page is never closed: a browser shows nothing of what follows; here it is read as text"
+    return content, metadata, DocumentError(ExceptionCode.TRUNCATED, detail)
+
+
+def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
+    """Text and metadata, and whether the end of the page is in the text."""
+    broken = f"{_BLOCK.sub(_BREAK, markup)}\n{unclosed.END}"
     if broken.count("<") - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
     else:
@@ -102,7 +115,9 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
-    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata
+    whole = unclosed.END in content or tree.css_first("frameset") is not None
+    content = content.replace(unclosed.END, "").strip()
+    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
 
 
 def _framed(markup: str) -> str:
@@ -185,11 +200,12 @@ class HtmlHandler(LeafHandler):
         """Visible text; title, author, description, keywords and application as metadata."""
         data = source.whole(limits.parse_bytes)
         markup, detected = html_decode(data)
-        content, metadata = _read(markup)
+        content, metadata, error = _read(markup)
         collector = clean.Collector(limits.text_characters)
         collector.add(content)
         out = collector.read_in(detected)
         out.metadata |= metadata
+        out.error = error
         return out
 
 

@@ -1,4 +1,4 @@
-"""Which storage root a job writes under; and `failed` is no state of a job (docs/decisions/0015)."""
+"""Which storage root a job writes under; and `failed` is no state of a job (docs/dev/decisions.md, 15)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from controller.jobs.disturbances import PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances
+from controller.jobs.disturbances import DATABASE_AWAY, PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances, elapsed_note
 
 pytestmark = pytest.mark.services
 
@@ -36,10 +36,27 @@ def test_a_job_that_stood_still_says_for_how_long(
     conn: Connection, handle: JobHandle, state: str, reason: str | None, label: str
 ) -> None:
     """With what it was and whether elapsed holds it."""
+    assert elapsed_note(conn, handle.id) == ""
     conn.exec_driver_sql(_STOPPED, {"job": handle.id, "state": state, "reason": reason})
     (said,) = disturbances(conn, handle.id)
     assert said.startswith(f"{label} for 30 s")
     assert ("EIO" in said) == (state == "suspended")
+    noted = "with 30 s of suspension" if state == "suspended" else "less 30 s of pauses"
+    assert elapsed_note(conn, handle.id) == noted
+
+
+@pytest.mark.parametrize(("ended", "seconds", "label"), [("5 s", 3, True), ("1 h", 3, False), ("5 s", 0.2, False)])
+def test_an_outage_of_the_database_is_on_the_label(
+    conn: Connection, handle: JobHandle, ended: str, seconds: float, label: bool
+) -> None:
+    """One that touched the job's course, and was longer than a connection that is made again."""
+    conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '10 s'")
+    conn.exec_driver_sql(
+        f"INSERT INTO outage (ended_at, seconds) SELECT first_claim_at + interval '{ended}', {seconds} FROM job"
+    )
+    said = [line for line in disturbances(conn, handle.id) if line.startswith(DATABASE_AWAY)]
+    assert len(said) == label
+    assert all("for 3.0 s" in line for line in said)
 
 
 def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle) -> None:

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from installation import PATIENCE, until
 
-from controller.__main__ import main
+from controller.__main__ import main, prepare
+from core.errors import StorageFault
+from core.program.stopping import Stop
+from core.services.shared_storage import TOKEN
 from core.settings import DatabaseAddress, Settings
 from sql.session import Database
 
@@ -35,6 +38,19 @@ def test_it_is_ready_once_the_schema_is_there_and_ends_when_asked(
     finally:
         process.kill()
         process.wait()
+
+
+def test_a_filer_that_is_not_mounted_again_is_not_replaced_by_what_is_below(database: Database, tmp_path: Path) -> None:
+    """After the host started again the engine starts the containers on the bare mount point: it has no token, and is refused until
+    the filer is back."""
+    settings = Settings(databases=(DatabaseAddress(name="db1", url=database.url),), storage=tmp_path)
+    prepare(settings, Stop())
+    (tmp_path / TOKEN).rename(tmp_path / "of the filer")
+    with pytest.raises(StorageFault, match="not the storage that the system was started on"):
+        prepare(settings, Stop())
+    assert not (tmp_path / TOKEN).exists()
+    (tmp_path / "of the filer").rename(tmp_path / TOKEN)
+    prepare(settings, Stop())
 
 
 def test_a_storage_root_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

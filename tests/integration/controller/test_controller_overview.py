@@ -33,7 +33,7 @@ def test_a_look_at_running_jobs_asks_little_of_each(database: Database) -> None:
     again, kept = look()
     assert [row.labels for row in again] == [row.labels for row in first]
     assert whole - kept >= 3 * 8  # of read_labels
-    assert kept <= 1 + 3 * 6  # the list, and each job's progress
+    assert kept <= 1 + 3 * 7  # the list, and each job's progress and stops
     with database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET state = 'pausing' WHERE name = 'j0'")
     _, changed = look()

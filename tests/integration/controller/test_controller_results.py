@@ -20,9 +20,7 @@ from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
 from controller.jobs.results import job_result, wait_for_frames
 from controller.labels.advice import advice_on
-from controller.labels.rules import ruled
 from controller.observe.io_kinds import io_of
-from controller.timeline.read import read_timeline
 from controller.timeline.thresholds import CACHED
 from core.clock import SystemClock
 from core.errors import UsageError
@@ -79,16 +77,28 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
 
 
 def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
-    """What fits into memory three times is no storage result: the result, the page and the list of jobs say so, and what
-    to do about it; a result is labelled by the same rule as what runs."""
+    """What fits into memory three times is no storage result: the result and the list of jobs have the same labels, and what
+    to do about them."""
     result = job_result(handle, finished.settings)
-    seen = read_timeline([handle])
-    row = Overview().row_of(alone(handle))
-    assert seen.labels[0] == CACHED
-    assert [label for label in result.labels if ruled(label)] == list(seen.labels) == row.labels
-    assert list(seen.advice) == row.advice == advice_on(result.labels) != []
-    vast = job_result(handle, dataclasses.replace(finished.settings, filer_cache=0))
-    assert [label for label in vast.labels if ruled(label)] == list(seen.labels)
+    row = Overview(finished.settings).row_of(alone(handle))
+    assert CACHED in result.labels
+    assert result.labels == row.labels
+    assert row.advice == advice_on(result.labels) != []
+    assert result.storage_is == row.storage
+    assert row.storage.endswith(str(finished.settings.storage))
+
+
+def test_another_storage_changes_no_labels_of_a_job_that_is_over(
+    finished: Any, handle: JobHandle, tmp_path: Path
+) -> None:
+    """They were stored at its end, and the list of jobs goes on naming the storage that the job had."""
+    before = job_result(handle, finished.settings)
+    switched = dataclasses.replace(finished.settings, storage=Path("/dev/shm"), filer_cache=1, observe=False)
+    after = job_result(handle, switched)
+    row = Overview(switched).row_of(alone(handle))
+    assert before.labels == after.labels == row.labels
+    assert before.storage_is == after.storage_is == row.storage
+    assert after.calls_complete
 
 
 def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.services.shared_storage import TOKEN, identify
 from core.settings import DatabaseAddress, Settings
 from monitoring.filer.boot import boot_id
 from sql import workers
@@ -45,6 +46,33 @@ def test_a_worker_on_another_host_does_not_start(
     assert "EDBENCH_FILER is titan: the workers of db1 run on several hosts" in said
     assert "far away" in said
     refuse_strange_host(Settings(databases=settings.databases))
+
+
+def test_a_worker_with_another_storage_than_the_controller_does_not_start(
+    database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another file system may be mounted at the same path: one line and status 1. With the controller's it may start."""
+    storage = tmp_path / "filer"
+    storage.mkdir()
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url=database.url),),
+        broker="redis://:pw@h",
+        scratch=tmp_path,
+        storage=storage,
+    )
+    ours = identify(storage, mark=True)
+    with database.transaction() as conn:
+        workers.note_storage(conn, str(storage), ours.kind, ours.source, ours.token)
+    refuse_strange_host(settings)
+    with database.transaction() as conn:
+        workers.note_storage(conn, str(storage), ours.kind, ours.source, "another")
+    assert main(["--name", "w9"], settings.environment()) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"EDBENCH_STORAGE {storage} is another storage here than in the controller" in said
+    (storage / TOKEN).unlink()
+    assert main(["--name", "w9"], settings.environment()) == 1
+    assert "not the storage that the system was started on" in capsys.readouterr().err
 
 
 def test_a_database_that_is_away_keeps_no_worker_from_starting(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from taskbench import TaskBench
+from unpacking import make_mail, make_zip
 
 from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
@@ -249,7 +250,7 @@ def test_an_end_that_all_load_files_lack_is_told(task_bench: TaskBench, extracti
             "UPDATE production_file SET bytes = %(b)s, sha256 = %(h)s WHERE job = %(j)s AND path = %(p)s RETURNING 1",
             j=task_bench.job, p=name, b=len(data), h=hashlib.sha256(data).digest(),
         )  # fmt: skip
-    assert faults() == (1, ["metadata.csv: 1 records, and there are to be 2"])
+    assert faults() == (1, ["metadata.csv: 1 records, but 2 are expected"])
 
 
 def test_two_tasks_write_at_once(task_bench: TaskBench, extraction: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,3 +314,29 @@ def test_nothing_is_over_before_it_is_on_stable_storage(
     first, last = (each for each in calls.records if each.op is Op.FSYNC)
     assert first.start_ns < named < last.start_ns
     assert len(syncs) == failing + 2
+
+
+def test_a_container_that_was_not_opened_is_in_the_record_that_holds_it(task_bench: TaskBench) -> None:
+    """Containers have no record: the exceptions of one in a message, and of one within it, are the message's."""
+    locked = Path(__file__).with_name("encrypted.eml").read_bytes()
+    (task_bench.source / "locked.eml").write_bytes(locked)
+    cut = make_zip({"inner.zip": make_zip({"a.txt": b"a" * 500})[:60], "b.txt": b"b"})
+    (task_bench.source / "cut.eml").write_bytes(make_mail("cut", attachments={"x.zip": cut}))
+    (task_bench.source / "calm.eml").write_bytes(make_mail("calm", attachments={"x.zip": make_zip({"c.txt": b"c"})}))
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    with task_bench.database.transaction() as conn:
+        source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
+    for kind in (JobType.EXPORT, JobType.EXTRACTION):
+        out = task_bench.home / kind.value
+        choice = ProductionChoice(type=kind, out=str(out), prefix="A")
+        plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+        task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
+        task_bench.run()
+        name = "loadfile.csv" if kind is JobType.EXPORT else "metadata.csv"
+        rows = [
+            {key.lower(): value for key, value in row.items()}
+            for row in csv.DictReader((out / name).read_text(encoding="utf-8-sig").splitlines())
+        ]
+        told = {row["path"]: row["exceptions"] for row in rows if row["path"].endswith(".eml")}
+        assert told == {"locked.eml": "encrypted", "cut.eml": "truncated", "calm.eml": ""}

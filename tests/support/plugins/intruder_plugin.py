@@ -87,6 +87,17 @@ def _peek(pid: int) -> None:
     _libc("process_vm_readv", pid, None, 0, None, 0, 0)
 
 
+def _read_at(path: str) -> None:
+    """Opened is enough: what is at address 0 cannot be read by anyone."""
+    os.close(os.open(path, os.O_RDONLY))
+
+
+def _signal_by_descriptor(pid: int) -> None:
+    descriptor = os.pidfd_open(pid)
+    signal.pidfd_send_signal(descriptor, signal.SIGURG)
+    os.close(descriptor)
+
+
 def _more_limits() -> None:
     resource.prlimit(os.getpid(), resource.RLIMIT_CORE, (0, 0))
 
@@ -114,7 +125,11 @@ def attacks(at: Targets) -> dict[str, Callable[[], object]]:
         "read the slot's environment": lambda: _read(f"/proc/{at.slot}/environ"),
         "read the slot's memory": lambda: _read(f"/proc/{at.slot}/maps"),
         "read the slot's memory at once": lambda: _peek(at.slot),
+        "read the slot's memory file": lambda: _read_at(f"/proc/{at.slot}/mem"),
         "signal the slot": lambda: os.kill(at.slot, signal.SIGURG),
+        "signal the slot's group": lambda: os.kill(0, 0),
+        "signal by a descriptor": lambda: _signal_by_descriptor(at.slot),
+        "leave its namespaces": lambda: _libc("unshare", 0x10000000),
         "make a file in memory": lambda: os.close(os.memfd_create("x")),
         "make a pipe": lambda: [os.close(one) for one in os.pipe()],
         "ask for a ring of calls": lambda: _libc("syscall", 425, 0, None),

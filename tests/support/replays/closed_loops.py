@@ -11,7 +11,7 @@ Key = tuple[int, int]  # code of a step, node
 
 
 def begun(program: Program, took_ns: Callable[[Step], int]) -> dict[Key, int]:
-    """When each step of the first clone begins, by `docs/replay-engine.md`. Fails when clients wait in a circle."""
+    """When each step of the first clone begins, by `docs/dev/replay-engine.md`. Fails when clients wait in a circle."""
     clone = program.plan.clones[0]
     scripts = [list(all_steps(program.script(clone, k))) for k in range(len(clone.clients))]
     over: list[list[int]] = [[] for _ in scripts]

@@ -131,6 +131,7 @@ SHAPES = [
         "application/xml",
         ("elements", 3_000, lambda n: b"<a>" + b"<b>c</b>" * n + b"</a>"),
         ("nesting", 20_000, lambda n: b"<a>" * n),
+        ("elements in a sentence", 3_000, lambda n: b"<p>x" + b"<b>c</b><i>d</i>" * n + b"</p>"),
         ("attributes", 3_000, lambda n: b"<a %b/>" % b" ".join(b'a%d="b"' % i for i in range(n))),
         ("attributes of empty elements", 3_000, lambda n: b"<a>x" + b'<b c="de fg" d="1"/>' * n + b"</a>"),
         ("namespaces", 2_000, _namespaces),

@@ -15,6 +15,9 @@ _CELL = struct.Struct("<HHH")
 _NUMBER, _SHARED, _FORMAT, _XF, _SST, _CONTINUE, _LABEL = 0x203, 0xFD, 0x41E, 0xE0, 0xFC, 0x3C, 0x204
 
 
+_SHEET = b'<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"><Worksheet>%b</Worksheet></Workbook>'
+
+
 def _text(text: bytes) -> bytes:
     return struct.pack("<HB", len(text), 0) + text
 
@@ -50,6 +53,12 @@ def _codes(n: int) -> bytes:
 
 def _boundsheets(n: int) -> bytes:
     return workbook(biff(begin(5), *[sheet(i, "S") for i in range(n)], END))
+
+
+def _other_books(n: int) -> bytes:
+    """Each record that keeps something, cut short in every way."""
+    records = [(kind, bytes((1, 0, 9, 0)) * 5) for kind in (0x1AE, 0x23, 0x5A, 0x18, 0x894, 0xAF, 0x51, 0xCD)]
+    return _book(*records * (n // 8), (0x1AE, struct.pack("<HHB", 65535, 1, 0) + b"a" + _text(b"b") * n))
 
 
 def _excel_2(n: int) -> bytes:
@@ -141,6 +150,12 @@ SHAPES = [
         ("one string in pieces", 3_000, _one_string),
         ("cell formats and a long code", 200, _codes),
         ("sheets", 2_000, _boundsheets),
+        ("names and sheets of other workbooks", 2_000, _other_books),
+    ),
+    *shapes(
+        "application/vnd.ms-spreadsheetml",
+        ("rows", 2_000, lambda n: _SHEET % (b"<Row><Cell><Data>a</Data></Cell></Row>" * n)),
+        ("a wide row", 3_000, lambda n: _SHEET % (b"<Row>" + b"<Cell><Data>a</Data></Cell>" * n + b"</Row>")),
     ),
     *shapes("application/vnd.ms-excel.sheet.2", ("cells and formats of Excel 2", 2_000, _excel_2)),
     *shapes("application/vnd.ms-excel.sheet.4", ("sheets of Excel 4", 3_000, _excel_4)),

@@ -25,6 +25,8 @@ SHAPES = [
         ("formatting that is taken up again", 3_000, _fonts),
         ("long names of tags", 4, lambda n: (b"<" + b"a" * 14_000) * n),
         ("attributes without end", 2, lambda n: b"<a " + b"b=c " * 5000 * n + b">"),
+        ("unclosed styles", 10_000, lambda n: b"<style>a" * n),
+        ("quotation marks without end in tags", 10_000, lambda n: b"<a b='c\" d>" * n + b'<a b="c'),
         ("unclosed comments", 10_000, lambda n: b"<!--" * n),
         ("text among table rows", 6_000, lambda n: b"<table>" + b"a<tr>" * n),
         ("titles", 6_000, lambda n: b"<title>a</title>" * n),

@@ -155,12 +155,28 @@ def _media(n: int) -> bytes:
 
 def _binary(kind: int, data: bytes) -> bytes:
     head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
-    return head + bytes((len(data),)) + data
+    size = len(data)
+    while size > 127:
+        head += bytes((size & 0x7F | 0x80,))
+        size >>= 7
+    return head + bytes((size,)) + data
 
 
 def _xlsb(n: int) -> bytes:
     cell = _binary(5, bytes(8) + struct.pack("<d", 1.5))
     return _zip({"xl/workbook.bin": _binary(153, b"\0"), "xl/worksheets/sheet1.bin": _binary(0, bytes(4)) + cell * n})
+
+
+def _xlsb_counts(n: int) -> bytes:
+    """In a cache of a pivot table one record, where every place may be the beginning of a text that ends with the record."""
+    cache = _binary(33, struct.pack("<IHH", n, 65, 66) * n + bytes(8))
+    return _zip(
+        {
+            "xl/workbook.bin": _binary(153, b"\0"),
+            "xl/worksheets/sheet1.bin": b"",
+            "xl/pivotCache/pivotCacheDefinition1.bin": cache,
+        }
+    )
 
 
 # OpenDocument ------------------------------------------------------------------------------------------------------
@@ -183,6 +199,11 @@ def _rows_in_rows(n: int) -> bytes:
     around = b"<b:table><b:table-row><b:table-cell>"
     ending = b"</b:table-cell></b:table-row></b:table>"
     return _odf((around * 60 + b"<t:p>a</t:p>" * 20 + ending * 60) * n)
+
+
+def _alternatives(n: int, copies: int = 1) -> bytes:
+    one = b"<mc:Choice Requires='w'/>" * copies + b"<mc:Fallback><w:t>a</w:t></mc:Fallback>" * copies
+    return _docx(b"<w:p xmlns:mc='m'>" + b"<mc:AlternateContent>%b</mc:AlternateContent>" % one * n + b"</w:p>")
 
 
 def _manifest(n: int) -> bytes:
@@ -215,6 +236,8 @@ SHAPES = [
         ("attributes", 4_000, _attributes),
         ("entities", 4_000, lambda n: _docx(b"<w:p><w:t>" + b"&#65;&amp;" * n + b"</w:t></w:p>")),
         ("media", 500, _media),
+        ("alternatives", 500, _alternatives),
+        ("choices and fallbacks of one alternative", 1_000, lambda n: _alternatives(1, n)),
         (
             "parts",
             500,
@@ -230,7 +253,11 @@ SHAPES = [
         ("sheets", 300, _sheets),
     ),
     *shapes(_OFFICE + "presentationml.presentation", ("slides", 200, _slides)),
-    *shapes("application/vnd.ms-excel.sheet.binary.macroenabled.12", ("a wide row", 3_000, _xlsb)),
+    *shapes(
+        "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+        ("a wide row", 3_000, _xlsb),
+        ("counts of texts", 4_000, _xlsb_counts),
+    ),
     *shapes(
         _ODF + "text",
         ("paragraphs", 1_000, lambda n: _odf(b"<t:p>a</t:p>" * n)),

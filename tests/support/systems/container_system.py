@@ -66,6 +66,8 @@ class System:
 
     def up(self) -> None:
         """As `make up N=3 DATABASES=2` does it."""
+        self.shared.mkdir()
+        os.chown(self.shared, 1000, 1000)
         self.env |= {"EDBENCH_SHARED": str(self.shared), "DATABASES": str(DATABASES)}
         self.run("sh", "scripts/compose-env.sh", str(self.env_file))
         for name in ("EDBENCH_SHARED", "DATABASES"):  # from here on the file says it

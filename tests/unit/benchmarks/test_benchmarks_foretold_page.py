@@ -1,4 +1,4 @@
-"""docs/capacity-validation.md: what it says of runs on real storage is what the packages of docs/results have, labels included."""
+"""docs/dev/capacity-validation.md: what it says of runs on real storage is what the packages of docs/dev/results have, labels included."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.results import steps
 from benchmarks.results.figures_table import number
 from benchmarks.results.told import Told, told
 
-_PAGE = Path(__file__).parents[3] / "docs" / "capacity-validation.md"
+_PAGE = Path(__file__).parents[3] / "docs" / "dev" / "capacity-validation.md"
 _ASKED = 6  # runs within a tenth, for which it would be shown
 
 

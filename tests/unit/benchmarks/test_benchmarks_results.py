@@ -1,4 +1,4 @@
-"""docs/results: the page says what the packages say, and each package checks."""
+"""docs/dev/results: the page says what the packages say, and each package checks."""
 
 from __future__ import annotations
 

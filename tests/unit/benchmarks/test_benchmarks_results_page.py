@@ -1,4 +1,4 @@
-"""docs/results: what cells and sentences of the page say of a package, and of one that says otherwise."""
+"""docs/dev/results: what cells and sentences of the page say of a package, and of one that says otherwise."""
 
 from __future__ import annotations
 

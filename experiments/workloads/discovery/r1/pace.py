@@ -14,7 +14,7 @@ MOST_SCALE = 100.0
 _AIM = 0.48
 _STEP = 0.1
 # Processor seconds of speed 1 that the busiest row takes: for each second of the site's time, of 120 slots that do little, and of
-# the data at 1/500; and for each second that passes here, to watch them. Worked out of runs at 1/500 and 1/2000 (docs/site.md): the
+# the data at 1/500; and for each second that passes here, to watch them. Worked out of runs at 1/500 and 1/2000 (docs/dev/site.md): the
 # row on two databases kept two processors of speed 0.49 and 0.50 busy for 69 % at time x 2.1 and 1.1, where the data took 0.68; and two
 # of speed 1.24 for 67 % at time x 1 and 52 % at x 1.3, where they took 1.0: not all of the work is faster where the probe is.
 _LITTLE, _DATA, _WATCH = 0.42, 1.0, 0.15
@@ -34,8 +34,8 @@ def time_scale(asked: str, speed: float, processors: int, times: int) -> float:
     needed = work_of(times) / left if left > 0 else math.inf
     if needed > MOST_SCALE:
         raise UsageError(
-            f"this machine's {processors} processors of speed {speed:.2f} cannot emulate 120 slots at any time scale;"
-            " take a machine with more of them, or say --time-scale K and see what comes of it"
+            f"this machine's {processors} cores of speed {speed:.2f} cannot emulate 120 slots at any time scale;"
+            " use a machine with more cores, or set --time-scale K and check the result"
         )
     return max(_LEAST_OF_FEW if processors < _FEW else 1.0, round(math.ceil(round(needed / _STEP, 6)) * _STEP, 1))
 

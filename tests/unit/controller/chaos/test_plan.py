@@ -105,6 +105,6 @@ def test_an_unknown_fault_is_refused(text: str) -> None:
 
 def test_every_fault_is_in_the_documentation() -> None:
     """With what it is, word for word."""
-    text = (Path(__file__).parents[4] / "docs" / "faults.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "dev" / "faults.md").read_text(encoding="utf-8")
     assert [fault.name for fault in ALL if f"| `{fault.name}` | {fault.what} |" not in text] == []
     assert [kind.name for kind in kinds.ALL if f"`{kind.name}`" not in text] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.jobs.ownership import hand_over
+from controller.jobs.ownership import hand_over, hand_over_tree
 from core.errors import StorageFault
 
 
@@ -45,3 +45,22 @@ def test_what_a_link_leads_to_is_not_given_away(tmp_path: Path) -> None:
     with pytest.raises(StorageFault):
         hand_over(os.fsencode(storage / "linked" / "j"), storage)
     assert [p.stat().st_uid for p in (secret, secret / "j")] == [0, 0]
+
+
+def test_a_result_with_all_its_files_belongs_to_the_owner_of_the_storage_root(tmp_path: Path) -> None:
+    """An experiment that root ran on the host is read, described and removed by the containers' user; a link and a second name of a
+    file of root's are left as they are."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    result = tmp_path / "storage" / "results" / "r"
+    (result / "raw" / "runs").mkdir(parents=True)
+    (result / "raw" / "runs" / "000.json.gz").write_bytes(b"x")
+    secret = tmp_path / "of root"
+    secret.write_text("x")
+    (result / "link").symlink_to(secret)
+    os.link(secret, result / "second name")
+    os.chown(tmp_path / "storage", 1234, 1234)
+    hand_over_tree(result, tmp_path / "storage")
+    ours = (result.parent, result, result / "raw", result / "raw" / "runs", result / "raw" / "runs" / "000.json.gz")
+    assert {path.stat().st_uid for path in ours} == {1234}
+    assert secret.stat().st_uid == 0

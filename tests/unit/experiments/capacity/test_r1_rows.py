@@ -1,4 +1,4 @@
-"""docs/capacity-model.md: what it says of report R1's rows is what is predicted from the packages that docs/site keeps."""
+"""docs/dev/capacity-validation.md: what it says of report R1's rows is what is predicted from the packages that docs/dev/site keeps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST = 0.10  # that a prediction may be off
 @pytest.fixture(scope="module")
 def studies() -> Mapping[str, Result]:
     """Both."""
-    with unpacked(_DOCS / "site") as packages:
+    with unpacked(_DOCS / "dev/site") as packages:
         return {name: of_discovery(read_result(package)) for name, package in packages.items()}
 
 
@@ -41,7 +41,7 @@ def test_every_row_is_predicted_within_a_tenth_and_stands_on_the_page(
 ) -> None:
     """Calibrated on one database with 10 and 30 workers; two databases are what it never saw, nor, in the last two, so many
     index streams."""
-    page = (_DOCS / "capacity-model.md").read_text()
+    page = (_DOCS / "dev/capacity-validation.md").read_text()
     predictor = Predictor(calibrate(studies[calibrated_on], calibrated_on, filer_given=False), filer_changed=False)
     for row in studies[rows_of].points:
         measured = statistics.median(run.elapsed_s for run in row.repeats)

@@ -1,4 +1,4 @@
-"""A site of which nothing was measured has no interval; docs/capacity-model.md says how far off it is."""
+"""A site of which nothing was measured has no interval; docs/dev/capacity-validation.md says how far off it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AT = ((10, 1), (30, 1), (30, 2))
 @pytest.fixture(scope="module")
 def r1() -> Result:
     """The kept study."""
-    with unpacked(_DOCS / "site") as packages:
+    with unpacked(_DOCS / "dev/site") as packages:
         return of_discovery(read_result(packages["r1"]))
 
 
@@ -53,7 +53,7 @@ def measured(r1: Result) -> Mapping[tuple[int, int], float]:
 @pytest.mark.usefixtures("figures_alone")
 def test_the_page_says_how_far_off_it_is(measured: Mapping[tuple[int, int], float]) -> None:
     """And the line that stands beside such figures says the worst of it."""
-    page, worst = (_DOCS / "capacity-model.md").read_text(), 0.0
+    page, worst = (_DOCS / "dev/capacity-validation.md").read_text(), 0.0
     for streams, named in ((None, "not given"), (INDEX_STREAMS, str(INDEX_STREAMS))):
         found = forecast(Wish(workers=(10, 30), databases=(1, 2), site="r1", index_streams=streams))
         at = {(point.question.workers, point.question.databases): point.elapsed_s.value for point in found.points}
@@ -62,7 +62,7 @@ def test_the_page_says_how_far_off_it_is(measured: Mapping[tuple[int, int], floa
             said = f"| {named} | {workers} | {databases} | {seconds:.0f} s | {was:.0f} s | {seconds / was:.1f} |"
             assert said in page, said
             worst = max(worst, seconds / was)
-    assert any("no interval is known: the calibration was made on no site" in line for line in found.assumptions)
+    assert any("no interval is known: the calibration was not made on a site" in line for line in found.assumptions)
     assert any(f"up to {worst:.1f} times what was measured" in line for line in found.assumptions)
 
 
@@ -121,5 +121,5 @@ def test_a_limited_result_of_a_site_needs_no_filer(r1: Result, tmp_path: Path) -
     assert any("GENERATOR-LIMITED" in line for line in found.assumptions)
     with pytest.raises(UsageError, match="give --site"):
         forecast(dataclasses.replace(wish, filer="titan"))
-    with pytest.raises(UsageError, match="says where everything is"):
+    with pytest.raises(UsageError, match="defines the hosts"):
         forecast(dataclasses.replace(wish, one_host=True))

@@ -86,11 +86,20 @@ def test_a_cut_file_keeps_what_came_out(ending: str) -> None:
 
 @pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
 def test_several_streams_and_junk(ending: str) -> None:
-    """Streams one after another are one content; what follows and is none is ignored."""
+    """Streams one after another are one content; what follows and is none is a child of its own, and an exception."""
     pack = PROGRAMS[ending][0]
     joined = pack(b"one") + pack(NOISE) + pack(b"three")
     assert found(joined, b"x")[0][0][1] == b"one" + NOISE + b"three"
-    assert found(pack(b"one") + bytes(8) + b"junk behind", b"x") == ([(b"x", b"one")], None)
+    assert found(pack(b"one") + bytes(8), b"x") == ([(b"x", b"one")], None)
+    children, error = found(pack(b"one") + bytes(8) + b"junk behind", b"x")
+    assert (children, error) == ([(b"x", b"one"), (b"bytes after the end", b"junk behind")], ExceptionCode.CORRUPT)
+
+
+def test_frames_of_other_data_between_zstandard_frames() -> None:
+    """RFC 8878, 3.1.2: they are skipped, wherever they are, and are nothing that follows the end."""
+    pack = PROGRAMS["zst"][0]
+    other = b"\x5a\x2a\x4d\x18" + (6).to_bytes(4, "little") + b"seeks."
+    assert found(pack(b"one") + other + pack(b"two") + other, b"x") == ([(b"x", b"onetwo")], None)
 
 
 @pytest.mark.parametrize("ending", ["bz2", "xz"])

@@ -247,7 +247,7 @@ HUGE = b"\xff" + b"\xff" * 6 + b"\x7f\0"  # a number of nine bytes
 def test_counts_in_the_header_are_not_trusted(header: bytes) -> None:
     """Numbers beyond all bounds and circles end at once."""
     found = Found(with_header(header, b"x"))
-    assert found.members == {}
+    assert found.members in ({}, {"bytes after the end": b"x"})
     assert found.error in (ExceptionCode.CORRUPT, None)
     assert found.error is not None or found.announced == 0
 

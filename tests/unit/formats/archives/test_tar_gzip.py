@@ -154,14 +154,15 @@ def test_a_tar_cut_between_two_members_is_cut() -> None:
         assert found.error.code is ExceptionCode.TRUNCATED
 
 
-def test_a_damaged_header_ends_the_archive() -> None:
-    """Members before it stay, then `corrupt`."""
+def test_a_damaged_header_costs_its_member() -> None:
+    """Members before it and after it stay, as GNU tar reads them, then `corrupt`."""
     data = bytearray(tarred([("a", b"1"), ("b", b"2"), ("c", b"3")]))
     data[1024 + 3] ^= 0xFF
     found = Found(TAR, bytes(data))
-    assert [name for _, name, _ in found.members] == [b"a"]
+    assert [name for _, name, _ in found.members] == [b"a", b"c"]
     assert found.error is not None
     assert found.error.code is ExceptionCode.CORRUPT
+    assert "513 bytes were not read" in found.error.detail  # a block, and the one that is not zero of the next
 
 
 def test_one_compressed_file() -> None:

@@ -313,7 +313,8 @@ def test_a_member_beyond_the_end_is_corrupt() -> None:
     data = bytearray(archive({"a": b"one", "b": b"two"}))
     struct.pack_into("<L", data, data.rindex(b"PK\x01\x02") + 42, 0x7FFFFFFF)
     found = Found(bytes(data))
-    assert found.members == [(0, b"a", b"one")]
+    assert found.members[0] == (0, b"a", b"one")
+    assert found.members[1][1] == b"bytes between members"  # that of the member is there
     assert found.failed == [(1, ExceptionCode.CORRUPT)]
 
 
@@ -327,11 +328,13 @@ def test_any_cut_keeps_complete_members(members: dict[str, bytes], method: int, 
     """Wherever an archive is cut, the members whose bytes are all there come out right, in order, and nothing else."""
     data = archive(members, method)
     cut = at % (len(data) + 1)
-    files = [(i, n, b) for i, (n, b) in enumerate(members.items()) if not n.endswith("/")]
+    files = [(i, n, b) for i, (n, b) in enumerate(members.items()) if b or not n.endswith("/")]
     found = Found(data[:cut])
     complete = []
     with zipfile.ZipFile(io.BytesIO(data)) as file:
-        for info, (i, name, body) in zip([x for x in file.infolist() if not x.is_dir()], files, strict=True):
+        for info, (i, name, body) in zip(
+            [x for x in file.infolist() if x.file_size or not x.is_dir()], files, strict=True
+        ):
             if info.header_offset + LOCAL.size + len(info.filename.encode()) + info.compress_size <= cut:
                 complete.append((i, name.encode(), body))
     if cut == len(data):

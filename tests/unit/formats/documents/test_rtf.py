@@ -388,3 +388,15 @@ def test_real_files(name: str, fragment: str) -> None:
     assert fragment in out.text
     assert "HYPERLINK" not in out.text
     assert out.error is None
+
+
+def test_bytes_among_the_digits_of_an_object_count_in_their_place() -> None:
+    """\\bin within an object's data (1.9.1, "Objects"): what is in front of it and behind belongs to the object too."""
+    whole = _object(b"Package.1", ole_package.compound_file("in.txt", b"word inside a package"))
+    head, _, rest = whole.partition(b"\\objdata")
+    digits, _, tail = rest.partition(b"}")
+    raw = bytes.fromhex(digits.decode())
+    at = raw.index(b"inside")
+    mixed = raw[:at].hex().encode() + b"\\bin6 inside" + raw[at + 6 :].hex().encode()
+    found = children(b"{\\rtf1 " + head + b"\\objdata " + mixed + b"}" + tail + b"}")
+    assert [(child.name, child.data) for child in found if not child.notes] == [(b"in.txt", b"word inside a package")]

@@ -431,7 +431,7 @@ def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
 
 
 def test_addresses_behind_links_and_who_commented() -> None:
-    """No paragraph says them; relationships inside of the package are none."""
+    """No paragraph says them, nor where a picture comes from; relationships inside of the package are none."""
     link = f'<Relationship Id="%s" Type="{R}/%s" Target="%s" TargetMode="%s"/>'
     related = "".join(
         link % one
@@ -447,7 +447,14 @@ def test_addresses_behind_links_and_who_commented() -> None:
     )
     more = {"word/_rels/document.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
     out = read(docx(para("body"), **more, **{"word/comments.xml": comments.replace("</w:body>", "</w:comment>")}))
-    assert out.text.splitlines() == ["body", "why?", "Ann Clerk", "AC", "mailto:ann@example.org?subject=a&b"]
+    assert out.text.splitlines() == [
+        "body",
+        "why?",
+        "Ann Clerk",
+        "AC",
+        "mailto:ann@example.org?subject=a&b",
+        "http://example.org/seen.png",
+    ]
     assert out.error is None
     named = f'<cmAuthorLst xmlns="{S}"><cmAuthor id="0" name="Ben Roe" initials="BR"/></cmAuthorLst>'
     parts = {"ppt/slides/slide1.xml": slide("shown"), "ppt/commentAuthors.xml": named}

@@ -10,6 +10,7 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import ExceptionCode
 from core.records import Limits, TextState
 from formats.base import Handler, MemorySource, Text
 from formats.charset import Decoder
@@ -118,9 +119,9 @@ def test_strings_of_json_are_those_that_were_written(values: list[str], indent: 
 
 
 def test_xml_loses_its_tags_only() -> None:
-    """Character data in order; a comment is not text."""
+    """Character data in order, words whole; a comment is not text."""
     out = read(XmlHandler(), b"<?xml version='1.0' encoding='iso-8859-1'?><a><!-- no --><b>gr\xfcn</b>end</a>")
-    assert out.text == "grün\nend"
+    assert out.text == "grünend"
 
 
 @pytest.mark.parametrize(
@@ -306,3 +307,75 @@ def test_line_ends_alone_tell_nothing_twice() -> None:
     """A notebook's lines of code stand there once; time grows with the length of a string of line ends only."""
     assert list(decoded_strings(r'{"source": ["import os\n", "print(1)\r\n", "a\tb\n"]}')) == ["a\tb\n"]
     assert list(decoded_strings('["' + r"\n" * 300_000 + 'x"]')) == ["\n" * 300_000 + "x"]
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("<head><title>a</head><body><p>b<p>c</p>", ["a", "b", "c"]),
+        ("<p>a</p><STYLE>b<p>c</p>", ["a", "b", "c"]),
+        ("<p>a</p><script>b</p>c", ["a", "b", "c"]),
+        ("<p>a</p><!-- b<p>c</p>", ["a", "b", "c"]),
+        ("<p>a</p><a href='b>c</a><p>d</p>", ["a", "c", "d"]),
+        ('<p>a</p><img alt="b" title="c><p>d</p>', ["a", "d"]),
+        ("<p>a</p><template>b<p>c</p>", ["a", "b", "c"]),
+        ("<p>a</p><? b", ["a", "b"]),
+        ("<title>t</title><p>a</p><style>b", ["a", "b"]),
+    ],
+)
+def test_what_is_never_closed_does_not_take_the_rest_of_a_page(page: str, words: list[str]) -> None:
+    """A browser shows nothing of it; it is read, and reported."""
+    out = read(HtmlHandler(), page.encode())
+    assert out.text.split() == words
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>a</p><textarea>b",
+        "<p>a<select><option>b",
+        "<table><tr><td>a<td>b",
+        "<p>a</p></body></html>b",
+        "<html><frameset><frame><noframes>a b</noframes></frameset></html>",
+        "<script>if (x < '<!--') {}</script>a <!-- > --> b<!---->",
+    ],
+)
+def test_a_page_that_is_read_to_its_end_is_whole(page: str) -> None:
+    """Whatever stays open, what follows it is shown."""
+    out = read(HtmlHandler(), page.encode())
+    assert out.text.split() == ["a", "b"]
+    assert out.error is None
+
+
+def test_words_of_controls_and_drawings_are_apart() -> None:
+    """They are boxes of their own."""
+    for tag in ("textarea", "button", "select", "noscript", "object", "iframe", "video", "legend", "menu", "svg"):
+        assert html_text(f"<div>left<{tag}>in</{tag}>right</div>").split()[0] == "left"
+        assert html_text(f"<div>left<{tag}>in</{tag}>right</div>").split()[-1] == "right"
+    assert html_text("<svg><text>one</text><text>two</text></svg>").split() == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("<para>un<emphasis>fold</emphasis>ed</para><para>next</para>", ["unfolded", "next"]),
+        ("<p><hi>wo</hi><hi>rd</hi></p>", ["word"]),
+        ("<p>a<x>b</x>c</p>", ["abc"]),
+        ("<p>text<x>1</x><y>2</y></p>", ["text1", "2"]),
+        ("<li>item<ul><li>one</li><li>two</li></ul>tail</li>", ["item", "one", "two", "tail"]),
+        ("<p>a <b>b</b> c<br/>d</p>", ["a b c", "d"]),
+        ("<r><name>one</name><name>two</name></r>", ["one", "two"]),
+        ("<r><b>1</b><i>2</i></r><p>x<u>y</u></p>", ["1", "2", "xy"]),
+    ],
+)
+def test_words_over_several_elements_of_xml(body: str, lines: list[str]) -> None:
+    """Elements in a line of text do not cut it; fields do not run together."""
+    assert read(XmlHandler(), f"<?xml version='1.0'?><doc>{body}</doc>".encode()).text.splitlines() == lines
+
+
+def test_words_of_a_drawing() -> None:
+    """A span with a place of its own is somewhere else."""
+    svg = "<svg xmlns='http://www.w3.org/2000/svg'><text>Hel<tspan>lo</tspan><tspan>s</tspan><tspan x='1' y='2'>next</tspan></text><text>a</text></svg>"
+    assert read(XmlHandler(), svg.encode()).text.splitlines() == ["Hellos", "next", "a"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, SourceFileError, StorageFault
-from core.operations import NullRecorder
+from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.operations import MemoryRecorder, NullRecorder, Op
 from core.storage.layer import Storage
-from worker.items.sources import CHUNK, FilerSource
+from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm
 
 _WAYS: list[Callable[[FilerSource], object]] = [
     lambda s: s.head,
@@ -66,3 +67,75 @@ def test_an_empty_file_is_not_opened_for_its_head(tmp_path: Path) -> None:
     """No bytes, no error."""
     (tmp_path / "f").write_bytes(b"")
     assert _source(tmp_path / "f", own=False, size=0).head == b""
+
+
+def _hashed(path: Path, storage: Storage | None = None) -> HashedSource:
+    """The file as it was when it was hashed: now."""
+    data = path.read_bytes()
+    source = FilerSource(storage or Storage(NullRecorder()), bytes(path), b"name", len(data), own=False)
+    return HashedSource(source, hashlib.sha256(data).digest(), path.stat().st_mtime_ns)
+
+
+def _rewrite(path: Path, data: bytes) -> None:
+    """Other bytes under the same modification time."""
+    before = path.stat().st_mtime_ns
+    path.write_bytes(data)
+    os.utime(path, ns=(before, before))
+
+
+_DATA = bytes(range(256)) * 12_000 + b"end"
+
+
+@pytest.mark.parametrize(
+    "read", [lambda s: s.whole(10**9), lambda s: s.open().read(), lambda s: s.open().detach().readall()]
+)
+def test_other_bytes_of_the_same_size_and_time_are_refused(
+    tmp_path: Path, read: Callable[[FilerSource], bytes]
+) -> None:
+    """Whoever reads the file whole is not given bytes that were not hashed, though nothing else shows the change."""
+    path = tmp_path / "f"
+    path.write_bytes(_DATA)
+    source = _hashed(path)
+    assert read(source) == _DATA
+    _rewrite(path, _DATA.replace(b"end", b"END"))
+    with pytest.raises(DocumentError) as caught:
+        read(source)
+    assert caught.value.code is ExceptionCode.CHANGED_DURING_PROCESSING
+
+
+def test_a_file_that_has_grown_is_read_as_it_was(tmp_path: Path) -> None:
+    """By every way, from its front and from its end, and it is confirmed."""
+    path = tmp_path / "f"
+    path.write_bytes(_DATA)
+    source = _hashed(path)
+    path.write_bytes(_DATA + b"more")
+    assert source.whole(len(_DATA)) == _DATA
+    with source.open() as file:
+        assert file.read() == _DATA
+        file.seek(-3, 2)
+        assert (file.read(), file.read()) == (b"end", b"")
+    confirm(source)
+
+
+def test_a_changed_file_is_found_by_its_size_and_time_and_hashed_once(tmp_path: Path) -> None:
+    """As the ranges of a container are confirmed one by one: an unchanged file costs no read, a touched one is hashed once,
+    and a changed one once more."""
+    path, recorder = tmp_path / "f", MemoryRecorder()
+    path.write_bytes(_DATA)
+    source = _hashed(path, Storage(recorder))
+
+    def reads() -> int:
+        return sum(call.op is Op.READ for call in recorder.records)
+
+    confirm(source)
+    assert reads() == 0
+    os.utime(path, ns=(1, 1))
+    for _ in range(3):
+        confirm(source)
+    hashed = reads()
+    assert 0 < hashed <= 1 + len(_DATA) // CHUNK + 1
+    path.write_bytes(_DATA.replace(b"end", b"END"))
+    for _ in range(3):
+        with pytest.raises(DocumentError, match="changed after it was hashed"):
+            confirm(source)
+    assert reads() == 2 * hashed

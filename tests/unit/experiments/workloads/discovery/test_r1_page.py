@@ -1,4 +1,4 @@
-"""docs/site.md: what it says of report R1's rows is what the packages beside it tell today."""
+"""docs/dev/site.md: what it says of report R1's rows is what the packages beside it tell today."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITED, _FREE = "r1", "r1-no-limit"
 @pytest.fixture(scope="module")
 def packages() -> Iterator[Mapping[str, Path]]:
     """Both, unpacked."""
-    with unpacked(_DOCS / "site") as found:
+    with unpacked(_DOCS / "dev/site") as found:
         yield found
 
 
@@ -33,7 +33,7 @@ def _study(packages: Mapping[str, Path], name: str) -> Result:
 
 def test_the_page_tells_every_check_as_the_package_does(packages: Mapping[str, Path]) -> None:
     """Five runs of each row; what failed is told as well."""
-    result, page = _study(packages, _LIMITED), (_DOCS / "site.md").read_text()
+    result, page = _study(packages, _LIMITED), (_DOCS / "dev/site.md").read_text()
     assert {len(point.repeats) for point in result.points} == {5}
     assert streams_of(result) == INDEX_STREAMS
     for one in checks(result):
@@ -42,7 +42,7 @@ def test_the_page_tells_every_check_as_the_package_does(packages: Mapping[str, P
 
 def test_the_page_tells_both_tables_with_and_without_the_limit(packages: Mapping[str, Path]) -> None:
     """What R1's makers could have gained stands beside what they had."""
-    page = (_DOCS / "site.md").read_text()
+    page = (_DOCS / "dev/site.md").read_text()
     for name in (_LIMITED, _FREE):
         for _, rows in r1_tables(_study(packages, name)):
             for row in rows:

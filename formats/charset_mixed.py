@@ -1,0 +1,140 @@
+"""Texts of which a part is UTF-16 and another is not: what programs append to a log, or Windows PowerShell with `>>`.
+
+A part in UTF-16 shows by zero bytes that alternate with others, or by a byte-order mark at the start of a line; one that is not shows by
+a run of ASCII or UTF-8 without zero bytes, at the start of a line and with the end of one. Chinese in UTF-16 has such runs, and no line
+ends in them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+from formats.charset_guess import readable, wide
+
+LITTLE, BIG = "utf-16-le", "utf-16-be"
+_MARKS = {b"\xff\xfe": LITTLE, b"\xfe\xff": BIG}
+_MARK = re.compile(rb"(?:(?<=\n)|\A)(?:\xff\xfe|\xfe\xff)")
+_FOUR = re.compile(rb"(?:[\t\n\r\x20-\xff]\0){4}|(?:\0[\t\n\r\x20-\xff]){4}")
+_RUN = re.compile(rb"[^\0]{4,}")
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f"
+_SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
+_LOOK = 64  # bytes behind a mark that have to be text
+
+
+def first_wide(data: bytes) -> tuple[int, str] | None:
+    """Where a part in UTF-16 begins, with its mark if it has one, and its codec; None where there is none."""
+    mark = next((found for found in _MARK.finditer(data) if _is_mark(data, found.start())), None)
+    zeros = _FOUR.search(data)
+    if mark is not None and (zeros is None or mark.start() <= zeros.start()):
+        return mark.start(), _MARKS[mark[0]]
+    found = [one for one in (_line(data), zeros and _start(data, zeros.start())) if one is not None]
+    return min(found, default=None)
+
+
+def _line(data: bytes) -> tuple[int, str] | None:
+    """The same of a script whose letters have no zero bytes, by the first line that has one, of a blank or at its end."""
+    zero = data.find(b"\0")
+    if zero < 0:
+        return None
+    begin = data.rfind(b"\n", 0, zero - 1) + 1
+    begin += (zero - 1 - begin) & 1
+    end = data.find(b"\n\0", begin)
+    line = data[begin : len(data) if end < 0 else end + 2]
+    before = data[begin : zero - 1]
+    if before.isascii() and len(before.translate(None, _CONTROLS)) == len(before):  # a zero in other text
+        return None
+    return (begin, LITTLE) if wide(line) == LITTLE else None
+
+
+def _is_mark(data: bytes, at: int) -> bool:
+    behind = data[at + 2 : at + 2 + _LOOK]
+    return len(behind) > 1 and readable(behind[: len(behind) & ~1], _MARKS[data[at : at + 2]])
+
+
+def _start(data: bytes, at: int) -> tuple[int, str]:
+    """The beginning of a part in UTF-16 without a mark, and its codec, from the first bytes of four with zeros between them. The
+    line break before it belongs to the part before; where there is none it is little-endian, as Windows writes it."""
+    if not data[at]:  # a zero comes first: it is the second byte of a letter unless a line ends before it
+        before = data[at - 1 : at]
+        if not at or (before == b"\n" and data[at - 2 : at - 1] != b"\0"):
+            return at, BIG
+        return at - 1, LITTLE
+    return (at + 1, BIG) if data[at] == 10 and data[at - 1 : at] not in (b"", b"\0") else (at, LITTLE)
+
+
+def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
+    """The parts of a text that comes in pieces, in order, as (codec, bytes): of UTF-16 without marks, "" of the others. A part may come
+    in several, cut between characters or behind a line. It begins in this codec, or with something else."""
+    data = b""
+    for piece, final in _with_last(pieces):
+        data += piece
+        while data:
+            used, part, following = _wide(data, codec, final) if codec else _narrow(data, final)
+            if part:
+                yield codec, part
+            held = codec == following and used < len(data)
+            data, codec = data[used:], following
+            if held:
+                break
+        if final and data:
+            yield codec, data
+
+
+def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each, and whether it is the last."""
+    rest = iter(pieces)
+    piece = next(rest, b"")
+    for following in rest:
+        yield piece, False
+        piece = following
+    yield piece, True
+
+
+def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
+    """How many bytes are used, those of them that are text, and the codec of what follows."""
+    if (found := first_wide(data)) is not None:
+        at, codec = found
+        return at + 2 * (data[at : at + 2] in _MARKS), data[:at], codec
+    end = len(data) if final or len(data) > _MOST_HELD else data.rfind(b"\n") + 1
+    return end, data[:end], ""
+
+
+def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
+    """The same of a part in UTF-16."""
+    even = len(data) & ~1
+    latin = not data[codec == LITTLE : even : 2].strip(b"\0")  # nearly always, and much sooner known
+    for run in () if latin else _RUN.finditer(data):
+        begin = run.start() + (run.start() & 1)
+        if run.end() == len(data) and not final and len(data) - begin < _MOST_HELD:
+            even = begin
+            break
+        # In little-endian order the last byte before a zero is a letter of the next part.
+        stop = run.end() - (run.end() < len(data) and codec == LITTLE)
+        mark = _MARK.search(data, begin, run.end())
+        stop = stop if mark is None else mark.start()
+        line = begin == 0 or data[begin - 2 : begin] in (b"\n\0", b"\0\n")
+        if stop > begin and _is_narrow(data[begin:stop], line, run.end() == len(data)):
+            return begin, data[:begin], ""
+    turned = data.find("\ufffe".encode(codec), 0, even)
+    if turned >= 0 and not turned & 1:  # a mark of the other order
+        return turned + 2, data[:turned], BIG if codec == LITTLE else LITTLE
+    return even if not final else len(data), data[:even], codec
+
+
+def _is_narrow(data: bytes, line: bool, last: bool) -> bool:
+    """Whether bytes without zeros are text that is no UTF-16. `line`: they are at the start of one; `last`: and at the end of all."""
+    if not line and len(data) < _SHORT:
+        return False
+    if not (b"\n" in data or last) or len(data.translate(None, _CONTROLS)) != len(data):
+        return False
+    if len(set(data[::2])) == 1 or len(set(data[1::2])) == 1:  # one row of characters, as of Devanagari
+        return False
+    if data.isascii():
+        return True
+    try:
+        codecs.utf_8_decode(data, "strict", False)
+    except UnicodeDecodeError:
+        return sum(byte < 0x80 for byte in data) >= _ASCII * len(data)
+    return True

@@ -1,0 +1,63 @@
+"""Glyphs that stand for several letters in text that is written from right to left, as lam-alef.
+
+A font's ToUnicode map gives the letters of a glyph in logical order (ISO 32000-1, 9.10.3). PDFium turns a line round letter by letter,
+and so these too. Letters of one glyph are known by their common place. What PDFium itself has taken apart, ligatures that Unicode has a
+character for (U+FEFB), is in order already.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from ctypes import c_double
+from typing import Any
+
+import pypdfium2.raw as raw
+
+TextPage = Any  # raw.FPDF_TEXTPAGE, a ctypes pointer made at import
+# Two letters of such scripts, or a letter and its marks (Hebrew, Arabic, Syriac, Thaana, N'Ko, and what is beyond 16 bits).
+_LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RUNS = re.compile(f"[{_LETTER}]{{2,}}")
+_PRESENTATION = (range(0xFB1D, 0xFE00), range(0xFE70, 0xFF00))
+
+
+def in_order(text_page: TextPage, text: str) -> str:
+    """The text of a page with the letters of each such glyph in their logical order."""
+    runs = list(_RUNS.finditer(text))
+    if not runs:
+        return text
+    direct = raw.FPDFText_CountChars(text_page) == len(text)
+    left, right, bottom, top = c_double(), c_double(), c_double(), c_double()
+
+    def place(at: int) -> tuple[float, ...]:
+        index = at if direct else raw.FPDFText_GetCharIndexFromTextIndex(text_page, at)
+        if not raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top):
+            return ()
+        return left.value, right.value, bottom.value, top.value
+
+    pieces, done = [], 0
+    for run in runs:
+        begin, here = run.start(), place(run.start())
+        for at in range(run.start() + 1, run.end() + 1):
+            there = place(at) if at < run.end() else ()
+            if there and there == here:
+                continue
+            if at - begin > 1 and here[0] < here[1] and _is_turned(group := text[begin:at]):
+                pieces += [text[done:begin], group[::-1]]
+                done = at
+            begin, here = at, there
+    return "".join([*pieces, text[done:]])
+
+
+def _is_turned(group: str) -> bool:
+    """Whether these letters of one glyph were turned round: they are letters, and are not what a ligature was taken apart into."""
+    classes = {unicodedata.bidirectional(letter) for letter in group}
+    return bool(classes & {"R", "AL"}) and classes <= {"R", "AL", "NSM"} and group not in _taken_apart()
+
+
+@functools.cache
+def _taken_apart() -> frozenset[str]:
+    """What the presentation forms of Unicode stand for, where that is several characters."""
+    forms = (unicodedata.normalize("NFKD", chr(code)) for some in _PRESENTATION for code in some)
+    return frozenset(form for form in forms if len(form) > 1)

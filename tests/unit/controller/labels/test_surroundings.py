@@ -1,0 +1,60 @@
+"""controller.labels.surroundings: what a job was created on, in words that stay with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.labels import surroundings
+from controller.labels.surroundings import ELSEWHERE, noted, storage_text, surroundings_of
+from core.settings import Settings
+
+MOUNTS = b"""
+20 1 8:1 / / rw - ext4 /dev/sda1 rw
+21 20 0:50 / /mnt/filer rw - fuse mfs#192.0.2.10:9421 rw
+22 20 0:51 / /mnt/again rw - fuse mfs#192.0.2.10:9421 rw
+23 20 0:52 / /mnt/memory rw - tmpfs tmpfs rw
+24 20 0:53 / /mnt/other rw - tmpfs tmpfs rw
+"""
+FILER = "network storage (fuse, moosefs), mfs#192.0.2.10:9421, /mnt/filer"
+
+
+@pytest.fixture(autouse=True)
+def _mounts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "read_mounts", lambda: MOUNTS)
+
+
+@pytest.mark.parametrize(
+    ("storage", "source", "elsewhere"),
+    [
+        ("/mnt/filer", "/mnt/filer/corpora/c", None),
+        ("/mnt/filer", "/mnt/again/c", None),  # the same file system, mounted twice
+        ("/mnt/filer", "/evidence/c", "local storage (ext4), /dev/sda1, /evidence/c"),
+        ("/mnt/memory", "/mnt/other/c", "memory (tmpfs), tmpfs, /mnt/other/c"),
+    ],
+)
+def test_a_source_on_another_file_system_is_named_with_what_it_is_on(
+    storage: str, source: str, elsewhere: str | None
+) -> None:
+    """In the label and where the storage is named."""
+    around = surroundings_of(Settings(storage=Path(storage)), source.encode())
+    label = "".join(around.elsewhere)
+    assert (ELSEWHERE in label) == (elsewhere is not None)
+    text = storage_text(around.to_json())
+    assert (elsewhere or "") in label
+    assert text.endswith(f"; source on {elsewhere}" if elsewhere else storage)
+
+
+def test_it_comes_back_as_it_was_stored() -> None:
+    """Whatever the system's storage is by then."""
+    around = surroundings_of(Settings(storage=Path("/mnt/filer"), filer_cache=7), b"/mnt/filer/c")
+    after = Settings(storage=Path("/mnt/memory"), filer_cache=0)
+    assert noted(around.to_json(), after) == around
+    assert storage_text(around.to_json()) == FILER
+    assert around.cache.bytes == 7
+
+
+def test_an_earlier_versions_job_has_none() -> None:
+    """Its storage is not known, and not made out of the present settings in a list."""
+    assert storage_text(None) == ""

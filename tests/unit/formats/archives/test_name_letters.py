@@ -1,0 +1,68 @@
+"""Names of members that say no charset, and are too short for the detector."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from unpacking import unpack
+
+from formats.archives.name_letters import by_letters
+
+# Those that letters tell, and those of other charsets that look like them.
+TOLD = {
+    "cp932": ["ソフト一覧表.txt", "テスト.txt", "新しいフォルダー", "レポート(最終).doc", "メモ", "おしらせ.txt"],
+    "cp852": ["Łódź źródło.txt", "Příloha č.doc", "Żółć.txt", "Árvíztűrő tükörfúrógép.txt", "číslo.txt"],
+    "cp862": ["חוזה סופי.txt", "דוח שנתי.doc", "שלום עולם.txt"],
+}
+OTHERS = {
+    "cp437": ["Ärger.txt", "señor.txt"],
+    "cp850": ["château.txt", "été.txt", "größe.doc", "Übersicht.pdf", "ação.doc", "fête à la plage.txt"],
+    "cp866": ["Договор.doc", "ДОГОВОР.DOC", "Новая папка", "СЧЕТ.TXT", "АКТ.doc"],
+    "cp737": ["ΕΓΓΡΑΦΟ.doc", "Νέος φάκελος"],
+    "gbk": ["合同.doc", "新建文本文档.txt", "报告最终版.pdf"],
+    "big5": ["合約書.doc", "新增資料夾"],
+    "cp949": ["계약서.doc", "보고서 최종.hwp"],
+    "euc_jp": ["テスト.txt", "請求書.pdf"],
+    "cp1250": ["Příloha č.doc", "Łódź.txt"],
+    "cp1251": ["Договор.doc", "Новая папка"],
+    "cp1252": ["château.txt", "größe.doc", "naïve.txt"],
+    "cp1255": ["חוזה סופי.txt"],
+    "cp1256": ["عقد نهائي.doc"],
+}
+
+
+def _archive(*names: bytes) -> bytes:
+    """A zip archive whose names are these bytes, without the flag that they are UTF-8."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for number, name in enumerate(names):
+            file.writestr(str(number).zfill(len(name)), b"word\n")
+    data = bytearray(out.getvalue())
+    for number, name in enumerate(names):
+        data = bytearray(bytes(data).replace(str(number).zfill(len(name)).encode(), name))
+    return bytes(data)
+
+
+@pytest.mark.parametrize("codec", TOLD)
+def test_charsets_that_letters_tell(codec: str) -> None:
+    """By each name alone, and in an archive of it alone."""
+    for name in TOLD[codec]:
+        assert by_letters(name.encode(codec)) == codec
+        found = unpack(b"x.zip", _archive(name.encode(codec)))
+        assert ("x.zip", name) in found.by_path
+
+
+@pytest.mark.parametrize("codec", OTHERS)
+def test_names_that_only_look_like_those(codec: str) -> None:
+    """They are left to the detector."""
+    for name in OTHERS[codec]:
+        assert by_letters(name.encode(codec)) == ""
+
+
+def test_names_of_several_charsets_in_an_archive() -> None:
+    """Each is read in its own."""
+    names = {codec: TOLD[codec][0] for codec in TOLD}
+    found = unpack(b"x.zip", _archive(*(name.encode(codec) for codec, name in names.items())))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}

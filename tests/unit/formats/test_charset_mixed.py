@@ -1,0 +1,93 @@
+"""Texts of which a part is UTF-16 and another is not."""
+
+from __future__ import annotations
+
+import io
+import itertools
+
+import pytest
+
+from formats.base import MemorySource
+from formats.charset import CHUNK, Decoder
+from formats.identification.identify import identify
+
+LATIN, UMLAUTS, RUSSIAN = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
+CHINESE, HINDI, PUNJABI = "合同文本已经签署 {}{}", "यह हिन्दी में एक वाक्य है {}{}", "ਇਹ ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਵਾਕ ਹੈ {}{}"
+# Text, charset, and whether a byte-order mark is before it.
+PARTS = (
+    (LATIN, "ascii", False),
+    (UMLAUTS, "utf-8", False),
+    (RUSSIAN, "utf-8", True),
+    (CHINESE, "utf-8", False),
+    (LATIN, "utf-16-le", False),
+    (LATIN, "utf-16-le", True),
+    (UMLAUTS, "utf-16-be", True),
+    (RUSSIAN, "utf-16-le", False),
+    (CHINESE, "utf-16-le", True),
+    (HINDI, "utf-16-le", True),
+)
+
+
+def _read(data: bytes) -> str:
+    return "".join(Decoder(data[:4096]).chunks(io.BytesIO(data)))
+
+
+def _lines(form: str, count: int, end: str) -> str:
+    return "".join(form.format(number, end) for number in range(count))
+
+
+def _encoded(text: str, codec: str, mark: bool) -> bytes:
+    return ("\ufeff" * mark + text).encode(codec)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(("one", "two"), [pair for pair in itertools.product(PARTS, PARTS) if pair[0][1] != pair[1][1]])
+def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str, bool], end: str) -> None:
+    """Whichever comes first, with a mark or without, few lines and many: every word of both comes out."""
+    if {one[1], two[1]} == {"utf-16-le", "utf-16-be"} and not (one[2] and two[2]):
+        pytest.skip("two orders of bytes without a mark between: no program writes that")
+    for first, second in ((20, 20), (3, 400), (400, 3)):
+        parts = [
+            (_lines(form, count, end), codec, mark) for (form, codec, mark), count in ((one, first), (two, second))
+        ]
+        data = b"".join(_encoded(*part) for part in parts)
+        assert _read(data).replace("\ufeff", "") == "".join(text for text, _, _ in parts)
+        assert identify(MemorySource(b"x.log", data)) == "text/plain"
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "form", [LATIN, UMLAUTS, RUSSIAN, CHINESE, HINDI, PUNJABI, "李{}{}", "これは日本語の文章です{}{}"]
+)
+def test_one_charset_stays_one(form: str, codec: str) -> None:
+    """UTF-16 of any script is read as it was, over several reads too."""
+    for count in (3, 50, 3 * CHUNK // 40):
+        text = _lines(form, count, "\r\n")
+        assert _read(_encoded(text, codec, True)) == text
+
+
+def test_three_parts_over_several_reads() -> None:
+    """Parts of an odd number of bytes, each larger than what is read at once."""
+    count = CHUNK // 20
+    texts = [
+        _lines(LATIN, count, "\r\n") + "odd\r\n",
+        _lines(RUSSIAN, count, "\r\n"),
+        _lines(UMLAUTS, count, "\n") + "end",
+    ]
+    data = texts[0].encode() + _encoded(texts[1], "utf-16-le", True) + texts[2].encode()
+    assert _read(data) == "".join(texts)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Sub\0ject: a zero in a line of text\n" * 9,
+        b"columns\0with\0zeros between\n" * 9,
+        "ÿþ is no mark in a word, nor яю".encode(),
+        "слово за словом, яюшка".encode("cp1251") + b"\n" * 3,
+    ],
+)
+def test_zeros_and_what_looks_like_a_mark_are_no_other_part(data: bytes) -> None:
+    """They are read as they were."""
+    assert "\ufffd" not in _read(data)
+    assert len(_read(data)) == len(data.decode(Decoder(data).detected.charset, "replace")) or b"\xff" in data
