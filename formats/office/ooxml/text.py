@@ -17,6 +17,8 @@ _RUN = frozenset(
     ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
 )
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
+_USUAL = tuple(name for name in _OF_PARAGRAPH if name not in ("{*}rt", "{*}sym"))  # to look for two more costs a tenth
+_RARE = (b":sym", b":rt>", b"\0")  # what a part with others than the usual ones has, or one in UTF-16
 # The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
 _SYMBOLS = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
@@ -31,10 +33,10 @@ _NUMBERED = ("main", "header", "footer", "footnotes", "endnotes", "comments")  #
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
-def paragraph(element: Element) -> str:
+def paragraph(element: Element, tags: tuple[str, ...] = _OF_PARAGRAPH) -> str:
     """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
     out: list[str] = []
-    for node in element.iterdescendants(*_OF_PARAGRAPH):
+    for node in element.iterdescendants(*tags):
         name = local(node)
         if name == "p":
             return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
@@ -96,15 +98,23 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
 def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
     """The same with the numbers that lists make in front of them; a number without a text too."""
     counting = Counting(lists)
-    return _lines(package, name, lambda p: "\t".join(filter(None, (counting.label(p), paragraph(p)))))
+    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (counting.label(p), paragraph(p, tags)))))
 
 
-def _lines(package: Package, name: str, line_of: Callable[[Element], str]) -> Iterator[str]:
-    beside = Beside()
-    for element in elements(package.pieces(name), "p", *TAGS):
+def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
+    beside, tags = Beside(), _USUAL
+
+    def watched() -> Iterator[bytes]:
+        nonlocal tags
+        for piece in package.pieces(name):
+            if tags is _USUAL and any(rare in piece for rare in _RARE):
+                tags = _OF_PARAGRAPH
+            yield piece
+
+    for element in elements(watched(), "p", *TAGS):
         if local(element) != "p":
             yield from beside.told(element)
-        elif line := line_of(element):
+        elif line := line_of(element, tags):
             yield line
     yield from beside.rest()
 
