@@ -1,7 +1,7 @@
 # Everything runs from .venv in this directory. Paths are relative: the directory's own may hold spaces.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-# Without bytecode on disk every process compiles the product anew, more than a second each.
+# Without bytecode on disk every process compiles the product again, more than a second each.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 # The interpreter that .venv is made with: `make setup PYTHON=python3.13`; everything else runs in .venv.
@@ -17,7 +17,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
 		printf '  make %-15s %s\n' "$$name" "$$what"; done
 
-setup: ## make .venv with everything in it, as locked; again only when the lock or pyproject.toml changed
+setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
 	@sh scripts/setup.sh
 
 demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
@@ -28,7 +28,7 @@ demo: setup ## generate a corpus, run a discovery job, verify it, and scale it u
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-# A job by the command and one in the tests' own hands, with what is told of it; statements on a real server; readers of each
+# A job by the command and one run by the tests themselves, with its results; statements on a real server; readers of each
 # family; the rules of the house.
 SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_manifest_says \
 	tests/integration/controller/test_controller_results.py tests/integration/sql/test_sql_ledger.py \
@@ -39,48 +39,48 @@ SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_ma
 smoke: setup ## run the few tests that break first, in less than a minute; a part of `make test`
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(SMOKE) $(PYTEST_ARGS)
 
-test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
+test-browser: setup ## test the web UI in a real browser (skips without chromium); also part of `make test`
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py tests/acceptance/test_browser_profile.py $(PYTEST_ARGS)
 
-test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
+test-containers: setup ## run the system in containers, kill some, compare (skips without a Docker engine)
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
-test-chaos: setup ## 25 jobs with faults at random moments, each other kind of job with a fault, a database that loses its last commits; some minutes, the first and the last in CI
+test-chaos: setup ## run 25 jobs with faults at random moments, every other job type with a fault, a database that loses its last commits; some minutes
 	@$(PYTHON) -m pytest -rs -n 2 --dist load tests/acceptance/chaos_campaign.py tests/acceptance/database_crash.py $(PYTEST_ARGS)
 
-test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long
+test-corpus: setup ## check the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long
 	@$(PYTHON) -m pytest -rs tests/corpus/reference_corpus.py $(PYTEST_ARGS)
 
-test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
+test-nfs: setup ## run a job on a real NFS mount in an emulated guest and compare the counts; long (skips where not possible)
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
-test-filers: setup ## every command and profile on tmpfs, ext4, xfs, btrfs, MooseFS, GlusterFS (and S3), some on exFAT and NTFS, servers killed and disks full meanwhile; needs root, else skips and says so
+test-filers: setup ## run every command and storage test on tmpfs, ext4, xfs, btrfs, MooseFS, GlusterFS (and S3), some on exFAT and NTFS, with killed servers and full disks (skips without root)
 	@$(PYTHON) -m pytest -rs tests/acceptance/filers/real_filers*.py $(PYTEST_ARGS)
 
 # Calls on each storage, a job on MooseFS, a brick of GlusterFS killed, two full or read-only disks: as much as CI has time for.
 FILERS_CI := filers_calls or (every_turn and moosefs) or (brick and glusterfs and expand) or (in_the_middle and full and index and btrfs) or read_only
 
-test-filers-ci: setup ## the part of `make test-filers` that CI runs, in a few minutes
+test-filers-ci: setup ## run the part of `make test-filers` that CI runs, in a few minutes
 	@$(MAKE) --no-print-directory test-filers PYTEST_ARGS='-vv -k "$(FILERS_CI)"'
 
-truth: setup ## storage whose answer is known in advance: is the right thing said of it? 20 quiet minutes (TRUTH_ARGS="--only link")
+truth: setup ## check verdicts on storage whose limit is known in advance; 20 quiet minutes (TRUTH_ARGS="--only link")
 	@$(PYTHON) tests/truth $(TRUTH_ARGS)
 
-test-search: setup ## the tests over generated inputs, with new inputs each time and more of them; long
+test-search: setup ## run the tests over generated inputs with more and new inputs each time; long
 	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)
 
 test-mutants: setup ## read 20,000 damaged files, in processes that may die; two CPU minutes (MUTANTS_ARGS="--seed 5" for others)
 	@PYTHONPATH=tests/support $(PYTHON) -m mutants $(MUTANTS_ARGS)
 
-fuzz: setup ## each of our own parsers under libFuzzer (atheris) for SECONDS=10; FUZZ_ARGS="--only msg,tnef" for some
+fuzz: setup ## fuzz each of our own parsers with libFuzzer (atheris) for SECONDS=10; FUZZ_ARGS="--only msg,tnef" for some
 	@test -e .fuzz/lib/atheris || $(PYTHON) -m pip install --quiet --require-hashes --only-binary :all: --no-deps \
 		--target .fuzz/lib -r tests/fuzz/requirements.txt
 	@PYTHONPATH=tests/support:tests/support/samples:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
 
-fuzz-long: ## the same for a full minute each and longer (SECONDS=60); half an hour on two processors
+fuzz-long: ## fuzz each for a full minute or longer (SECONDS=60); half an hour on two cores
 	@$(MAKE) --no-print-directory fuzz SECONDS=$(or $(SECONDS),60)
 
-audit: setup ## known vulnerabilities of everything in the lock; where no database can be reached it says so
+audit: setup ## list known vulnerabilities of all locked packages; reports when no database can be reached
 	@$(PYTHON) scripts/audit.py
 
 sbom: setup ## write sbom.json (CycloneDX): every locked package with its hashes and licence
@@ -93,77 +93,77 @@ lint: setup ## check style and formatting with ruff
 types: setup ## check types with mypy, strict
 	@$(PYTHON) -m mypy
 
-formats-page: setup ## write docs/formats.md from what the format handlers declare
+formats-page: setup ## generate docs/formats.md from the format handlers
 	@$(EDBENCH) formats --markdown > docs/formats.md
 
-settings-page: setup ## write docs/settings.md from the options of a discovery and the environment variables
+settings-page: setup ## generate docs/settings.md from the options of a discovery and the environment variables
 	@$(PYTHON) scripts/settings_page.py
 
 screenshots: setup ## write docs/images: the web UI during a real job, and the chart of a real scale-up (needs chromium)
 	@$(PYTHON) scripts/screenshots.py $(SCREENSHOTS_ARGS)
 
-schemas: setup ## write docs/schemas/*.json from the dataclasses that documents are read with
+schemas: setup ## generate docs/schemas/*.json from the dataclasses of the documents
 	@$(PYTHON) scripts/schemas.py
 
 bench: setup ## measure this machine on a reference corpus; prints the figures and writes bench.json
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
 
-bench-formats: setup ## each format's speed and text beside Apache Tika's on the same files (needs java, else ours alone)
+bench-formats: setup ## compare speed and text of each format with Apache Tika on the same files (without java: ours alone)
 	@$(PYTHON) -m benchmarks.formats $(BENCH_ARGS)
 
-bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
+bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-bench-clients: setup ## what our own clients cost: recorded calls by core, and beside plain S3 code (BENCH_ARGS="--s3 URL")
+bench-clients: setup ## measure the cost of our own clients: recorded calls per core, compared with plain S3 code (BENCH_ARGS="--s3 URL")
 	@$(PYTHON) -m benchmarks.clients $(BENCH_ARGS)
 
-bench-hosts: setup ## an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
+bench-hosts: setup ## run an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
 	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
 
-bench-joins: setup ## words that the index joins at the ends of lines, in files of yours: BENCH_ARGS="DIR --words LIST"
+bench-joins: setup ## count words that the index joins at line ends, in your files: BENCH_ARGS="DIR --words LIST"
 	@$(PYTHON) -m benchmarks.joins $(BENCH_ARGS)
 
-bench-load: setup ## a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
+bench-load: setup ## measure a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
 
-bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
+bench-model: setup ## compare the capacity model with runs that it predicted; 11 quiet minutes
 	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
 
-bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (BENCH_ARGS="--time-scale 3" when not)
+bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (else BENCH_ARGS="--time-scale 3")
 	@$(PYTHON) -m benchmarks.model_site $(BENCH_ARGS)
 
-bench-model-storage: setup ## the same on real storage whose service times nobody told: BENCH_ARGS=DIR on its mount; quiet machine
+bench-model-storage: setup ## the same on real storage of unknown service times: BENCH_ARGS=DIR on its mount; quiet machine
 	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
 
-bench-review: setup ## de-duplicate and DeNIST a million items that lie in a database of their own; some quiet minutes, 2 GB of disk
+bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
 
-bench-search: setup ## searches of a job of a million items, made once in .bench-cache (BENCH_ARGS="--items 100000" for fewer)
+bench-search: setup ## measure searches of a job of a million items, created once in .bench-cache (BENCH_ARGS="--items 100000" for fewer)
 	@$(PYTHON) -m benchmarks.search $(BENCH_ARGS)
 
-bench-starts: setup ## how long commands take to say their first word
+bench-starts: setup ## measure the start-up time of commands
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
-bench-workers: setup ## what 1, 2 and 4 workers cost an item on this machine (BENCH_ARGS="--floor --base DIR" beside the floor and another checkout)
+bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH_ARGS="--floor --base DIR" adds the floor and another checkout)
 	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
-results: setup ## measure docs/dev/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
+results: setup ## measure docs/dev/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
-up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
+up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env if there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
 		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
-	@printf 'The page: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
+	@printf 'Web UI: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
 
-scale: ## have N=8 workers in containers from now on
-	@case "$(N)" in ''|*[!0-9]*) echo "make scale: say how many workers, as in: make scale N=8" >&2; exit 2;; esac
+scale: ## change the number of worker containers: N=8
+	@case "$(N)" in ''|*[!0-9]*) echo "make scale: give the number of workers, as in: make scale N=8" >&2; exit 2;; esac
 	@docker compose up --detach --wait --no-recreate --no-deps --scale worker=$(N) worker
 
-down: ## stop the system in containers; databases and the shared directory stay
+down: ## stop the system in containers; databases and the shared directory are kept
 	@docker compose --profile '*' down --remove-orphans
 
-clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
+clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
 	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

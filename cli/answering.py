@@ -1,10 +1,10 @@
-"""Storage that does not answer is said within seconds, where a command would wait in silence for a server that has gone.
+"""Report storage that does not answer, instead of waiting in silence for a server that is down.
 
-A call to such a mount cannot be interrupted, nor can a process end that has one in it. So the first one is a child's, and the
-command waits for the child alone: Ctrl-C ends it. The child goes once the storage answers, or is unmounted.
+A call to such a mount cannot be interrupted, and a process with an open call cannot end. So a child makes the first call, and the
+command waits for the child only: Ctrl-C ends it. The child ends when the storage answers or is unmounted.
 
-Limits: only the beginning of a command, and of its summary, is looked at. What a command asks of storage that goes away later waits
-as before; and the page (`serve`) is not looked at at all, because it has to come up.
+Limits: only the start of a command, and of its summary, is covered; a storage that fails later blocks as before. `serve` is not
+covered, because the web UI has to start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PATIENCE_SECONDS = 5.0  # a filer under load takes a second or two
-_MOST_FILES = 4_096  # that a command has open when it looks
+_MOST_FILES = 4_096  # open descriptors of a command at this point
 
 
 def await_answer(
@@ -25,8 +25,8 @@ def await_answer(
     look: Callable[[Path], object] = os.statvfs,
     patience: float = _PATIENCE_SECONDS,
 ) -> None:
-    """Until the storage below each of them answers, whatever it answers; when that takes long it is said, and again when it is
-    over. `waits`: what waits for it, said before. `look` asks the storage: no cache of the kernel's has what `statvfs` tells."""
+    """Wait until the storage of each directory answers, with whatever; print a line when that takes long, and another when it
+    answers. `waits`: a prefix of that line; `look` calls the storage: the kernel caches nothing of `statvfs`."""
     for directory in dict.fromkeys(directories):
         child, ended = _looking(directory, look)
         try:
@@ -37,13 +37,13 @@ def await_answer(
                 )
                 _within(ended, None)
                 _say(f"the storage at {directory} answers")
-            os.waitpid(child, 0)  # it is at its end; one that is not is left to whoever takes orphans
+            os.waitpid(child, 0)  # it is ending; one that blocks is left to init
         finally:
             os.close(ended)
 
 
 def _looking(directory: Path, look: Callable[[Path], object]) -> tuple[int, int]:
-    """A child that looks, and a descriptor that is at its end when the child is."""
+    """A child that calls the storage, and a descriptor that ends with the child."""
     ended, held = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,13 +53,13 @@ def _looking(directory: Path, look: Callable[[Path], object]) -> tuple[int, int]
 
 
 def _look_and_go(directory: Path, look: Callable[[Path], object], held: int) -> None:
-    """In the child. It keeps nothing open that somebody may wait for the end of: it may be here for long."""
+    """In the child. It closes every descriptor that another process may wait on: it may block for long."""
     try:
         os.closerange(0, held)
         os.closerange(held + 1, _MOST_FILES)
         look(directory)
     finally:
-        os._exit(0)  # whatever the storage said
+        os._exit(0)  # whatever the storage answered
 
 
 def _within(ended: int, seconds: float | None) -> bool:

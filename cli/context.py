@@ -1,4 +1,4 @@
-"""What every command shares: environment, settings, clock, and where to print. The databases: cli.installation."""
+"""What every command uses: environment, settings, clock, output streams. Databases are in `cli.installation`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PIPE_WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command works with; `shared` makes it from the environment that `cli.main` was given."""
+    """The context of a command; `shared` makes it from the environment given to `cli.main`."""
 
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
@@ -95,7 +95,7 @@ def with_options(
     filer: str | None = None,
     site: str | None = None,
 ) -> Settings:
-    """Settings with what the command line says instead; raises UsageError for an unknown engine, filer or site."""
+    """Settings with the values of the command line; raises UsageError for an unknown engine, filer or site."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -103,13 +103,13 @@ def with_options(
         changes["slots"] = slots
     if engine is not None:
         if engine not in INDEX_ENGINES:
-            raise UsageError(f"--index-engine is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
+            raise UsageError(f"--index-engine is {engine!r}; it must be {' or '.join(INDEX_ENGINES)}")
         changes["index_engine"] = engine
     if filer is not None:
         changes["filer"] = filer_source(filer)
     if site is not None:
         if filer is not None:
-            raise UsageError("--site and --filer exclude each other: a site names its filer itself")
+            raise UsageError("--site and --filer exclude each other: a site has its own filer")
 
         from core.filer.load import site_source
 

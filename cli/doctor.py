@@ -32,8 +32,8 @@ def doctor(ctx: typer.Context, storage: opt.StorageRoot = None, output: opt.Tabl
         if output == "table":
             console.print(f"{finding.level:<5}", style=_STYLES[finding.level], end="")
             console.print(finding.what, markup=False)
-            if finding.mend:
-                console.print(f"      -> {finding.mend}", markup=False)
+            if finding.fix:
+                console.print(f"      -> {finding.fix}", markup=False)
             flush()
     if output == "json":
         print_json([dataclasses.asdict(finding) for finding in findings])

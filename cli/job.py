@@ -175,7 +175,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             console.print(table(columns, rows, right=numbers))
     if job.options.production.asked:
         choice = job.options.production
-        console.print(f"\n{progress.items:,} items taken, written to {choice.out}", markup=False)
+        console.print(f"\n{progress.items:,} items produced, written to {choice.out}", markup=False)
         return
     children = counts.children
     console.print(

@@ -111,7 +111,8 @@ def _meaning(error: BaseException) -> tuple[str, int]:
     if isinstance(error, EdbenchError):
         return str(error), FAILED
     if isinstance(error, TyperException):
-        return f"{error.format_message().rstrip('.')}. Try '{_command_of(error)} --help'.", error.exit_code
+        message = error.format_message().rstrip(".")
+        return f"{message}{'' if message.endswith('?') else '.'} Try '{_command_of(error)} --help'.", error.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
     return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED

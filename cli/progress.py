@@ -89,7 +89,7 @@ EVERY_SECONDS = 5.0
 def step_told(
     console: Console, first: float = FIRST_SECONDS, every: float = EVERY_SECONDS
 ) -> Iterator[Callable[[str], None]]:
-    """Tell the function that it gives of each step; what is over sooner than `first` seconds says nothing in a pipe."""
+    """Call the yielded function with each step; in a pipe, what takes less than `first` seconds prints nothing."""
     if console.is_terminal:
         with console.status("") as status:
             yield status.update
@@ -97,7 +97,7 @@ def step_told(
     at, over = [""], threading.Event()
 
     def tick() -> None:
-        """A step may take longer than that, so it is said again: whoever looks sees that it is not stuck elsewhere."""
+        """Repeat the line of a long step, to show that it is still running."""
         wait = first
         while not over.wait(wait):
             wait = every
@@ -115,7 +115,7 @@ def step_told(
 
 @contextmanager
 def live_line(console: Console) -> Iterator[Callable[[str], None]]:
-    """What goes on and for how long: one line that lives on a terminal, one every five seconds elsewhere."""
+    """The current step and its time: one line that is redrawn on a terminal, one every five seconds elsewhere."""
     began, doing, said = time.monotonic(), "", 0.0
 
     def text() -> str:

@@ -215,7 +215,7 @@ def wish_of(
 
 
 def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayOrder) -> Wish:
-    """Raises UsageError where levels are asked for beside what they decide themselves."""
+    """Raises UsageError for --levels with an option that it sets itself."""
     if levels is None:
         if peak is not None:
             raise UsageError("--peak requires --levels N")
@@ -287,7 +287,7 @@ class _Progress:
 
 
 def show_fidelity(console: Console, result: Result) -> None:
-    """The trace beside its replay; nothing where they cannot be held against each other."""
+    """The trace compared with its replay; nothing where they cannot be compared."""
     from cli.output import table
     from experiments.workloads.replay.result import ReplayResult
 

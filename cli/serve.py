@@ -102,7 +102,7 @@ def serve(
 
 @contextlib.contextmanager
 def page_during(context: CommandContext, settings: Settings, port: int | None) -> Iterator[None]:
-    """The page over `settings` with services attached, while the block lasts; nothing where `port` is None.
+    """Serve the web UI over `settings` with services attached, while the block lasts; not where `port` is None.
 
     Raises UsageError when the port is taken, DatabaseFault.
     """
@@ -117,8 +117,8 @@ def page_during(context: CommandContext, settings: Settings, port: int | None) -
 
 @contextlib.contextmanager
 def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[Site]:
-    """The site of an experiment with its runs on the page, while the block lasts; the site itself where `port` is
-    None. Raises UsageError when the port is taken."""
+    """Show the runs of an experiment in the web UI while the block lasts; gives the site to run on. Raises UsageError when the port
+    is in use."""
     if port is None:
         yield site
         return
@@ -132,8 +132,8 @@ def site_page(context: CommandContext, site: Site, settings: Settings, port: int
 def test_page(
     context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
 ) -> Iterator[Live | None]:
-    """What a profile does, on the page, while the block lasts; None where `port` is None. Raises UsageError when the port is
-    taken."""
+    """Show a storage test in the web UI while the block lasts; None where `port` is None. Raises UsageError when the port is in
+    use."""
     if port is None:
         yield None
         return

@@ -60,7 +60,7 @@ def _point_row(point: Point, workload: About) -> tuple[object, ...]:
 
 
 def _figure(point: Point, figure: Figure) -> str:
-    """The interval has a line of its own where each number has its unit beside it."""
+    """The interval is on a line of its own where each number has its unit."""
     estimate = point.figures.get(figure.name)
     if estimate is None:
         return figure.missing

@@ -158,7 +158,7 @@ def _job_text(job: JobFigures) -> str:
 
 
 def calls_table(calls: Mapping[str, Calls]) -> Table:
-    """By op, and under it by class of size; percentiles that waiting for a processor dominates are marked."""
+    """By op, and under it by class of size; percentiles that waiting for a core dominates are marked."""
     rows: list[tuple[object, ...]] = []
     for op, c in calls.items():
         rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))
@@ -168,7 +168,7 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
         ]
     shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        shown.caption = f"{MARK} more than half of it is waiting for a processor"
+        shown.caption = f"{MARK} more than half of it is waiting for a core"
     return shown
 
 
@@ -183,7 +183,7 @@ def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:
     service, processor = time.service_s / time.call_s, time.processor_s / time.call_s
     queue = "" if time.queue_s is None else f", {time.queue_s / time.call_s:.0%} in the filer's queues"
     about = "" if time.exact else "about "
-    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a processor"
+    said = f"{service:.0%} service{queue}, {about}{processor:.0%} waiting for a core"
     return [("in calls", f"{time.call_s:,.1f} s over all slots: {said}")]
 
 

@@ -237,7 +237,7 @@ def _written(context: CommandContext, target: Path) -> None:
 
 
 def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
-    """A line of totals, then tables; `said` is what `traces.as_data.trace_info` gives."""
+    """A line of totals, then tables; `said` is the value of `traces.as_data.trace_info` gives."""
     console.print(f"{name}: {totals(said)}", markup=False, soft_wrap=True)
     for line in _remarks(said):
         console.print(line, markup=False, soft_wrap=True)
@@ -271,7 +271,7 @@ def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
         f"{words.microseconds(think['p99_us'])}"
     )
     if think["overlapping_calls"]:
-        yield f"{think['overlapping_calls']:,} calls began before the last one of their stream had ended"
+        yield f"{think['overlapping_calls']:,} calls began before the previous call of their stream returned"
 
 
 def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:

@@ -60,7 +60,7 @@ def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECOND
         except DatabaseFault as fault:
             if time.monotonic() > deadline or not fault.transient:
                 raise
-            log.info("%s; trying again", fault)
+            log.info("%s; retrying", fault)
             stop.wait(_AGAIN_SECONDS)
 
 

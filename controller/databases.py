@@ -88,7 +88,7 @@ def first_databases(databases: Sequence[Database], number: int) -> list[Database
     """So many of the installation's; raises UsageError when there are fewer."""
     if len(databases) < number:
         raise UsageError(
-            f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there",
+            f"--databases is {number}, but EDBENCH_DATABASES names {len(databases)}; add the others there",
             field="databases",
         )
     return list(databases[:number])
@@ -109,7 +109,7 @@ def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
     if reference.strip().lower() == LAST:
         newest = newest_jobs(databases, 1)
         if not newest:
-            raise UsageError("there is no job yet; `edbench discover DIR` makes one")
+            raise UsageError("there is no job yet; `edbench discover DIR` creates one")
         return JobHandle(newest[0][0], newest[0][1].job)
     handles: list[JobHandle] = []
     reason = UsageError(f"there is no job {reference}; see `edbench job list`")

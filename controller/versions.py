@@ -23,5 +23,5 @@ def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:
         if worker.live and worker.version != own:
             raise UsageError(
                 f"worker {worker.name} on {worker.host} is edbench {worker.version}, this command is {own};"
-                " give all hosts one version (containers: `make up` builds the image anew)"
+                " give all hosts one version (containers: `make up` rebuilds the image)"
             )

@@ -149,7 +149,7 @@ class Histogram:
         # Every number below 128 is one byte: what one slot or worker counts in a second mostly is.
         numbers: Sequence[int] = data if data.isascii() else list(_varints(data))
         if len(numbers) % 2:
-            raise ValueError("histogram ends inside a pair")
+            raise ValueError("histogram ends inside a cell")
         cells, counts = list(accumulate(numbers[::2])), numbers[1::2]
         if cells and (cells[-1] >= CELLS or 0 in numbers[2::2] or 0 in counts):
             raise ValueError("histogram has a wrong cell or an empty one")

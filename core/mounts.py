@@ -49,7 +49,7 @@ class Reach(StrEnum):
     LOCAL = "local storage"
     NETWORK = "network storage"
     MEMORY = "memory"
-    UNKNOWN = "cannot tell whether local or network storage"
+    UNKNOWN = "unknown whether local or network storage"
 
 
 def reach_of(kind: str, source: str) -> tuple[Reach, str]:

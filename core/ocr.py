@@ -17,10 +17,11 @@ def parse_languages(text: str) -> str:
     wrong = next((name for name in names if not _NAME.fullmatch(name)), None)
     if wrong is not None:
         raise UsageError(
-            f"--ocr-languages: {wrong!r} is no language of tesseract's; write eng or eng+deu", field="ocr_languages"
+            f"--ocr-languages: {wrong!r} is not the name of a tesseract language; write eng or eng+deu",
+            field="ocr_languages",
         )
     if len(names) > MOST_LANGUAGES:
         raise UsageError(
-            f"--ocr-languages names {len(names)} languages; name at most {MOST_LANGUAGES}", field="ocr_languages"
+            f"--ocr-languages names {len(names)} languages; give at most {MOST_LANGUAGES}", field="ocr_languages"
         )
     return "+".join(names)

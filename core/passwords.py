@@ -15,6 +15,7 @@ from pathlib import Path
 from core.errors import UsageError
 from core.options.bounds import MOST_PASSWORDS
 from core.places import job_location
+from core.reading import read_problem
 from core.records import BankNote
 
 MOST_BYTES = 512  # of one password in UTF-8; no format takes longer ones
@@ -99,7 +100,7 @@ def read_bank(file: Path) -> PasswordBank:
         with file.open("rb") as opened:
             data = opened.read(_MOST_FILE + 1)
     except OSError as error:
-        raise UsageError(f"--passwords {file}: {error.strerror}; give a text file, one password a line") from error
+        raise UsageError(f"--passwords {read_problem(file, error)}; give a text file, one password a line") from error
     if len(data) > _MOST_FILE:
         raise UsageError(f"--passwords {file}: more than {_MOST_FILE:,} bytes; give a text file, one password a line")
     return parse_bank(data, f"--passwords {file}")

@@ -111,7 +111,7 @@ class FsyncPolicy(enum.StrEnum):
 
 
 class Layout(enum.StrEnum):
-    """Where extracted children lie under `jobs/<job>/items/`."""
+    """Directory layout of extracted children under `jobs/<job>/items/`."""
 
     SHARED = "shared"  # one fan-out tree for all workers
     PER_WORKER = "per-worker"

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from core.errors import UsageError
 from core.options.bounds import MOST_BYTES
 from core.program.urls import shown_url
+from core.reading import read_problem
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
@@ -116,15 +117,15 @@ def _guarded(url: str, what: str, login: str | None) -> str:
     if has_password(url) or _by_socket(url) or {"sslcert", "passfile"} & parse_qs(urlsplit(url).query).keys():
         return url
     raise UsageError(
-        f"{what} has no password, so anybody who reaches it may use it; write scheme://user:password@host, or"
-        f" scheme://host and the rest into a file that {LOGIN_FILE} names"
+        f"{what} has no password, so anyone who reaches it may use it; write scheme://user:password@host, or"
+        f" scheme://host and put user:password into a file that {LOGIN_FILE} names"
     )
 
 
 def read_login(text: str, origin: str) -> str:
     """`user:password` of a login file; raises UsageError, with where it comes from, when it is not that."""
     if not re.fullmatch(r"[A-Za-z0-9._~-]+:[A-Za-z0-9._~-]+", text.strip()):
-        raise UsageError(f"{origin} must hold user:password, of letters, digits, dots, dashes and underscores")
+        raise UsageError(f"{origin} must contain user:password; both may have letters, digits and . _ ~ -")
     return text.strip()
 
 
@@ -135,7 +136,7 @@ def _login(env: Mapping[str, str]) -> str | None:
     try:
         return read_login(Path(path).read_text(encoding="utf-8"), f"{LOGIN_FILE}: {path}")
     except (OSError, ValueError) as error:
-        raise UsageError(f"{LOGIN_FILE}: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UsageError(f"{LOGIN_FILE}: {read_problem(path, error)}") from error
 
 
 def database_urls(text: str) -> list[tuple[str, str]]:
@@ -187,14 +188,14 @@ def _positive(env: Mapping[str, str], key: str, default: int) -> int:
 def _switch(env: Mapping[str, str], key: str) -> bool:
     text = env.get(key) or "on"
     if text not in ("on", "off"):
-        raise UsageError(f"{key} is {text!r}; it can be on or off")
+        raise UsageError(f"{key} is {text!r}; use on or off")
     return text == "on"
 
 
 def _log_level(env: Mapping[str, str]) -> str:
     text = env.get("EDBENCH_LOG_LEVEL") or "WARNING"
     if text.upper() not in LOG_LEVELS:
-        raise UsageError(f"EDBENCH_LOG_LEVEL is {text!r}; it can be {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}")
+        raise UsageError(f"EDBENCH_LOG_LEVEL is {text!r}; use {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}")
     return text.upper()
 
 
@@ -215,7 +216,7 @@ def parse_bytes(text: str, what: str) -> int:
         raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
     nbytes = int(float(match[1]) * _UNITS[match[2]])
     if nbytes > MOST_BYTES:
-        raise UsageError(f"{what} is {text!r}; no file or filer has so many bytes: at most {MOST_BYTES // 10**12}TB")
+        raise UsageError(f"{what} is {text!r}; use at most {MOST_BYTES // 10**12}TB")
     return nbytes
 
 
@@ -223,7 +224,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     """Settings from the given environment; raises UsageError with the variable's name on a bad value."""
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
     if engine not in INDEX_ENGINES:
-        raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
+        raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; use {' or '.join(INDEX_ENGINES)}")
     login = _login(env)
     return Settings(
         databases=parse_databases(env.get("EDBENCH_DATABASES", ""), login),

@@ -32,14 +32,14 @@ _ALL = (
     Variable("EDBENCH_BROKER", "`redis://…`; needed with `EDBENCH_DATABASES`"),
     Variable(
         "EDBENCH_LOGIN_FILE",
-        "a file with `user:password`, for those of these URLs that name nobody; one without a password is refused"
+        "a file with `user:password`, for those of these URLs that have no login; a URL without a password is refused"
         " ([logins.md](logins.md))",
     ),
     Variable("EDBENCH_SLOTS", "tasks at a time in each worker, 1 or more", "4"),
     Variable("EDBENCH_INDEX_ENGINE", "`tantivy` or `whoosh`", "tantivy"),
     Variable(
         "EDBENCH_FILER",
-        "emulated filer: `titan`, `nas-1g`, `nas-10g`, `cloud-nas` or a file ([filer.md](filer.md)); every result says so first",
+        "emulated filer: `titan`, `nas-1g`, `nas-10g`, `cloud-nas` or a file ([filer.md](filer.md)); every result shows it first",
         "none",
     ),
     Variable(
@@ -52,9 +52,9 @@ _ALL = (
         "what the filer itself can cache, such as `16GB` (`0B`: nothing), for the label `CACHED`"
         " ([labels.md](labels.md)); unset: not known",
     ),
-    Variable("EDBENCH_SLOT_MEMORY_MB", "private memory of a slot", "1024"),
-    Variable("EDBENCH_STALL_S", "seconds that a slot may be silent outside an item before it is ended", "600"),
-    Variable("EDBENCH_GRACE_S", "seconds that a running task gets when its worker is asked to stop", "10"),
+    Variable("EDBENCH_SLOT_MEMORY_MB", "private memory of a slot, in MB", "1024"),
+    Variable("EDBENCH_STALL_S", "seconds without progress outside an item after which a slot is killed", "600"),
+    Variable("EDBENCH_GRACE_S", "seconds that a running task gets to finish when its worker is stopped", "10"),
     Variable(
         "EDBENCH_PLUGINS",
         "modules with readers of more formats, comma-separated; set and empty: none. The default"
@@ -64,40 +64,40 @@ _ALL = (
     Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
         "EDBENCH_TOKEN",
-        "token of the page and the API, 16 characters or more; unset: made up, in `page-token` in scratch",
+        "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",
     ),
     Variable(
         "EDBENCH_CORPORA",
-        "directories beside the storage root below which sources may be chosen on the page, colons between them",
+        "directories besides the storage root from which the web UI offers sources, separated by colons",
     ),
     Variable(
         "EDBENCH_PRODUCTIONS",
-        "directories beside the storage root below which extractions and exports of the page and the API may write, colons"
-        " between them",
+        "directories besides the storage root to which extractions and exports of the web UI and the API may write, separated"
+        " by colons",
     ),
     Variable(
         "EDBENCH_HASH_LISTS",
-        "directories beside `hash-lists` of the storage root whose files may be chosen on the page as lists of known software"
-        " files, colons between them",
+        "directories besides `hash-lists` of the storage root whose files the web UI offers as lists of known software"
+        " files, separated by colons",
     ),
     Variable(
         "EDBENCH_TARGETS",
-        "directories beside the storage root below which the page and the API may run storage profiles, colons between them",
+        "directories besides the storage root in which the web UI and the API may run storage tests, separated by colons",
     ),
     Variable(
         "EDBENCH_BOX",
-        "`off`: files are parsed in the slots themselves, with all that these may do, to see what the box costs; the"
-        " result says so",
+        "`off`: parse files in the slots themselves, with all rights of a slot, to measure what the sandbox costs; the"
+        " result is labelled",
         "on",
     ),
     Variable(
         "EDBENCH_OBSERVE",
-        "`off`: storage calls are not recorded and nothing is observed, to see what that costs; such a result has no"
-        " calls and says so",
+        "`off`: record no storage calls and observe nothing, to measure what that costs; such a result has no calls and is"
+        " labelled",
         "on",
     ),
     Variable("EDBENCH_METRICS_PORT", "first Prometheus port, 0: none ([metrics.md](metrics.md))", "0"),
-    Variable("EDBENCH_METRICS_ADDRESS", "the address that it is at", "127.0.0.1"),
+    Variable("EDBENCH_METRICS_ADDRESS", "address of the Prometheus port", "127.0.0.1"),
     Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
     Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
     Variable(
@@ -106,7 +106,7 @@ _ALL = (
     ),
     Variable(
         "EDBENCH_CHAOS",
-        "set by the fault campaign (tests/chaos) for its processes: the socket that it is told of every moment at",
+        "set by the fault campaign (tests/chaos) for its processes: the socket on which they report each moment",
     ),
 )
 

@@ -19,6 +19,7 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 from dataset_gen.material.blocks import Blocks
 from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
 from dataset_gen.material.system_files import system_list
@@ -137,18 +138,18 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
     if not directory.exists():
         return None
     if not directory.is_dir():
-        raise UsageError(f"{directory} is not a directory; name a new or an empty one")
+        raise UsageError(f"{directory} is not a directory; give a new or an empty one")
     for file in (directory / DESCRIPTION, directory / _WORK / "request.json"):
         if file.is_file():
             description = read_json(file)
             if any(description.get(key) != value for key, value in wanted.items()):
                 raise UsageError(
-                    f"{directory} holds another corpus (profile {description.get('profile')}, scale {description.get('scale')}, "
-                    f"seed {description.get('seed')}); name another directory or remove it"
+                    f"{directory} contains another corpus (profile {description.get('profile')}, scale {description.get('scale')}, "
+                    f"seed {description.get('seed')}); give another directory or remove it"
                 )
             return description if file.name == DESCRIPTION else None
     if any(entry.name != _WORK for entry in directory.iterdir()):
-        raise UsageError(f"{directory} is not empty and holds no corpus; name a new or an empty directory")
+        raise UsageError(f"{directory} is not empty and not a corpus; give a new or an empty directory")
     return None
 
 
@@ -201,7 +202,7 @@ def _processes(number: int, initializer: Callable[..., None], initial: Sequence[
     try:
         yield pool
     except (ProcessExpired, BrokenExecutor) as error:
-        raise RunFailed(f"a generating process died ({error}); give the same command again to go on") from error
+        raise RunFailed(f"a generating process died ({error}); run the same command again to continue") from error
     finally:
         pool.stop()  # type: ignore[no-untyped-call]
         pool.join()
@@ -247,5 +248,5 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read ({error}); remove it or name another directory") from error
+        raise UsageError(f"{read_problem(path, error)}; remove it or give another directory") from error
     return data if isinstance(data, dict) else {}

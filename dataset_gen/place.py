@@ -28,18 +28,18 @@ def _check_space(there: Path, raw: int, written: Path) -> None:
     if have < need:
         raise UsageError(
             f"{there} has {have / 1e9:.2f} GB free, the corpus needs about {need / 1e9:.2f} GB; "
-            "make room or take a smaller --scale"
+            "free space or use a smaller --scale"
         )
 
 
 def _check_names(there: Path) -> None:
     with tempfile.TemporaryDirectory(dir=there, prefix=".edbench-names-") as probe:
         if not naming_of(Path(probe)).kept:
-            raise _no_place(there, "names in upper and lower case are one there, or not kept as they are written")
+            raise _no_place(there, "it ignores the case of names, or changes them")
         try:
             (Path(probe) / _ODD_NAME).touch()
         except OSError as error:
-            raise _no_place(there, f"{_ODD_NAME!r} cannot be made there ({error.strerror})") from error
+            raise _no_place(there, f"{_ODD_NAME!r} cannot be created there ({error.strerror})") from error
 
 
 def _no_place(there: Path, why: str) -> UsageError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UsageError
+from core.reading import read_problem
 from core.toml_table import TomlTable
 from dataset_gen import faults
 from dataset_gen.material.series import KINDS
@@ -40,11 +41,13 @@ def load_profile(name: str) -> Profile:
         return read_profile(_shipped(name), f"profile {name}")
     path = Path(name)
     if not path.suffix and not path.exists():
-        raise UsageError(f"there is no profile {name!r}; take one of {', '.join(profile_names())}, or a TOML file")
+        raise UsageError(
+            f"there is no corpus profile {name!r}; use one of {', '.join(profile_names())}, or a TOML file"
+        )
     try:
         return read_profile(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the profile {path} cannot be read: {error}") from error
+        raise UsageError(read_problem(f"corpus profile {path}", error)) from error
 
 
 def read_profile(text: str, source: str) -> Profile:
@@ -52,7 +55,7 @@ def read_profile(text: str, source: str) -> Profile:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{source} is not TOML: {error}") from error
+        raise UsageError(f"{read_problem(source, error)}; it must be TOML") from error
     data = _on_its_base(data, source)
     top = TomlTable(source, "", data)
     profile = Profile(
@@ -110,11 +113,11 @@ def _check_together(top: TomlTable, profile: Profile) -> None:
     if not 1 <= len(profile.custodians) <= 250:
         raise top.refuse("custodians", "must be 1 to 250 tables")
     if profile.types and not profile.targets.items_per_gb:
-        raise top.refuse("types", "are shares of all items, so targets.items_per_gb must say how many there are")
+        raise top.refuse("types", "are shares of all items, which require targets.items_per_gb")
     others = sum(v for k, v in profile.shares.items() if k != "mail") + sum(s.share for s in profile.series)
     others += profile.language_files
     if (most := max(profile.mail_shares()) + others) > 1.0000001:
-        raise top.refuse("shares", f"and those of series and language files add up to {most:g}; they may be 1 at most")
+        raise top.refuse("shares", f"of mail, series and language files add up to {most:g}; the sum must be at most 1")
     total = profile.mail_share() + others
     if total < 0.9999999 and not any(mix.loose for mix in profile.formats.values()):
         raise top.refuse("formats", f"has no loose format to fill the {1 - total:.0%} of the bytes that shares leave")
@@ -152,7 +155,7 @@ def _types(table: TomlTable) -> dict[str, float]:
     """Media types with their shares of all items."""
     out = {name: table.share(name) for name in list(table)}
     if sum(out.values()) > 1.0000001:
-        raise table.refuse("", f"adds up to {sum(out.values()):g}; shares of all items may be 1 at most")
+        raise table.refuse("", f"adds up to {sum(out.values()):g}; the shares must sum to at most 1")
     return out
 
 

@@ -107,7 +107,7 @@ def _names_taken(path: bytes) -> Iterator[None]:
         if error.errno not in _NO_SUCH_NAME:
             raise
         raise UsageError(
-            f"{os.fsdecode(path)!r} cannot be made there ({error.strerror}): a corpus has names of every kind; generate it on another"
+            f"{os.fsdecode(path)!r} cannot be created there ({error.strerror}): a corpus has names of every kind; generate it on another"
             " file system"
         ) from error
 

@@ -73,7 +73,7 @@ def database_places(directories: Mapping[str, Path], storage: Path, *, emulated:
         except OSError as error:
             there = {
                 "path": str(directory),
-                "label": f"not to be looked at from here: {error.strerror}",
+                "label": f"not visible from here: {error.strerror}",
                 "device": None,
             }
         on_it = None if there["device"] is None else there["device"] == under_test and not emulated
@@ -105,7 +105,9 @@ def assumptions(filer: FilerModel) -> list[str]:
     protocol, client = filer.protocol, filer.client
     said = []
     if protocol is None:
-        said.append("filer ops: every call is taken for one filer op; nothing lies between calls and the filer's units")
+        said.append(
+            "filer ops: every call counts as one filer op; no protocol is modelled between calls and the filer's units"
+        )
     else:
         said.append(
             f"filer ops: by protocol {protocol.name}, {protocol.origin};"
@@ -121,12 +123,12 @@ def assumptions(filer: FilerModel) -> list[str]:
         said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
     if filer.site is not None:
         said += [
-            f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the site that is stood for",
-            f"processors: a second of one of speed 1 stands for {filer.site.processor_factor:g} of an emulated core; this machine's speed is"
+            f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the emulated site",
+            f"CPU: a second of a core of speed 1 stands for {filer.site.processor_factor:g} of an emulated core; this machine's speed is"
             " measured while it runs",
-            "processors: the slot's own thread and its box are charged; what the index engine does in threads of its own, 91 to 93 % of its"
-            " processor time where it was measured, waits for no emulated processor",
-            "databases: transactions of slots are booked, those of queue manager and controller are not",
+            "CPU: the slot's own thread and its sandbox are charged; the index engine's own threads, 91 to 93 % of its"
+            " CPU time where it was measured, wait for no emulated core",
+            "databases: transactions of slots are charged, those of queue manager and controller are not",
         ]
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said

@@ -23,7 +23,7 @@ from experiments.telling import Telling
 from experiments.workload import About
 from experiments.workloads import about as about_of
 
-_NO_VERDICT = "no verdict: this machine did not keep up with the site that it emulated"
+_NO_VERDICT = "no verdict: this machine was too slow for the site that it emulated"
 _NOT_KNOWN = "no verdict: whether this machine kept up with the site that it emulated was not measured"
 
 
@@ -36,7 +36,7 @@ def evaluated(study: Study, records: Records) -> Result:
     observed = _Observed(about, records, telling)
     findings = kind.run(observed)
     if observed.done != records.count():
-        raise UsageError(f"there are {records.count()} runs, the plan has {observed.done}")
+        raise UsageError(f"there are {records.count()} runs, but the plan has {observed.done}")
     return _result(about, study, kind.order, findings, telling)
 
 
@@ -52,7 +52,7 @@ class _Observed:
         self._telling.see(observed)
         run: Run = self._about.run_of(observed)
         if (run.order, run.repeat) != (self.done, repeat):
-            raise UsageError(f"run {self.done + 1} says of itself that it is run {run.order + 1}")
+            raise UsageError(f"run {self.done + 1} is numbered as run {run.order + 1}")
         self.done += 1
         return run
 

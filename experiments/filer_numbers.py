@@ -71,7 +71,7 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
     if not said:
         return None
     if "numbers" not in said:
-        raise UsageError(f"{name} does not say what numbers its emulated filer had; run the experiment again")
+        raise UsageError(f"{name} does not have the numbers of its emulated filer; run the experiment again")
     numbers = decode(_Numbers, said["numbers"], f"{name}: emulated_filer.numbers")
     try:
         filer = FilerModel(

@@ -163,7 +163,7 @@ class ProfileOrder(Order):
     small: Annotated[
         bool, Field(description="Use small settings that take seconds and megabytes, to try the test.")
     ] = False
-    repeats: Repeats = 1
+    repeats: Repeats = DEFAULT_REPEATS
     min_seconds: Annotated[
         float | None,
         Field(

@@ -13,7 +13,7 @@ from core.options.bounds import MOST_RAW_GB, MOST_SEED
 from core.options.production import JobType
 from experiments.capacity import DEFAULT_RAW_GB
 from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
-from experiments.orders import FilerCache, MinSeconds
+from experiments.orders import DEFAULT_REPEATS, FilerCache, MinSeconds, Repeats
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import MAX_CLIENTS
 
@@ -78,7 +78,7 @@ class ReplayStudyOrder(Order):
         Field(ge=1, le=_MOST_RATE, description="With --levels: assume this peak.  [default: measured at pace max]"),
         Metavar("CALLS/S"),
     ] = None
-    repeats: Annotated[int, Field(ge=1, le=100, description="Run each point N times; 5 or more are recommended.")] = 1
+    repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
     filer: Annotated[

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 
 _FILE, _RAW = "begun.json", "raw"
 
@@ -67,7 +68,9 @@ def _alone(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise UsageError("another command runs the same profile with the same settings on the same paths") from error
+        raise UsageError(
+            "another command runs the same storage test with the same settings on the same paths"
+        ) from error
 
 
 def _opened(directory: Path, *, run_id: str, seed: int, now: float, resume: bool) -> Begun:
@@ -77,9 +80,9 @@ def _opened(directory: Path, *, run_id: str, seed: int, now: float, resume: bool
             data = json.loads(file.read_text(encoding="utf-8"))
             run_id, seed, before = str(data["run_id"]), int(data["seed"]), tuple(map(float, data["sessions"]))
         except FileNotFoundError as error:
-            raise UsageError("--resume: nothing with these settings was interrupted on this host") from error
+            raise UsageError("--resume: no run with these settings was interrupted on this host") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"--resume: {file} cannot be read: {error}; begin anew without --resume") from error
+            raise UsageError(f"--resume: {read_problem(file, error)}; start again without --resume") from error
     else:
         shutil.rmtree(directory, ignore_errors=True)
     (directory / _RAW).mkdir(parents=True, exist_ok=True)

@@ -336,9 +336,6 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-_WIDE_MARK = re.compile(rb"\xff\xfe|\xfe\xff")
-
-
 def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
     """A part of a text that is no UTF-16."""
     try:
@@ -405,7 +402,7 @@ class Decoder:
         rest, many = b"", False
         while data := rest + stream.read(CHUNK):
             final = len(data) == len(rest)
-            if (b"\0" in data or _WIDE_MARK.search(data)) and first_wide(data) is not None:
+            if (b"\0" in data or (b"\xfe" in data and b"\xff" in data)) and first_wide(data) is not None:
                 self._codec = ""
                 yield from self._parts(stream, data)
                 return

@@ -46,7 +46,7 @@ def _flaws(one: Declared) -> list[str]:
     if not one.title:
         wrong.append("no title")
     if not one.leaves_out:
-        wrong.append("does not say what is left out")
+        wrong.append("does not list what is omitted")
     if one.announces and not one.children:
         wrong.append("announces children and has none")
     wrong += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]

@@ -45,14 +45,14 @@ KEYS: dict[str, Key] = {
     "conversation": Key(TEXT, "place in the conversation as Outlook notes it (Thread-Index), in hexadecimal; up to 3,000 characters", 3_000),
     "date_original": Key(TEXT, "the date as the header has it"),
     "attachments": Key(LIST, "names of the attachments in order"),
-    "folder": Key(TEXT, "folders of the mail store that the message lies in, as A/B"),
+    "folder": Key(TEXT, "folders of the mail store that the message is in, as A/B"),
     "signed": Key(YES, "true where there is a signature"),
     # Documents
     "title": Key(TEXT, "title"),
     "author": Key(TEXT, "author"),
     "last_author": Key(TEXT, "who saved it last"),
     "company": Key(TEXT, "company; Organization of a message"),
-    "doc_subject": Key(TEXT, "subject as the document's properties tell it; a message's is `subject`"),
+    "doc_subject": Key(TEXT, "subject from the document's properties; that of a message is `subject`"),
     "description": Key(TEXT, "comments or abstract in the document's properties; Comments of a message; caption of a picture"),
     "keywords": Key(TEXT, "keywords"),
     "custom_properties": Key(LIST, "properties that the author or a program added to the document's own, as `name: value`; the first 1,000"),
@@ -60,7 +60,7 @@ KEYS: dict[str, Key] = {
     "created_original": Key(TEXT, "the same as it is noted, where that is not in UTC"),
     "modified": Key(DATE, "when it was saved last"),
     "modified_original": Key(TEXT, "the same as it is noted"),
-    "page_count": Key(NUMBER, "pages as the document's properties tell them; those that were counted are the item's `pages`"),
+    "page_count": Key(NUMBER, "pages from the document's properties; counted pages are the item's `pages`"),
     "pages_without_text": Key(TEXT, "pages that have something on them and no text, where others have: 2, 5-7; up to 10,000 characters", 10_000),
     "application": Key(TEXT, "program that wrote it"),
     "address": Key(TEXT, "where a saved web page was found"),
@@ -84,7 +84,7 @@ KEYS: dict[str, Key] = {
     "charset_source": Key(TEXT, "where it is known from: bom, declared, utf-8, structure, hint, detected or default"),
     "charset_confidence": Key(NUMBER, "of 100 texts detected with such certainty, how many were right (docs/charsets.md)"),
     "well_formed": Key(YES, "false where tags were left in the text because the XML is not well-formed"),
-    "delimiter": Key(TEXT, "what stands between columns"),
+    "delimiter": Key(TEXT, "separator of columns"),
     "rows": Key(NUMBER, "rows, the header included"),
     "columns": Key(NUMBER, "columns of the first row"),
     # Contacts and calendars
@@ -102,19 +102,19 @@ KEYS: dict[str, Key] = {
     # What was read by OCR (docs/ocr.md)
     "ocr": Key(YES, "true where the text, if there is any, was recognised in a picture"),
     "ocr_engine": Key(TEXT, "program and version that read it"),
-    "ocr_languages": Key(TEXT, "languages that it was told to expect, as eng+deu"),
+    "ocr_languages": Key(TEXT, "languages given to the OCR, as eng+deu"),
     "ocr_pages": Key(NUMBER, "pages that were read"),
     "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
     # What `edbench review languages` told (docs/review.md)
-    "language": Key(TEXT, "language of the text in ISO 639's code; und: not told, zxx: none"),
+    "language": Key(TEXT, "language of the text as an ISO 639 code; und: not detected, zxx: none"),
     # What was under a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
     "password_line": Key(NUMBER, "line of the password bank that opened it"),
     # Members of a zip archive
     "name_charset": Key(TEXT, "charset that its name was read in, where that is a guess: the archive does not say it"),
     # Mail stores
-    "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
-    "empty_folders": Key(LIST, "folders that no message lies in, as A/B, search folders and the top one too; the first 1,000"),
+    "password": Key(YES, "true where the store is marked with a password (which does not protect it)"),
+    "empty_folders": Key(LIST, "folders without messages, as A/B, including search folders and the top one; the first 1,000"),
 }  # fmt: skip
 
 _TYPES: dict[str, tuple[type, ...]] = {TEXT: (str,), DATE: (str,), NUMBER: (int, float), LIST: (list,), YES: (bool,)}

@@ -81,7 +81,7 @@ def _loaded(media_type: str) -> Handler | None:
         return handler
     declared = check_handlers(importlib.import_module(module).HANDLERS)
     if set(declared) != set(_TABLE[module]):
-        raise ValueError(f"{module}: declares {sorted(declared)}, and its table (formats.modules) says something else")
+        raise ValueError(f"{module}: declares {sorted(declared)}, and its table (formats.modules) differs")
     check_handlers(dict.fromkeys((*_HANDLERS.values(), *declared.values())))  # names: a box has them by these
     _HANDLERS.update(declared)
     return declared[media_type]

@@ -74,7 +74,7 @@ class Collector:
                     self._stopping.wait(min(_GATHER_MOST, max(_GATHER_LEAST, taken * _GATHER_A_FRAME)))
                 continue
             if self.problem is None:
-                log.warning("storage calls are not being collected: %s; trying again", problem)
+                log.warning("storage calls are not collected: %s; retrying", problem)
             self.problem = problem
             self._stopping.wait(delay)
             delay = min(delay * 2, _BACKOFF_MOST)

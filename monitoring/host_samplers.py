@@ -52,5 +52,5 @@ class HostSampling:
             except Exception as error:  # noqa: BLE001 - the calls of this second must go out, whatever a kernel says
                 if number not in self._told:
                     self._told.add(number)
-                    log.warning("%s sees nothing: %s", type(sampler).__name__, error)
+                    log.warning("%s failed, its series have gaps: %s", type(sampler).__name__, error)
         return out

@@ -50,7 +50,7 @@ def _json(kind: str, values: Mapping[str, Any]) -> str:
         text = json.dumps(dict(values), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as e:  # half a character counts as ValueError
-        raise ValueError(f"an observation of kind {kind} is no plain data: {e}") from e
+        raise ValueError(f"an observation of kind {kind} is not plain data: {e}") from e
     if size > VALUES_BYTES:
         raise ValueError(f"an observation of kind {kind} is over {VALUES_BYTES} bytes")
     if "\\u0000" in text:

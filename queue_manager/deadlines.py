@@ -38,7 +38,7 @@ class Deadlines:
             returned = ledger.return_expired(conn)
         if step is not None:
             log.warning(
-                "database %s: its clock was put %s by %.1f s; leases and elapsed times go on as if it had not been",
+                "database %s: its clock was set %s by %.1f s; leases and elapsed times are corrected for that",
                 self._database,
                 "forward" if step > 0 else "back",
                 abs(step),

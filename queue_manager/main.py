@@ -90,7 +90,7 @@ def _drain(collector: Collector) -> None:
         while time.monotonic() < until and collector.step(block=False):
             pass
     except (redis.RedisError, OSError, DatabaseFault, IntegrityError) as error:
-        log.warning("the last storage calls wait at the broker: %s", error)
+        log.warning("the last storage calls were not collected from the broker: %s", error)
 
 
 def main(env: Mapping[str, str]) -> int:

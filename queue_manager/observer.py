@@ -85,7 +85,7 @@ class Observer:
         except _faults() as error:
             fault = " ".join(str(error).split())[:300]
             if fault != self._fault:
-                log.warning("database %s is not observed: %s", self._database.name, fault)
+                log.warning("database %s cannot be observed: %s", self._database.name, fault)
             self._fault = fault
         else:
             self._fault = ""

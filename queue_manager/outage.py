@@ -41,7 +41,7 @@ class Outage:
         """Note a successful attempt; whether it ended an outage."""
         if not self.on:
             return False
-        log.warning("%s is back after %d attempts", self._name, self._attempts)
+        log.warning("%s answers again after %d attempts", self._name, self._attempts)
         self._attempts = 0
         self._retry_at = 0.0
         return True

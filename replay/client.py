@@ -252,7 +252,7 @@ class _Player:
     def _check_on(self, other: int, steps: int, waited_ns: int) -> None:
         late = self._progress.awaited(other) and waited_ns > _LATE_NS
         if (late or self._progress.gave_up(other)) and self._progress.done[other] < steps:
-            what = "never came" if late else "ended before its script did"
+            what = "did not start" if late else "ended before its script"
             raise ReplayStopped(f"client {other} of this replay's clone {what}; the replay is stopped")
 
     def _tick(self) -> None:

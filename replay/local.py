@@ -105,7 +105,7 @@ def _hear(clients: list[_Client], between: Callable[[], None] | None) -> list[An
             except (EOFError, ConnectionError) as e:
                 client.process.join(_END_S)
                 raise RunFailed(
-                    f"client {client.number} of the replay died ({_how(client.process.exitcode)}); the replay is over"
+                    f"client {client.number} of the replay died ({_how(client.process.exitcode)}); the replay has ended"
                 ) from e
             if isinstance(message, BaseException):
                 raise message

@@ -99,13 +99,13 @@ def plan_replay(
     """
     played = [number for number, stream in enumerate(header.streams) if stream.calls]
     if not played:
-        raise UsageError("the trace holds no calls; there is nothing to replay")
+        raise UsageError("the trace contains no calls; there is nothing to replay")
     if not 1 <= clients <= MAX_CLIENTS:
-        raise UsageError(f"{clients} clients; it can be from 1 to {MAX_CLIENTS}")
+        raise UsageError(f"{clients} clients; use from 1 to {MAX_CLIENTS}")
     if not 1 <= paths <= MAX_PATHS:
-        raise UsageError(f"{paths} paths; it can be from 1 to {MAX_PATHS}")
+        raise UsageError(f"{paths} paths; use from 1 to {MAX_PATHS}")
     if speed is not None and not LEAST_SPEED <= speed <= MOST_SPEED:
-        raise UsageError(f"speed x{speed:g}; it can be from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}, or max")
+        raise UsageError(f"speed x{speed:g}; use from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}, or max")
     dealt = _dealt(header, played, clients)
     if closed:
         speed = None

@@ -291,4 +291,4 @@ def open_program(directory: Path) -> Program:
             **{name: int(data[name]) for name in _NUMBERS},
         )
     except (OSError, ValueError, KeyError, TypeError) as e:
-        raise UsageError(f"there is no whole replay program in {directory}: {e}") from e
+        raise UsageError(f"the replay program in {directory} is incomplete or missing: {e}") from e

@@ -25,21 +25,21 @@ def check_paths(paths: Sequence[Path], *, force: bool = False) -> None:
     Touches nothing. Raises UsageError in one line.
     """
     if not paths:
-        raise UsageError("no path is given; say where to replay with --path")
+        raise UsageError("no path is given; give a directory with --path")
     real = [_checked(path, force) for path in paths]
     for number, path in enumerate(real):
         for other in real[number + 1 :]:
             if path == other:
                 raise UsageError(f"{path} is given twice; give each path once")
             if path in other.parents or other in path.parents:
-                raise UsageError(f"{path} and {other} lie one within the other; give paths that do not")
+                raise UsageError(f"{path} and {other} are inside each other; give separate directories")
 
 
 def _checked(path: Path, force: bool) -> Path:
     try:
         real = path.resolve(strict=True)
         if not stat.S_ISDIR(real.stat().st_mode):
-            raise UsageError(f"{path} is not a directory; give one")
+            raise UsageError(f"{path} is not a directory; give a directory")
         if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
             raise UsageError(f"permission denied: this user may not write in {path}; give it access, or another path")
         held = sorted(entry for entry in os.listdir(real) if entry not in _NOT_OURS_TO_COUNT)
@@ -47,7 +47,7 @@ def _checked(path: Path, force: bool) -> Path:
         raise UsageError(f"{path} cannot be used: {e.strerror or e}") from e
     if held and not force:
         left = " (left by an earlier replay)" if held[0].startswith(HOME) else ""
-        raise UsageError(f"{path} is not empty: it holds {held[0]!r}{left}; give an empty directory, or --force")
+        raise UsageError(f"{path} is not empty: it contains {held[0]!r}{left}; give an empty directory, or --force")
     return real
 
 
@@ -58,7 +58,7 @@ def check_room(program: Program, paths: Sequence[Path], *, force: bool = False) 
     """
     check_paths(paths, force=force)
     if len(paths) != program.plan.paths:
-        raise UsageError(f"the replay was planned for {program.plan.paths} paths, and {len(paths)} are given")
+        raise UsageError(f"the replay was planned for {program.plan.paths} paths, but {len(paths)} are given")
     together: dict[int, list[int]] = {}
     try:
         for number, path in enumerate(paths):
@@ -83,10 +83,10 @@ def _check_system(program: Program, paths: Sequence[Path], numbers: Iterable[int
     if size > free:
         raise UsageError(
             f"{names}: the replay needs {size / 1e9:,.3f} GB (10 % to spare), {free / 1e9:,.3f} GB are free;"
-            " free space, or take fewer clients"
+            " free space, or use fewer clients"
         )
     if info.f_files and inodes > info.f_favail:  # 0: the file system makes them as it needs them
         raise UsageError(
             f"{names}: the replay needs {inodes:,} inodes (10 % to spare), {info.f_favail:,} are free;"
-            " remove files, or take fewer clients"
+            " remove files, or use fewer clients"
         )

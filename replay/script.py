@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from core.errors import UsageError
 from core.operations import Op
+from core.reading import read_problem
 from core.zstandard import zstd
 
 BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls
@@ -144,10 +145,10 @@ def read_script(path: Path) -> Iterator[Block]:
                 raw = memoryview(zstd.decompress(file.read(packed)))
                 cut = steps * STEP.size
                 if len(raw) != cut + waits * _WAIT.size:
-                    raise UsageError(f"the replay's script {path} is damaged; compile it again")
+                    raise UsageError(f"the script of the replay {path} is damaged; compile it again")
                 yield Block(raw[:cut], list(_WAIT.iter_unpack(raw[cut:])))
     except (OSError, struct.error, zstd.ZstdError) as e:
-        raise UsageError(f"the replay's script {path} cannot be read: {e}; compile it again") from e
+        raise UsageError(f"{read_problem(f'the script of the replay {path}', e)}; compile it again") from e
 
 
 def all_steps(path: Path) -> Iterator[tuple[Step, list[Wait]]]:

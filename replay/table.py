@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from core.errors import UsageError
+from core.reading import read_problem
 from replay.spread import Spread
 from replay.survey import Survey
 from replay.world import DIRECTORY, FILE, World
@@ -85,7 +86,7 @@ class CallTable:
         try:
             maps = {name: _map(directory / name) for name in _FILES}
         except (OSError, ValueError) as e:
-            raise UsageError(f"the replay's table in {directory} cannot be read: {e}; compile it again") from e
+            raise UsageError(f"{read_problem(f'the table of the replay in {directory}', e)}; compile it again") from e
         self._maps = maps
         self.blob = maps["paths"]  # all relative paths
         self.offsets = memoryview(maps["offsets"]).cast("Q")  # of each node's in it; one more than nodes

@@ -43,7 +43,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.replay_id):
-            raise ValueError(f"{self.replay_id!r} is no id of a replay")
+            raise ValueError(f"{self.replay_id!r} is not the id of a replay")
 
     def homes(self) -> tuple[Path, ...]:
         """The directory of this replay on each path."""
@@ -124,7 +124,7 @@ class _Maker:
         self._mkdir(path)
         info = os.lstat(path)
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
-            raise StorageFault(f"{display_name(path)} is not a directory of ours; move it away", errno=errno.ENOTDIR)
+            raise StorageFault(f"{display_name(path)} was not created by edbench; move it away", errno=errno.ENOTDIR)
 
     def directories_of_all(self) -> None:
         """Every client makes all of them: who comes second finds them, and nobody waits for anybody."""

@@ -53,13 +53,13 @@ def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
         for number, handle in enumerate(reference.each):
             if not handle.job.state.completed or handle.job.options.type is not JobType.DISCOVERY:
                 raise UsageError(
-                    f"job {handle.id} is {handle.job.state}; only a discovery that has completed can be looked through"
+                    f"job {handle.id} is {handle.job.state}; only completed discovery jobs can be reviewed"
                 )
             if any(one.handle.id == handle.id for one in out):
                 raise UsageError(f"job {handle.id} is named twice")
             out.append(LookedAt(handle, len(out), (unit << 20) + (0 if parts else number)))
     if not out:
-        raise UsageError("a group without jobs: nothing can be looked through")
+        raise UsageError("the group has no jobs")
     return out
 
 
@@ -133,16 +133,16 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
     jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
     if not handles:
-        raise UsageError("a group without jobs: nothing was looked through")
-    again = f"`{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}` does it"
+        raise UsageError("the group has no jobs")
+    again = f"run `{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}`"
     rows = []
     for handle in handles:
         with handle.database.transaction() as conn:
             row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
         if row is None:
-            raise UsageError(f"nothing is known of {kind.value} in job {handle.id} yet; {again}")
+            raise UsageError(f"job {handle.id} has no {kind.value} findings yet; {again}")
         if row.stale:
-            raise UsageError(f"job {handle.id} was processed again since; {again} anew")
+            raise UsageError(f"job {handle.id} was processed again after its {kind.value} findings; {again} again")
         rows.append(row)
     first = rows[0]
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
@@ -154,10 +154,10 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
 def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
     """Why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
     if len(handles) == 1:
-        return f"job {handles[0].id} was looked through with jobs that differ now; {again} anew"
-    said = f"these {len(handles)} jobs were looked through each by itself, or with jobs that differ now; {again} anew, together"
+        return f"the {kind.value} findings of job {handles[0].id} include jobs that changed since; {again} again"
+    said = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
     if kind is ReviewKind.DEDUPE:
-        said += ": each for its own copies, or with --scope jobs for those in the others, too"
+        said += "; add --scope jobs to find duplicates across jobs"
     return said
 
 

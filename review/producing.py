@@ -36,8 +36,8 @@ def with_findings(
         for handle, finding in zip(sources, findings, strict=True):
             if theirs.get(handle.id.hex, finding) != finding:
                 raise UsageError(
-                    f"`edbench review dedupe` has found other duplicates in job {handle.id} since job {images.id} made pages of its"
-                    " originals; process them anew, or have it find what it had found then (same jobs, --scope and --by; what it found before 27 November 2026 counts as other)",
+                    f"`edbench review dedupe` found other duplicates in job {handle.id} after job {images.id} made pages of its"
+                    " originals; run the processing job again, or repeat the earlier `edbench review dedupe` (same jobs, --scope and --by)",
                     field="images",
                 )
     return dataclasses.replace(options, production=dataclasses.replace(choice, findings=findings))
@@ -55,5 +55,5 @@ def refuse_told(conn: Connection, job: uuid.UUID) -> None:
     for taking in PRODUCTION.production_of(conn, job=job.hex):
         if job.hex in get_job(conn, taking).options.production.deduped:
             raise UsageError(
-                f"job {taking} tells of the duplicates of job {job} as they were found; wait until it is over, or cancel it"
+                f"job {taking} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
             )

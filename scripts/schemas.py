@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
+from controller.browse.search import FoundItem
+from controller.custody.actions import Action
 from controller.doctor import Finding
-from controller.jobs.documents import GroupDocument, JobDocument
-from controller.jobs.figures import GroupFigures, JobFigures
+from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
+from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
+from controller.search.named import Search, Tag, TagChange
+from controller.search.report import HitReport
+from controller.verify.group import GroupVerified
+from controller.verify.job import Verification
+from controller.verify.production import ProductionVerification
+from core.document import Document
 from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
 from experiments.sizing.steps import SizingDocument
@@ -24,8 +32,147 @@ from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
+from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
+from web.api.models.items import Family, ItemDetails
+
+
+class ShownItem(Document):
+    """`edbench review item`: a finding that was not computed is null, and `unknown` has the reason."""
+
+    item: ItemDetails
+    family: Family
+    duplicates: list[Equal] | None
+    near_duplicates: list[Near] | None
+    thread: list[Message] | None
+    unknown: dict[str, str]
+
+
+class RecordedTrace(TraceFigures):
+    """A trace and its job."""
+
+    job: str
+
+
+class CorpusDescription(Document):
+    """dataset.json of a corpus; besides these it counts items by what its profile varies."""
+
+    model_config = ConfigDict(extra="allow")
+
+    profile: str
+    profile_version: int
+    scale: float
+    seed: int
+    items: int
+    loose_files: int
+    raw_bytes: int
+    discovered_bytes: int
+    pages: int
+    expansion: float
+    items_per_raw_gb: float
+    pages_per_item: float
+    duplicates: int
+    system_files: int
+    custodians: dict[str, int]
+    media_types: dict[str, int]
+    distributions: dict[str, Any]
+    wanted: dict[str, Any]
+    content_hash: str
+    hash: str
+
+
+class ProfileLine(Document):
+    """A corpus profile in the list."""
+
+    name: str
+    raw_bytes: int
+    about: str
+
+
+class Custodian(Document):
+    """A custodian of a corpus profile."""
+
+    name: str
+    raw_bytes: int
+    mail: str
+    mail_bytes: int
+
+
+class ProfileOutline(Document):
+    """What a corpus profile generates at a scale; a total that it does not specify is 0."""
+
+    name: str
+    version: int
+    about: str
+    scale: float
+    raw_bytes: int
+    items: int
+    pages: int
+    discovered_bytes: int
+    custodians: list[Custodian]
+    shares: dict[str, dict[str, float]]
+    types: dict[str, dict[str, float]]
+    loose: dict[str, dict[str, float]]
+    faults: dict[str, int]
+
+
+class TestLine(Document):
+    """A storage test in the list."""
+
+    name: str
+    report: str
+    does: str
+
+
+class Room(Document):
+    """What a storage test needs on each path, and its time."""
+
+    bytes: int
+    files: int
+    seconds: float
+
+
+class TestDescription(TestLine):
+    """A storage test."""
+
+    writes: str
+    needs: str
+    room: Room
+    settings: list[dict[str, str]]
+
+
+class TestRoom(Document):
+    """A storage test of `all`."""
+
+    name: str
+    room: Room
+
+
+class AllTests(Document):
+    """The tests of `bench storage all`, each with its row of the page or the reason why it was not measured."""
+
+    run_id: str
+    paths: list[str]
+    tests: list[dict[str, Any]]
+
+
+class ComparedResult(Document):
+    """One of the results."""
+
+    run_id: str
+    verdict: str
+
+
+class Compared(Document):
+    """Results side by side: of each point its load, and in `cells` the figures of each result there."""
+
+    results: list[ComparedResult]
+    differences: list[str]
+    disclosed: list[str]
+    unchecked: list[str]
+    overall_response: tuple[dict[str, Any] | None, ...] = ()
+    points: list[dict[str, Any]]
 
 
 def _schema(of: Any, description: str) -> dict[str, Any]:
@@ -34,6 +181,25 @@ def _schema(of: Any, description: str) -> dict[str, Any]:
 
 
 DOCUMENTS = {
+    "verify": lambda: _schema(
+        Verification | GroupVerified | ProductionVerification, "What `edbench verify -o json` prints."
+    ),
+    "job-list": lambda: _schema(list[ListedJob], "What `edbench job list -o json` prints."),
+    "search": lambda: _schema(list[FoundItem] | list[Search], "What `edbench review search -o json` prints."),
+    "item": lambda: _schema(ShownItem, "What `edbench review item -o json` prints."),
+    "terms": lambda: _schema(HitReport, "What `edbench review terms -o json` prints."),
+    "tag": lambda: _schema(TagChange | list[Tag] | list[Action], "What `edbench review tag -o json` prints."),
+    "trace-record": lambda: _schema(list[RecordedTrace], "What `edbench trace record -o json` prints."),
+    "corpus-profiles": lambda: _schema(
+        list[ProfileLine] | ProfileOutline, "What `edbench corpus profiles -o json` prints."
+    ),
+    "corpus": lambda: _schema(CorpusDescription, "What `edbench corpus describe -o json` prints."),
+    "storage-all": lambda: _schema(AllTests, "What `edbench bench storage all -o json` prints."),
+    "storage-tests": lambda: _schema(
+        list[TestLine] | TestDescription | list[TestRoom],
+        "What `edbench bench storage -o json` prints without NAME, and with --describe.",
+    ),
+    "compare": lambda: _schema(Compared, "What `edbench result compare -o json` prints."),
     "result": json_schema,
     "discover": lambda: _schema(JobFigures | GroupFigures, "What `edbench discover -o json` writes."),
     "job": lambda: _schema(JobDocument | GroupDocument, "What `edbench job show -o json` prints."),

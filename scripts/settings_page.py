@@ -30,11 +30,11 @@ def written() -> str:
 def _page() -> Iterator[str]:
     yield from ("# Settings", "")
     yield "Made by `make settings-page` from `DiscoveryOrder` (`controller/jobs/orders.py`) and the table of variables"
-    yield "(`core/variables.py`); tests hold it against them, and the command, the API and the page's form against the former."
+    yield "(`core/variables.py`); tests compare the page with them, and the command, the API and the form of the web UI with the former."
     yield from ("", "## Options of a discovery", "")
-    yield "`edbench discover` has them all; a study has those that it does not vary. Those with a name in the API are fields of"
-    yield "POST /api/v1/jobs and of the page's form ([web.md](web.md)); the others are for the command line alone. An option goes"
-    yield "before its variable."
+    yield "`edbench discover` has all of them; an experiment has those that it does not vary. Those with a name in the API are fields of"
+    yield "POST /api/v1/jobs and of the form in the web UI ([web.md](web.md)); the others exist on the command line only. An option"
+    yield "overrides its variable."
     yield ""
     options = (_option(name, info) for name, info in OperatorOrder.model_fields.items())
     yield from _table(("Option", "In the API", "Value", "Default", "Variable", "What it is"), options)

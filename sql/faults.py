@@ -18,14 +18,17 @@ def driver_errors() -> tuple[type[Exception], ...]:
 # SQLSTATE → what to tell, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BY_STATE: dict[str, tuple[str, bool]] = {
     "53100": ("its disk is full; free space there", False),
-    "53200": ("it is out of memory; give it more", False),
+    "53200": ("it is out of memory; give the server more", False),
     "53300": ("it has no connection left; raise its max_connections or run fewer slots", True),
     "25006": ("it is read-only; connect to a writable server", False),
-    "42501": ("this login may not do that; any edbench command of the tables' owner renews what it may", False),
+    "42501": (
+        "its login lacks a privilege; run any edbench command as the owner of the tables, which grants it again",
+        False,
+    ),
     "57P01": ("it is being shut down", True),
     "57P02": ("it is restarting after a crash", True),
     "57P03": ("it does not accept connections yet", True),
-    "25P03": ("it gave up a transaction in which nothing had been said for too long", True),
+    "25P03": ("it closed a transaction that was idle for too long", True),
     "57P05": ("it closed an idle connection", True),
     "40001": ("it could not serialise this transaction", True),
     "40P01": ("it chose this transaction to resolve a deadlock", True),
@@ -40,9 +43,9 @@ _BY_CLASS: dict[str, tuple[str, bool]] = {
 # While connecting there is no SQLSTATE, only libpq's text.
 _CONNECT_TEXTS: tuple[tuple[str, str, bool], ...] = (
     ("authentication failed", "it refused the login; check user and password in EDBENCH_DATABASES", False),
-    ("no password supplied", "it wants a password; put one into EDBENCH_DATABASES", False),
-    ("no pg_hba.conf entry", "it does not let this host or user in; see its pg_hba.conf", False),
-    ("does not exist", "user or database does not exist there; check EDBENCH_DATABASES", False),
+    ("no password supplied", "it requires a password; put one into EDBENCH_DATABASES", False),
+    ("no pg_hba.conf entry", "it does not accept this host or user; see its pg_hba.conf", False),
+    ("does not exist", "the user or database does not exist; check EDBENCH_DATABASES", False),
     ("too many clients", _BY_STATE["53300"][0], True),
     ("remaining connection slots", _BY_STATE["53300"][0], True),
 )

@@ -37,8 +37,8 @@ def migrate(database: Database) -> None:
         encoding = conn.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise UsageError(
-                f"database {database.name} has the encoding {encoding}, which cannot hold every name;"
-                " make it anew with: createdb --encoding=UTF8 --template=template0"
+                f"database {database.name} has the encoding {encoding}, which cannot store every name;"
+                " create it with: createdb --encoding=UTF8 --template=template0"
             )
         # Before the first look at the version: whoever waits here finds the work done.
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
@@ -46,13 +46,13 @@ def migrate(database: Database) -> None:
         if current is not None and current not in known:
             raise UsageError(
                 f"database {database.name} has schema {current}, which this version of edbench does not know;"
-                " use the newer version that made it, or another database"
+                " use the newer version that created it, or another database"
             )
         if not conn.exec_driver_sql("SELECT has_schema_privilege('public', 'CREATE')").scalar_one():
             if current != known[-1]:
                 raise DatabaseFault(
-                    f"database {database.name} has not the tables of this version yet; the controller, or any edbench"
-                    " command, makes them",
+                    f"database {database.name} is not migrated to this version; start the controller, or run any edbench"
+                    " command as its owner",
                     transient=True,
                 )
             return  # a role that works with the tables and makes none

@@ -73,8 +73,8 @@ def take_client(conn: Connection, claimed: ClaimedTask, worker: str, slot: int, 
         return int(before.client)
     if before is not None:
         raise SystemFault(
-            f"client {before.client} of the replay died (worker {before.worker}, slot {before.slot}; its log says why),"
-            " and what the others measured without it says nothing; replay again"
+            f"client {before.client} of the replay died (worker {before.worker}, slot {before.slot}; see its log),"
+            " so the measurement is void; replay again"
         )
     taken = QUERIES["take_replay_client"].run(
         conn, job=claimed.job, task=claimed.id, token=claimed.token, worker=worker, slot=slot, host=host

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
 ROOTS_AT_ONCE = 5_000  # loose files
 _FILE_COST = 4_096  # of a task's weight, beside the file's bytes
-TAKEN = "cancel that one, or wait until it is over, then requeue"  # what to do where a job takes the items
+TAKEN = "cancel that job, or wait until it has ended, then requeue"  # what to do where a job takes the items
 
 
 def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | None = None) -> int:
@@ -32,12 +32,12 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     complete with exceptions, another job takes its items, or no such exception can be gone over again.
     """
     if options.type is not JobType.DISCOVERY:
-        raise UsageError(f"job {job} is of type {options.type}; only a discovery's exceptions can be processed again")
+        raise UsageError(f"job {job} is of type {options.type}; requeue works on discovery jobs only")
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     state = None if row is None else JobState(row.state)
     if state is not JobState.COMPLETED_WITH_EXCEPTIONS:
         raise UsageError(
-            f"job {job} is {state or 'not there'}; only one that completed with exceptions has any to requeue"
+            f"job {job} is {state or 'deleted'}; only a job that completed with exceptions can be requeued"
         )
     refuse_taken(conn, job, TAKEN)
     QUERIES["requeue_roots"].run(conn, job=job, code=code)
@@ -52,7 +52,11 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
         tasks += _expand([root for root in roots if root.media_type != _DIRECTORY], options)
         bulk.insert_tasks(conn, job, tasks)
     if not gone["roots"]:
-        what = "exceptions that could go away" if code is None else f"exceptions {code} that could go away"
+        what = (
+            "exceptions that another attempt could resolve"
+            if code is None
+            else f"exceptions {code} that another attempt could resolve"
+        )
         raise UsageError(f"job {job} has no {what}")
     _correct(conn, job, gone, two_pass=not options.single_pass)
     QUERIES["requeue_job"].run(conn, job=job, phase=first.value)

@@ -122,7 +122,7 @@ class NodeTable(Sequence[Node]):
         above, flags, sizes, ratios, names = _whole(unpacked(block, NODES), 5)
         parents = list(map(sub, range(first, first + len(above)), above))
         if any(parent >= number for number, parent in enumerate(parents, first)):
-            raise Damaged("a parent stands behind its child")
+            raise Damaged("a parent comes after its child")
         _within("parent", parents, -1, None)
         _within("kind of node", flags, 0, 2 * len(_KINDS) - 1)
         _within("size", sizes, 0, None)
@@ -168,7 +168,7 @@ def unpack_columns(raw: bytes, count: int) -> tuple[list[array[int]], int]:
         width = _WIDTHS.get(kind.decode("latin-1"), 0)
         at += _COLUMN_HEAD.size
         if not width or not values or at + width * values > len(raw) or (out and len(out[0]) != values):
-            raise Damaged("a column is not what the format says")
+            raise Damaged("a column does not have the format")
         numbers = array(kind.decode())
         numbers.frombytes(raw[at : at + width * values])
         out.append(_little(numbers))
@@ -179,7 +179,7 @@ def unpack_columns(raw: bytes, count: int) -> tuple[list[array[int]], int]:
 def _whole(raw: bytes, count: int) -> list[array[int]]:
     columns, end = unpack_columns(raw, count)
     if end != len(raw):
-        raise Damaged("a block has more than its columns")
+        raise Damaged("a block has bytes after its columns")
     return columns
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.errors import SourceFileError, StorageFault, UsageError
+from core.reading import read_problem
 from core.storage.layer import Storage
 from traces.blocks import Damaged
 from traces.compressibility import Ratios
@@ -105,7 +106,7 @@ def _parts(paths: Iterable[Path]) -> list[_Part]:
         except Damaged:  # its slot died while it began
             continue
         except OSError as e:
-            raise UsageError(f"cannot read {path}, a part of the trace: {e.strerror or e}") from e
+            raise UsageError(read_problem(f"{path}, a part of the trace,", e)) from e
         if first is not None:
             out.append(_Part(path, head, first.calls[0].start_ns))
     _set_clocks(out)

@@ -36,7 +36,7 @@ def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> Merged:
     if len(sources) < 2:
         raise UsageError("merge: give two traces or more")
     if target.resolve() in {source.resolve() for source in sources}:
-        raise UsageError(f"{target} is one of the traces to be merged: give the result another name")
+        raise UsageError(f"{target} is one of the traces to be merged: give another name for the result")
     with ExitStack() as stack:
         traces = [stack.enter_context(open_trace(source)) for source in sources]
         header, shifts = _header(traces, align)

@@ -77,7 +77,7 @@ class WorkerParts:
             shutil.copyfile(part, partial)
             os.replace(partial, place / part.name)
         elif not self._root.is_dir():
-            raise FileNotFoundError(2, "the storage root is not there", str(self._root))
+            raise FileNotFoundError(2, "the storage root does not exist", str(self._root))
         part.unlink(missing_ok=True)  # delivered, or of a job that was deleted
 
 

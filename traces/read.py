@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from core.errors import UsageError
+from core.reading import read_problem
 from traces import blocks
 from traces.blocks import Damaged
 from traces.directory import Directory, Place, directory_of
@@ -32,7 +33,7 @@ class FileTrace:
             self._directory = self._read_directory()
         except OSError as e:
             self.close()
-            raise UsageError(f"cannot read the trace {path}: {e.strerror or e}") from e
+            raise UsageError(read_problem(f"the trace {path}", e)) from e
         except Damaged as e:
             self.close()
             raise self._refusal(e) from e
@@ -54,7 +55,7 @@ class FileTrace:
             except Damaged as e:
                 raise self._refusal(e) from e
         if len(table) != self._directory.node_count:
-            raise self._refusal(Damaged("its nodes are not as many as its directory says"))
+            raise self._refusal(Damaged("the number of nodes differs from its directory"))
         return table
 
     def calls(self, stream: int) -> Iterator[Call]:
@@ -66,7 +67,7 @@ class FileTrace:
             except Damaged as e:
                 raise self._refusal(e) from e
             if len(calls) != place.count:
-                raise self._refusal(Damaged("a block has not as many calls as its directory says"))
+                raise self._refusal(Damaged("the number of calls in a block differs from its directory"))
             yield from calls
 
     def close(self) -> None:
@@ -86,7 +87,9 @@ class FileTrace:
             raise UsageError(f"{self.path} is not a trace of edbench")
         if begin != blocks.MAGIC:
             version = begin[len(blocks.MAGIC_ANY) :].split(b"\n")[0].decode("ascii", "replace")
-            raise UsageError(f"{self.path} is a trace of format {version!r}, which a newer edbench wrote: use that one")
+            raise UsageError(
+                f"{self.path} is a trace of format {version!r}, which written by a newer edbench; use that version"
+            )
         trailer = os.pread(self._fd, blocks.TRAILER.size, max(0, self.size - blocks.TRAILER.size))
         if len(trailer) < blocks.TRAILER.size or not trailer.endswith(blocks.END_MARK):
             raise UsageError(f"the trace {self.path} is cut short: its end is missing; copy it again")
@@ -101,7 +104,7 @@ class FileTrace:
 
     def _block(self, place: Place) -> bytes:
         if not 0 < place.length <= self.size:
-            raise Damaged("a block lies outside the file")
+            raise Damaged("a block is outside the file")
         data = os.pread(self._fd, place.length, place.offset)
         if len(data) != place.length:
             raise Damaged("a block is cut short")

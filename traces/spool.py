@@ -112,7 +112,7 @@ def read_spool(path: Path) -> tuple[SpoolHead, Iterator[SpoolBlock]]:
     """
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise Damaged("this is no file of calls")
+            raise Damaged("this is not a file of calls")
         head = _head_of(unpacked(_next_block(file), _HEAD))
         return head, _blocks(path, file.tell(), len(head.phases))
 

@@ -1,4 +1,4 @@
-"""`python -m web`: a container's controller (`controller.__main__`) with the page and the API at port 8080.
+"""`python -m web`: a container's controller (`controller.__main__`) with the web UI and the API at port 8080.
 
 It listens at every address of its container, so it wants EDBENCH_TOKEN; which addresses of the host lead there is the
 Compose file's to say.
@@ -28,10 +28,10 @@ PORT = 8080
 
 @contextlib.contextmanager
 def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterator[str]:
-    """The page's address, good while the block lasts; workers are other containers'. Raises UsageError, DatabaseFault."""
+    """Serve the web UI during the block; other containers run the workers. Raises UsageError, DatabaseFault."""
     token = given_token(env)
-    if token is None:  # one made up here could be read by nobody outside of the container
-        raise UsageError(f"set {VARIABLE} to a long random text: other machines may reach this page")
+    if token is None:  # a generated one could not be read outside of the container
+        raise UsageError(f"set {VARIABLE} to a long random text: other machines can reach the web UI")
     clock = SystemClock()
     with (
         listening(HOST, port) as sock,

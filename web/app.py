@@ -22,20 +22,20 @@ from web.stream import Streams
 STATIC = Path(__file__).parent / "static"
 _DESCRIPTION = (
     "Jobs, items, exceptions and results of an edbench installation. Bytes are whole, times seconds,"
-    ' 1 GB is 10⁹ bytes; GB/hour says whether it is raw or discovered. Errors are one line of JSON: {"error": …}.'
+    ' 1 GB is 10⁹ bytes; GB/hour names raw or discovered. Errors are one line of JSON: {"error": …}.'
 )
 
 
 class _Application(FastAPI):
-    """With the headers around everything, the answer to a bug of ours included."""
+    """Adds the headers to every answer, including those for internal errors."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Once, at the first request."""
+        """Called once, at the first request."""
         return SafeHeaders(super().build_middleware_stack())
 
 
 def create_app(context: WebContext) -> FastAPI:
-    """The application over an installation. `app.state.streams.close()` ends what it sends live."""
+    """The application for an installation. `app.state.streams.close()` ends its live streams."""
     app = _Application(
         title="edbench",
         version=own_version(),

@@ -1,4 +1,4 @@
-"""Who may come in: nobody without the token, nobody from another site (docs/web.md)."""
+"""Access control: a token or session is required, and requests of other sites are refused (docs/web.md)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from web.door import Door, Throttled
 from web.token import VARIABLE
 
 LOGIN = "/login"
-_OPEN = (LOGIN, "/static/")  # what a person without a session may see
+HEALTH = f"{errors.API}v1/health"  # monitoring asks without a token, and learns up or not
+ANONYMOUS = "edbench.anonymous"  # in the scope of such a request
+_OPEN = (LOGIN, "/static/")  # available without a session
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def cookie_name(request: Request) -> str:
-    """Of the session: browsers keep one cookie for all ports of a host, and another server may listen at another."""
+    """Of the session. It names the port, because browsers share cookies between all ports of a host."""
     server = request.scope.get("server")
     return f"edbench_session_{server[1] if server else 0}"
 
@@ -51,9 +53,9 @@ class Guard:
         elif scope["type"] == "http":
             request = Request(scope)
             refusal = self._refusal(request)
-            with acting(f"page at {caller(request)}"):
+            with acting(f"web UI at {caller(request)}"):
                 await (refusal or self._app)(scope, receive, send)
-        # there are no web sockets here: anything else is not answered
+        # web sockets are not answered
 
     def _refusal(self, request: Request) -> Response | None:
         if not _well_addressed(request):
@@ -63,10 +65,13 @@ class Guard:
             return _foreign(request)
         try:
             if self._bearer(request):
-                return None  # no other site's page can send that
+                return None  # other sites cannot send this header
         except Throttled as error:
             return throttled(request, error)
         if not self._door.admits(request.cookies.get(cookie_name(request), "")):
+            if path == HEALTH and request.method in _SAFE:
+                request.scope[ANONYMOUS] = True
+                return None
             return _login(request)
         return _foreign(request)
 
@@ -76,14 +81,14 @@ class Guard:
 
 
 def throttled(request: Request, error: Throttled) -> Response:
-    """What an address is told that has guessed too often."""
+    """The answer to an address with too many wrong tokens."""
     out = errors.answer(request, 429, str(error))
     out.headers["Retry-After"] = str(error.seconds)
     return out
 
 
 def _well_addressed(request: Request) -> bool:
-    """Whether the address that was asked for can be read: what comes after takes that for granted."""
+    """Whether the Host header can be parsed, which the rest relies on."""
     return _netloc(f"//{request.headers.get('host', '')}") is not None
 
 
@@ -98,7 +103,7 @@ def _netloc(url: str) -> str | None:
 
 
 def _foreign(request: Request) -> Response | None:
-    """A refusal for a request that changes something and was made by a page of another site."""
+    """A refusal of a request from another site that changes something."""
     if request.method in _SAFE:
         return None
     site = request.headers.get("sec-fetch-site")
@@ -110,10 +115,12 @@ def _foreign(request: Request) -> Response | None:
 
 
 def _login(request: Request) -> Response:
-    """What a person without a session gets: the form, or for programs one line."""
+    """The answer without a session: the login form, or one line for programs."""
     if request.scope["path"].startswith(errors.API) or request.method not in _SAFE:
         refusal = errors.answer(
-            request, 401, f"a token is needed: Authorization: Bearer, with {VARIABLE} of the server"
+            request,
+            401,
+            f"token missing or wrong: send `Authorization: Bearer TOKEN` with the {VARIABLE} of the server",
         )
         refusal.headers["WWW-Authenticate"] = "Bearer"
         return refusal

@@ -1,4 +1,4 @@
-"""The page beside a command's own work, on loopback, gone with the command."""
+"""The web UI of a running command, on loopback; it ends with the command."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callabl
             web_context(settings, env, BesideCommand(), embedded=True, door=Door(token)) as context,
             served(Stage(create_app(context)), sock),
         ):
-            say(f"page: {shown_address(address(sock), given, token)}")
+            say(f"web UI: {shown_address(address(sock), given, token)}")
             yield
 
 
 def shown_address(address: str, given: str | None, token: str) -> str:
-    """What a person opens: with the token in it where it was made up; one that was given is not repeated."""
+    """The address to open, with the token if it was generated; a given token is not printed."""
     return address if given else ready_link(address, token)
 
 
@@ -49,8 +49,8 @@ def shown_address(address: str, given: str | None, token: str) -> str:
 def experiment_page(
     site: Site, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[Site]:
-    """Over the runs of an experiment, each with services of its own: gives the site to carry it out on. Between runs
-    there is no job to show, only results. Raises UsageError when the port is taken."""
+    """For the runs of an experiment, each with its own services; yields the site to run it on. Between runs the web UI shows
+    only results. Raises UsageError when the port is taken."""
     given = given_token(env)
     with listening(HOST, port) as sock:
         token = given or kept_token(settings.scratch)
@@ -58,7 +58,7 @@ def experiment_page(
         idle = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door)
         stage = Stage(create_app(idle))
         with served(stage, sock):
-            say(f"page: {shown_address(address(sock), given, token)}")
+            say(f"web UI: {shown_address(address(sock), given, token)}")
             yield _Shown(site, stage, settings.storage, door)
 
 
@@ -66,19 +66,19 @@ def experiment_page(
 def profile_page(
     live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
 ) -> Iterator[None]:
-    """Over a profile that the command runs: there is no job, and no database. Raises UsageError when the port is taken."""
+    """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
     given = given_token(env)
     with listening(HOST, port) as sock:
         token = given or kept_token(settings.scratch)
         context = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env,
                              door=Door(token), profile=live)  # fmt: skip
         with served(Stage(create_app(context)), sock):
-            say(f"page: {shown_address(address(sock), given, token)}")
+            say(f"web UI: {shown_address(address(sock), given, token)}")
             yield
 
 
 class _Shown:
-    """A `Site` whose runs are on the page for as long as they deployment."""
+    """A `Site` whose runs are in the web UI while they are deployed."""
 
     def __init__(self, site: Site, stage: Stage, results: Path, door: Door) -> None:
         self.cluster = site.cluster
@@ -90,12 +90,12 @@ class _Shown:
         self._door = door
 
     def taken(self) -> contextlib.AbstractContextManager[Machine]:
-        """As the site does it."""
+        """As the site does."""
         return self._site.taken()
 
     @contextlib.contextmanager
     def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
-        """The same, on the page."""
+        """As the site does, shown in the web UI."""
         with (
             self._site.deploy(spec, name, target, env) as deployment,
             web_context(
@@ -109,9 +109,9 @@ class _Shown:
                 self._stage.put(self._idle)
 
     def no_null(self) -> str | None:
-        """As the site says."""
+        """As the site reports."""
         return self._site.no_null()
 
     def hand_over(self, directory: Path) -> None:
-        """As the site does it."""
+        """As the site does."""
         self._site.hand_over(directory)

@@ -1,7 +1,10 @@
-"""What the web application knows of the installation it serves; made once by whoever starts it."""
+"""The installation that a web application serves."""
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,96 +16,131 @@ from controller.databases import Jobs
 from controller.jobs.groups.find import find, find_discovered
 from controller.search.opened import Indexes
 from core.clock import Clock, SystemClock
-from core.errors import UsageError
+from core.errors import DatabaseFault, UsageError
 from core.settings import Settings
 from sql.session import Database
-from web.doings import Doings
+from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.door import Door
-from web.errands import Errand, Errands
 
 if TYPE_CHECKING:
     from experiments.profiles.live import Live
     from web.measuring.runs import Measurements
 
 
+_HEALTH_SECONDS = 1.0
+
+
 class Runner(Protocol):
-    """Brings workers to jobs where they are ours to bring (`web.runs`)."""
+    """Starts workers for jobs where this server starts them (`web.runs`)."""
 
     @property
     def creating(self) -> bool:
-        """Whether jobs may be created and resumed here."""
+        """Whether jobs can be created and resumed here."""
 
     def room(self) -> int:
-        """Slots, over all workers, that can be started beside what runs."""
+        """Slots of all workers together that can still be started."""
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
-        """Keep room for a job that is created or resumed in the block, which starts it. Raises FieldErrors when so many workers
-        of so many slots cannot be started now beside what runs and what is reserved."""
+        """Reserve workers for a job that the block creates or resumes. Raises FieldErrors when they cannot be started now."""
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Have a job or group worked on until it is at rest; returns at once."""
+        """Start workers for a job or group; returns at once."""
 
     def tends(self, identity: uuid.UUID) -> bool:
-        """Whether somebody who lives is known to see to this job or group."""
+        """Whether a living process is known to process this job or group."""
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """What went wrong with bringing workers to this job or group, in one line; None while nothing did."""
+        """Why workers could not be started for this job or group, in one line; None without a problem."""
+
+
+class DatabaseHealth:
+    """Whether the databases answer. They are asked at most once a second and by one request at a time, because `health` needs no
+    token: a flood of requests must not take their connections."""
+
+    def __init__(self, databases: Sequence[Database], now: Callable[[], float] = time.monotonic) -> None:
+        self._databases = databases
+        self._now = now
+        self._lock = threading.Lock()
+        self._asked = -math.inf
+        self._states: dict[str, str] = {}
+
+    def states(self) -> dict[str, str]:
+        """`ok` or the problem, by database."""
+        if self._lock.acquire(blocking=not self._states):  # others get the latest answer meanwhile
+            try:
+                if self._now() - self._asked >= _HEALTH_SECONDS:
+                    self._states = {database.name: _state_of(database) for database in self._databases}
+                    self._asked = self._now()
+            finally:
+                self._lock.release()
+        return self._states
+
+
+def _state_of(database: Database) -> str:
+    try:
+        with database.transaction() as conn:
+            conn.exec_driver_sql("SELECT 1")
+    except DatabaseFault as fault:
+        return str(fault)
+    return "ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
-    """Services attached, databases open, and who may come in."""
+    """Attached services, open databases, and the access token."""
 
     settings: Settings
     databases: Sequence[Database]
-    embedded: bool  # services and workers are ours to start
+    embedded: bool  # this process starts services and workers
     runner: Runner
     door: Door
     env: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
-    corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
-    productions: tuple[Path, ...] = ()  # the same of what jobs are told to write
-    hash_lists: tuple[Path, ...] = ()  # directories with lists of known software files, beside the storage root's
-    targets: tuple[Path, ...] = ()  # directories below which storage profiles may run, beside the storage root
-    measurements: Measurements | None = None  # where this server may start some
-    profile: Live | None = None  # of the command that this server stands beside, where that runs one
-    results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
-    indexes: Indexes = field(init=False)  # that searches share
-    errands: Errands = field(init=False, default_factory=Errands)  # what takes longer than a request
-    doings: Doings = field(init=False, default_factory=Doings)  # of requests, that measurements may not begin beside
+    corpora: tuple[Path, ...] = ()  # more directories that may contain sources
+    productions: tuple[Path, ...] = ()  # more directories that may contain the output of jobs
+    hash_lists: tuple[Path, ...] = ()  # more directories with lists of known software files
+    targets: tuple[Path, ...] = ()  # more directories that storage tests may use
+    measurements: Measurements | None = None  # None where this server starts none
+    profile: Live | None = None  # the storage test of the command that this server belongs to
+    results: Path | None = None  # storage root of the results, if it is not that of the jobs
+    health: DatabaseHealth = field(init=False)
+    indexes: Indexes = field(init=False)  # shared by all searches
+    background_tasks: BackgroundTasks = field(init=False, default_factory=BackgroundTasks)
+    activities: Activities = field(init=False, default_factory=Activities)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indexes", Indexes(self.settings))
+        object.__setattr__(self, "health", DatabaseHealth(self.databases))
 
     @property
     def results_root(self) -> Path:
-        """The storage root below which results lie."""
+        """The storage root that contains the results."""
         return self.results or self.settings.storage
 
-    def refuse_beside(self) -> None:
-        """Raises UsageError while a measurement runs: what is done beside it would be in its figures."""
+    def refuse_measuring(self) -> None:
+        """Raises UsageError while a measurement runs, because it would be distorted."""
         if self.measurements is not None:
             self.measurements.refuse()
 
-    def doing(self, what: str) -> AbstractContextManager[None]:
-        """Begin what no measurement may begin beside before the block is left. Raises UsageError while one runs."""
-        return self.doings.doing(what, self.refuse_beside)
+    def during(self, what: str) -> AbstractContextManager[None]:
+        """Keep measurements from starting during the block. Raises UsageError while one runs."""
+        return self.activities.during(what, self.refuse_measuring)
 
-    def start_errand(self, job: uuid.UUID, kind: str, work: Callable[[], Any]) -> Errand:
-        """Begin it, where neither another one nor a measurement runs; raises UsageError."""
-        with self.doing(f"{kind} of job {job} is being begun"):
-            return self.errands.start(job, kind, work)
+    def start_background(self, job: uuid.UUID, kind: str, work: Callable[[], Any]) -> BackgroundTask:
+        """Start a background task. Raises UsageError while another one or a measurement runs."""
+        with self.during(f"{kind} of job {job} is starting"):
+            return self.background_tasks.start(job, kind, work)
 
     def find(self, reference: str) -> Jobs:
-        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        """The job or group with this id, unambiguous id prefix, or `last`. Raises UsageError."""
         self._refuse_none()
         return find(self.databases, reference)
 
     def find_discovered(self, reference: str) -> Jobs:
-        """The same, of discoveries alone; `last` is the newest of them. Raises OtherType for a job of another type."""
+        """The same among discoveries; `last` is the newest discovery. Raises OtherType for a job of another type."""
         self._refuse_none()
         return find_discovered(self.databases, reference)
 
     def _refuse_none(self) -> None:
         if not self.databases:
-            raise UsageError("there is no job: the databases come with the next run of the experiment")
+            raise UsageError("there is no job yet: the experiment starts its databases with its next run")

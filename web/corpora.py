@@ -1,4 +1,7 @@
-"""Which directories a job may be created over from the page: what lies below the storage root or EDBENCH_CORPORA."""
+"""Directories and files that requests may use: corpora, outputs, targets, lists of known software files.
+
+All are below the storage root or in directories that the server was given.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ from web.context import WebContext
 from web.errors import FieldErrors
 
 VARIABLE = "EDBENCH_CORPORA"
-PRODUCTIONS = "EDBENCH_PRODUCTIONS"  # below these directories, and the storage root, jobs may be told to write
-HASH_LISTS = "EDBENCH_HASH_LISTS"  # files of these directories, and of `hash-lists` of the storage root, may be read
-TARGETS = "EDBENCH_TARGETS"  # below these directories, and the storage root, storage profiles may run
-_DEEPEST = 3  # levels below the storage root at which corpora are looked for
-_OURS = frozenset(("jobs", "results", "hash-lists"))  # folders of the storage root that hold no corpus
+PRODUCTIONS = "EDBENCH_PRODUCTIONS"  # besides the storage root, jobs may write below these directories
+HASH_LISTS = "EDBENCH_HASH_LISTS"  # besides `hash-lists` of the storage root, lists in these directories
+TARGETS = "EDBENCH_TARGETS"  # besides the storage root, storage tests may run below these directories
+_DEEPEST = 3  # levels below the storage root that are searched for corpora
+_OURS = frozenset(("jobs", "results", "hash-lists"))  # directories of the storage root without corpora
 _MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A directory that may be chosen. Its id is the number of its root and the path below that."""
+    """A directory that can be chosen. Its id is the number of its root and the path below it."""
 
     id: str
     path: Path
@@ -37,7 +40,7 @@ class Choice:
 
 
 def read_corpora(env: Mapping[str, str], variable: str = VARIABLE) -> tuple[Path, ...]:
-    """The directories of EDBENCH_CORPORA, separated by colons; raises UsageError for one that is none."""
+    """The directories of EDBENCH_CORPORA, separated by colons. Raises UsageError for a path that is no directory."""
     out = []
     for part in filter(None, env.get(variable, "").split(os.pathsep)):
         path = Path(part)
@@ -48,7 +51,7 @@ def read_corpora(env: Mapping[str, str], variable: str = VARIABLE) -> tuple[Path
 
 
 def roots(context: WebContext) -> list[Path]:
-    """Below these a source has to lie."""
+    """Directories that may contain sources."""
     return [context.settings.storage, *context.corpora]
 
 
@@ -66,7 +69,7 @@ def list_corpora(context: WebContext) -> list[Choice]:
 
 
 def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = frozenset()) -> Iterator[Path]:
-    """Directories with a manifest, so many levels down; what lies in a corpus is not looked at."""
+    """Directories with a manifest, up to so many levels down; corpora are not searched for further ones."""
     for path in _below(directory):
         if path.name in passed_over:
             continue
@@ -77,7 +80,7 @@ def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = froze
 
 
 def _directories(root: Path) -> Iterator[Path]:
-    """The root, if it is a corpus, else what lies in it."""
+    """The root, if it is a corpus, else the directories in it."""
     if (root / MANIFEST).is_file():
         yield root
         return
@@ -88,7 +91,7 @@ def _below(directory: Path) -> list[Path]:
     try:
         with os.scandir(directory) as entries:
             names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:  # not there yet, or closed to this user
+    except OSError:  # missing, or not readable by this user
         return []
     return [directory / name for name in sorted(names) if not name.startswith(".")]
 
@@ -98,44 +101,99 @@ def _inside(real: Path, root: Path) -> bool:
 
 
 def chosen_source(context: WebContext, corpus: str | None, source: str | None) -> Path:
-    """The directory that is meant by one of the two fields; raises FieldErrors.
+    """The directory that one of the two fields names. Raises FieldErrors.
 
-    A `corpus` is looked up in the list and never made into a path; a `source` has to lie, links resolved, below one
-    of the roots, and is then used in its resolved form.
+    A `corpus` is looked up in the list and never used as a path. A `source` must be below one of the roots when its links are
+    resolved, and is used in its resolved form.
     """
     if (corpus is None) == (source is None):
-        raise FieldErrors({"corpus": "give either a corpus or a source"})
+        raise FieldErrors({"corpus": "choose a corpus or enter a directory"})
     if source is None:
         for choice in list_corpora(context):
             if choice.id == corpus:
                 return Path(os.path.realpath(choice.path))
-        raise FieldErrors({"corpus": "there is no such corpus; choose one of the list"})
+        raise FieldErrors({"corpus": "this corpus does not exist; choose one from the list"})
     return allowed_path(context, source)
 
 
 def allowed_path(context: WebContext, text: str) -> Path:
-    """A typed path in its resolved form; raises FieldErrors for one that does not lie where sources may."""
+    """A path in its resolved form. Raises FieldErrors for one outside the directories for sources."""
     return _below_one(roots(context), text, "source", VARIABLE)
 
 
 def allowed_output(context: WebContext, text: str) -> Path:
-    """The same of a directory that a job is to write to, which need not be there yet."""
+    """The same of a directory that a job writes to, which need not exist."""
     return _below_one([context.settings.storage, *context.productions], text, "out", PRODUCTIONS)
 
 
 def allowed_target(context: WebContext, text: str) -> Path:
-    """The same of a directory that a storage profile is to run on."""
+    """The same of a directory that a storage test uses."""
     return _below_one([context.settings.storage, *context.targets], text, "paths", TARGETS)
 
 
 def _below_one(places: Sequence[Path], text: str, field: str, variable: str) -> Path:
     if not os.path.isabs(text):
-        raise FieldErrors({field: "give an absolute path"})
+        raise FieldErrors({field: f"{text[:200]!r} is not an absolute path"})
     try:
         real = Path(os.path.realpath(text))
     except (OSError, ValueError):
         real = Path("/")
     if not any(_inside(real, root) for root in places):
         named = " or ".join(str(root) for root in places)
-        raise FieldErrors({field: f"it does not lie below {named}; name its place in {variable} on the server"})
+        raise FieldErrors(
+            {
+                field: f"{text[:200]!r} is not below {named}; to allow it, add its parent directory to {variable} on the server"
+            }
+        )
     return real
+
+
+LISTS_FOLDER = "hash-lists"
+_MOST_LISTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class HashList:
+    """A list that can be chosen. Its id is the number of its directory and its name."""
+
+    id: str
+    path: Path
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """For display."""
+        return display_name(os.fsencode(self.path.name))
+
+
+def list_places(context: WebContext) -> list[Path]:
+    """The directories that may contain lists."""
+    return [context.settings.storage / LISTS_FOLDER, *context.hash_lists]
+
+
+def list_hash_lists(context: WebContext) -> list[HashList]:
+    """Regular files in these directories, without links."""
+    out: list[HashList] = []
+    for number, directory in enumerate(list_places(context)):
+        try:
+            with os.scandir(directory) as entries:
+                files = sorted((e.name, e.stat().st_size) for e in entries if e.is_file(follow_symlinks=False))
+        except OSError:  # missing, or not readable by this user
+            continue
+        out += [
+            HashList(f"{number}:{display_name(os.fsencode(name))}", directory / name, size)
+            for name, size in files
+            if not name.startswith(".")
+        ]
+    return out[:_MOST_LISTS]
+
+
+def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
+    """The files with these ids, which are looked up and never used as paths. Raises FieldErrors."""
+    known = {choice.id: choice.path for choice in list_hash_lists(context)}
+    for one in wanted:
+        if one not in known:
+            raise FieldErrors(
+                {"lists": f"list {one[:200]!r} does not exist; GET /api/v1/hash-lists shows the available ones"}
+            )
+    return [known[one] for one in wanted]

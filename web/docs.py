@@ -1,4 +1,4 @@
-"""The API's OpenAPI document, and the same as a page that needs no script and nothing from elsewhere."""
+"""The OpenAPI document of the API, as JSON and as a page without scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def document(request: Request) -> JSONResponse:
 
 @router.get("/api/docs")
 def short() -> RedirectResponse:
-    """The way people guess."""
+    """A shorter address."""
     return RedirectResponse(f"{PREFIX}/docs", 308)
 
 

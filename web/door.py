@@ -1,4 +1,4 @@
-"""Tokens that were shown, and the sessions that stand for them."""
+"""Checks tokens and keeps sessions."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from collections.abc import Callable
 from core.errors import EdbenchError
 
 SESSION_SECONDS = 12 * 3600
-MOST_SESSIONS = 1_000  # the oldest gives way
-WRONG_AT_ONCE = 10  # tokens an address may get wrong before it has to wait
-SECONDS_A_TRY = 6.0  # until it may try once more
-MOST_ADDRESSES = 10_000  # that are remembered for it; the one that erred longest ago is forgotten
+MOST_SESSIONS = 1_000  # the oldest is removed
+WRONG_AT_ONCE = 10  # wrong tokens before an address has to wait
+SECONDS_A_TRY = 6.0  # per further try
+MOST_ADDRESSES = 10_000  # remembered with wrong tokens; the oldest is forgotten
 
 
 class Throttled(EdbenchError):
-    """An address has shown too many wrong tokens. `seconds`: how long it has to wait."""
+    """An address sent too many wrong tokens and has to wait for `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(1, math.ceil(seconds))
-        super().__init__(f"too many wrong tokens came from this address; try again in {self.seconds} s")
+        super().__init__(f"too many wrong tokens from this address; try again in {self.seconds} s")
 
 
 class Door:
-    """Who is let in. It forgets everything with the process; used by one event loop."""
+    """The token and the sessions of one server, in memory; used by one event loop."""
 
     def __init__(self, token: str, now: Callable[[], float] = time.monotonic) -> None:
         self._digest = _digest(token)
         self._now = now
         self._sessions: dict[bytes, float] = {}  # digest → when it ends; oldest first
-        self._wrong: dict[str, tuple[float, float]] = {}  # address → wrong tokens that count still, as of when
+        self._wrong: dict[
+            str, tuple[float, float]
+        ] = {}  # address → wrong tokens that still count, and the time of that count
 
     def knows(self, token: str, address: str) -> bool:
-        """Whether it is the token; takes the same time whatever is wrong with it. Raises Throttled, then also for the
-        right one: else guessing would go on."""
+        """Whether it is the token, in constant time. Raises Throttled, also for the right token, so that guessing stops."""
         who = _who(address)
         count = self._counting(who)
         if count > WRONG_AT_ONCE - 1:
@@ -56,7 +57,7 @@ class Door:
         return max(0.0, count - (self._now() - since) / SECONDS_A_TRY)
 
     def begin(self) -> str:
-        """A new session: random, and told to nobody else."""
+        """Create a session; returns its random name."""
         session = secrets.token_urlsafe(32)
         self._sessions[_digest(session)] = self._now() + SESSION_SECONDS
         if len(self._sessions) > MOST_SESSIONS:
@@ -64,11 +65,11 @@ class Door:
         return session
 
     def admits(self, session: str) -> bool:
-        """Whether it has begun here and has not ended."""
+        """Whether the session is valid."""
         return self._now() < self._sessions.get(_digest(session), -math.inf)
 
     def end(self, session: str) -> None:
-        """From now on it is good for nothing, wherever a copy of it is kept."""
+        """End the session, including every copy of its cookie."""
         self._sessions.pop(_digest(session), None)
 
 
@@ -77,7 +78,7 @@ def _digest(text: str) -> bytes:
 
 
 def _who(address: str) -> str:
-    """What counts as one address: of IPv6 the network, for a host has all of its addresses."""
+    """The address for counting; of IPv6 the network, because a host can use all of its addresses."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Errors as HTTP says them: a status and one line, JSON under /api and a page elsewhere."""
+"""Errors as HTTP answers: a status and one line, as JSON under /api and as a page elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
-from core.errors import EdbenchError, RunFailed, SystemFault, UsageError
+from core.errors import DatabaseFault, EdbenchError, RunFailed, SystemFault, UsageError
 
 API = "/api/"
 _REQUEST_PARTS = frozenset(("body", "query", "path", "header", "cookie"))
@@ -20,11 +20,11 @@ log = logging.getLogger("web")
 
 
 class NotFound(EdbenchError):
-    """What was asked for is not there (404)."""
+    """The requested object does not exist (404)."""
 
 
 class FieldErrors(EdbenchError):
-    """Fields that cannot be taken as given (422): a message for each."""
+    """Invalid fields (422), with a message for each."""
 
     def __init__(self, errors: Mapping[str, str]) -> None:
         super().__init__("; ".join(errors.values()))
@@ -36,8 +36,15 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
+def line_of(error: EdbenchError) -> str:
+    """The message for people. It adds what happens to jobs while a database does not answer."""
+    if isinstance(error, DatabaseFault) and error.transient:
+        return f"the database does not answer; your job waits and resumes when it does ({one_line(error)})"
+    return one_line(error)
+
+
 def status_of(error: EdbenchError) -> int:
-    """404 not there, 422 fields, 409 not possible as things stand, 503 while something under it is broken."""
+    """404 not found, 422 invalid fields, 409 not possible in the present state, 503 a service does not work."""
     if isinstance(error, NotFound):
         return 404
     if isinstance(error, FieldErrors):
@@ -48,7 +55,7 @@ def status_of(error: EdbenchError) -> int:
 
 
 def answer(request: Request, status: int, line: str, errors: Mapping[str, str] | None = None) -> Response:
-    """The error in the form the client reads."""
+    """The error as JSON for programs, as a page for people."""
     if request.scope["path"].startswith(API):
         body: dict[str, object] = {"error": one_line(line)}
         if errors is not None:
@@ -63,12 +70,12 @@ def answer(request: Request, status: int, line: str, errors: Mapping[str, str] |
 
 
 def install(app: FastAPI) -> None:
-    """Have the application answer every error this way."""
+    """Register the handlers of all errors."""
 
     @app.exception_handler(EdbenchError)
     async def ours(request: Request, error: EdbenchError) -> Response:
         fields = error.errors if isinstance(error, FieldErrors) else None
-        return answer(request, status_of(error), str(error), fields)
+        return answer(request, status_of(error), line_of(error), fields)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
@@ -90,11 +97,11 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> Response:
         log.exception("%s %s", request.method, request.scope["path"], exc_info=error)
-        return answer(request, 500, f"a bug: {type(error).__name__}; the server's log says where")
+        return answer(request, 500, f"internal error: {type(error).__name__}; see the server's log")
 
 
 def field_messages(error: RequestValidationError) -> dict[str, str]:
-    """One message for each field that is wrong; `body` where it is none of the fields."""
+    """A message for each invalid field; `body` where it concerns no single field."""
     out: dict[str, str] = {}
     for each in error.errors():
         names = [str(part) for part in each["loc"] if part not in _REQUEST_PARTS]

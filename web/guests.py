@@ -1,4 +1,4 @@
-"""Runners of servers that start no workers themselves."""
+"""Runners of servers that start no workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("web.guests")
 
 
 class OthersWork:
-    """Workers are others' to run (Compose): a job that is there gets done."""
+    """Other processes run the workers (Compose), which take up every job."""
 
     creating = True
 
@@ -29,15 +29,15 @@ class OthersWork:
         self._clock = clock
 
     def room(self) -> int:
-        """None are started here."""
+        """0: no workers are started here."""
         return 0
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
-        """Nothing to refuse, and nothing to keep."""
+        """Nothing is reserved."""
         return nullcontext()
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Only see to the copies of a group's source, which go when its jobs are over."""
+        """Remove the copies of a group's source when its jobs have ended."""
         if jobs.copied:
             threading.Thread(target=self._clean, args=(jobs,), name=f"group {jobs.id}", daemon=True).start()
 
@@ -46,38 +46,40 @@ class OthersWork:
             for _ in wait_all(group.each, self._clock, check=lambda: None, say=log.warning):
                 pass
             clean_copies(group, Storage(NullRecorder()), self._settings.storage)
-        except EdbenchError as error:  # deleting the group removes them too
+        except EdbenchError as error:  # deleting the group removes the copies too
             log.warning("copies of group %s: %s", group.id, error)
 
     def tends(self, identity: uuid.UUID) -> bool:
-        """Nobody's command can be killed here."""
+        """True: no command owns the workers."""
         return True
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """Nothing is brought, so nothing goes wrong."""
+        """None: no workers are started here."""
         return None
 
 
 class BesideCommand:
-    """The page stands beside a command that has its own job, and ends with it."""
+    """The web UI belongs to a command that runs its own job, and ends with it."""
 
     creating = False
 
     def room(self) -> int:
-        """None."""
+        """0."""
         return 0
 
     def reserved(self, workers: int, slots: int, filer: str) -> AbstractContextManager[None]:
         """Raises UsageError always."""
-        raise UsageError("this page belongs to a command and ends with it; `edbench serve` creates and resumes jobs")
+        raise UsageError(
+            "this web UI belongs to a running command and ends with it; use `edbench serve` to create and resume jobs"
+        )
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Never reached: everything was refused."""
+        """Never called: `reserved` raises."""
 
     def tends(self, identity: uuid.UUID) -> bool:
-        """What runs is the command's."""
+        """True: the command runs the job."""
         return True
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """The command says it on its terminal."""
+        """None: the command prints its problems."""
         return None

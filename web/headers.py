@@ -6,7 +6,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGE_POLICY = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
-# A report brings its style sheet and figures with it; it runs no script, sends no form and reads nothing.
+# A report contains its style sheet and figures; it runs no script, sends no form and loads nothing.
 REPORT_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; font-src data:;"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -22,8 +22,8 @@ _ALWAYS = {
 
 
 class SafeHeaders:
-    """ASGI middleware: adds what an answer does not say for itself. Data is kept by no cache; static files are asked
-    for again each time and sent only when they have changed."""
+    """ASGI middleware: adds the headers that an answer does not set. Data is not cached; static files are revalidated each
+    time and sent only when they have changed."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The context of an installation whose services are attached."""
+"""The context of an installation with attached services."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def web_context(
     results: Path | None = None,
     measurements: Measurements | None = None,
 ) -> Iterator[WebContext]:
-    """For as long as the block lasts; the page has database connections of its own. Raises UsageError, DatabaseFault."""
+    """The context during the block, with database connections of its own. Raises UsageError, DatabaseFault."""
     corpora, productions = read_corpora(env), read_corpora(env, PRODUCTIONS)
     databases = open_databases(settings, application="edbench web", connections=CONNECTIONS)
     context = WebContext(

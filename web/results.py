@@ -1,4 +1,4 @@
-"""Results of experiments below the storage root: found by listing, never by joining what a client sends to a path."""
+"""Results of experiments in the storage root, found by listing: names from clients are never joined to a path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from experiments.result.schema import Result
 from web.errors import NotFound
 
 _CHUNK = 1 << 18
-_READ_BEFORE = 64  # results that are remembered
+_READ_BEFORE = 64  # cached results
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ResultFile:
 
 
 def runs(storage: Path) -> dict[str, Path]:
-    """The directories below this storage root that hold a result, by the run's name."""
+    """The directories of results in this storage root, by name."""
     out: dict[str, Path] = {}
     try:
         with os.scandir(storage / RESULTS) as entries:
@@ -61,7 +61,7 @@ def run_directory(storage: Path, run: str) -> Path:
     """The directory of the run with exactly this name; raises NotFound."""
     directory = runs(storage).get(run)
     if directory is None:
-        raise NotFound("there is no such result; GET /api/v1/results lists them")
+        raise NotFound("this result does not exist; GET /api/v1/results lists the results")
     return directory
 
 
@@ -97,12 +97,12 @@ def file_in(directory: Path, name: str) -> ResultFile:
     """The file of exactly this name; raises NotFound."""
     file = files_in(directory).get(name)
     if file is None:
-        raise NotFound("there is no such file in this result")
+        raise NotFound("this result has no such file")
     return file
 
 
 class _Sink:
-    """Takes what a zip archive writes until it is sent."""
+    """Buffers the output of a ZIP archive until it is sent."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -112,10 +112,10 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def taken(self) -> bytes:
         out = b"".join(self._pieces)

@@ -1,4 +1,4 @@
-"""Jobs that the server brings workers to: one set of workers for all of them, a thread that follows each."""
+"""Jobs of this server: one set of workers for all of them, and a thread that follows each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import dataclasses
 import logging
 import threading
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import Jobs
@@ -26,27 +28,65 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from web.errors import FieldErrors, one_line
 from web.measuring.runs import Measurements
-from web.workers import SharedWorkers
+
+
+class SharedWorkers:
+    """The shared workers in one run. On request to stop, the run ends as a command does at Ctrl-C, which pauses the job."""
+
+    def __init__(self, bring: Callable[[], EmbeddedCluster], stop: threading.Event) -> None:
+        self._bring = bring
+        self._stop = stop
+        self._cluster: EmbeddedCluster | None = None
+
+    def start(self) -> None:
+        """The workers start at the first check."""
+
+    def stop(self, grace_seconds: float = 30.0) -> None:
+        """Its owner stops the workers."""
+
+    def scale(self, workers: int) -> None:
+        """Its owner scales the workers."""
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt when the run is to end, SystemFault when a worker does not start or stay up."""
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        if self._cluster is None:
+            self._cluster = self._bring()
+        self._cluster.check()
+
+    def pids(self) -> Mapping[str, int]:
+        """Process ids by name."""
+        return {} if self._cluster is None else self._cluster.pids()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
 
 log = logging.getLogger("web.runs")
 
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """A job or group that is being worked on."""
+    """A job or group that is being processed."""
 
     jobs: Jobs
     workers: int
-    again: bool = False  # it was resumed while it was coming to rest
+    again: bool = False  # it was resumed while it was stopping
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
 
 
 class EmbeddedRunner:
-    """Starts workers for the jobs it is given and has them leave when none is left.
+    """Starts workers for the jobs that it is given, and stops them when no job is left.
 
-    All jobs share the workers, as jobs of several commands do, so they have the same slots a worker and the same
-    filer; there are as many workers as all of them were given. `room` is how many slots there may be in all.
+    All jobs share the workers, so they use the same slots per worker and the same filer; the number of workers is the sum over
+    the jobs. `room` is the largest number of slots.
     """
 
     creating = True
@@ -74,31 +114,37 @@ class EmbeddedRunner:
         self._problems: dict[uuid.UUID, str] = {}
 
     def room(self) -> int:
-        """Slots that can be started beside what runs and what is reserved."""
+        """Slots that can still be started."""
         return max(0, self._room - (self._workers() + sum(self._reserved)) * self._slots)
 
     def _workers(self) -> int:
         return sum(run.workers for run in list(self._runs.values()))
 
     def refuse(self, workers: int, slots: int, filer: str) -> None:
-        """Raises FieldErrors when these workers cannot be had now, UsageError while a measurement runs."""
+        """Raises FieldErrors when these workers cannot be started now, UsageError while a measurement runs."""
         if self._measurements is not None:
             self._measurements.refuse()
         if self._runs or self._reserved:
             if slots != self._slots:
                 raise FieldErrors(
-                    {"slots": f"a job with {self._slots} slots a worker is running; give as many, or wait for it"}
+                    {
+                        "slots": f"a running job uses {self._slots} slots per worker; use the same number or wait until it ends"
+                    }
                 )
             if filer != self._filer:
-                raise FieldErrors({"filer": f"a job on filer {self._filer} is running; wait until it is over"})
+                raise FieldErrors(
+                    {"filer": f"a running job uses filer {self._filer}; use the same filer or wait until it ends"}
+                )
         if workers * slots > self.room():
             raise FieldErrors(
-                {"workers": f"{workers} x {slots} slots are too many: {self.room()} of {self._room} are free here"}
+                {
+                    "workers": f"{workers} workers x {slots} slots are too many: {self.room()} of {self._room} slots are free"
+                }
             )
 
     @contextmanager
     def reserved(self, workers: int, slots: int, filer: str) -> Iterator[None]:
-        """The room is kept from before the job is made: two at once, which both were looked at beforehand, would not fit."""
+        """Reserve before the job is created, so that two requests at once cannot both take the last slots."""
         with self._lock:
             self.refuse(workers, slots, filer)
             self._slots, self._filer = slots, filer
@@ -110,7 +156,7 @@ class EmbeddedRunner:
                 self._reserved.remove(workers)
 
     def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
-        """Follow it in a thread of its own, or go on in the one it has."""
+        """Follow the job in a thread of its own; one that it already has continues."""
         with self._lock:
             if jobs.id in self._runs:
                 self._runs[jobs.id].again = True
@@ -124,15 +170,15 @@ class EmbeddedRunner:
             run.thread.start()
 
     def problem(self, identity: uuid.UUID) -> str | None:
-        """What went wrong with bringing workers to this job."""
+        """Why workers could not be started for this job."""
         return self._problems.get(identity)
 
     def tends(self, identity: uuid.UUID) -> bool:
-        """Whether this job or group is being worked on by this server."""
+        """Whether this server processes the job or group."""
         return identity in self._runs
 
     def stop(self) -> None:
-        """Pause what runs, as Ctrl-C does in `discover`, and see the workers off."""
+        """Pause running jobs, as Ctrl-C does in `discover`, and stop the workers."""
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
@@ -151,16 +197,16 @@ class EmbeddedRunner:
             self._problems[jobs.id] = one_line(error)
         except Exception as error:
             log.exception("job %s", jobs.id)
-            self._problems[jobs.id] = f"a bug: {type(error).__name__}; the server's log says where"
+            self._problems[jobs.id] = f"internal error: {type(error).__name__}; see the server's log"
         finally:
             self._leave(run)
 
     def _goes_on(self, run: _Run) -> bool:
-        """Whether it was resumed meanwhile; if not, it is no run any more from here on."""
+        """Whether it was resumed in the meantime; if not, the run ends here."""
         with self._lock:
             goes_on, run.again = run.again and not run.stop.is_set(), False
             if not goes_on:
-                self._problems.pop(run.jobs.id, None)  # while nobody can start it anew: those would be its own
+                self._problems.pop(run.jobs.id, None)  # under the lock: a new run would have problems of its own
                 self._leave(run)
             return goes_on
 
@@ -180,8 +226,8 @@ class EmbeddedRunner:
         self._collect(run.jobs, settings)
 
     def _collect(self, jobs: Jobs, settings: Settings) -> None:
-        """The traces of jobs that kept their calls, once they are over and while the workers that have them are there. Raises
-        UsageError where one cannot be written."""
+        """Collect the traces of ended jobs while the workers that recorded them still run. Raises UsageError where one cannot
+        be written."""
         if not any(handle.job.options.trace for handle in jobs.each):
             return
         for handle in refresh(jobs).each:
@@ -193,7 +239,7 @@ class EmbeddedRunner:
         return _Note(self._problems, run.jobs.id)
 
     def _brought(self, settings: Settings) -> EmbeddedCluster:
-        """The workers, as many as all runs want. Raises SystemFault when they cannot be started."""
+        """The workers, as many as all runs need. Raises SystemFault when they cannot be started."""
         with self._lock:
             if self._cluster is None:
                 cluster = EmbeddedCluster(settings, self._workers(), self._slots, env=self._env)
@@ -208,7 +254,7 @@ class EmbeddedRunner:
             return self._cluster
 
     def _leave(self, run: _Run) -> None:
-        """See its workers off; a second time changes nothing."""
+        """Stop its workers; a second call changes nothing."""
         with self._lock:
             if self._runs.get(run.jobs.id) is not run:
                 return

@@ -1,4 +1,4 @@
-"""An application on a socket: in the foreground until a signal comes, or in a thread beside a command's work."""
+"""The HTTP server: in the foreground until a signal, or in a thread of a command."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _GRACE_SECONDS = 3
 
 
 class Stage:
-    """An application that may be exchanged while the server runs; live streams of the one that leaves are ended."""
+    """An application that can be replaced while the server runs, which ends the live streams of the old one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, to the application of this moment."""
+        """Pass a request to the present application."""
         await self.app(scope, receive, send)
 
     def put(self, app: ASGIApp) -> None:
-        """From now on this one answers."""
+        """Replace the application."""
         leaving, self.app = self.app, app
         _end_streams(leaving)
 
     def close(self) -> None:
-        """End what is sent live, so that the server can end."""
+        """End live streams, so that the server can stop."""
         _end_streams(self.app)
 
 
@@ -46,7 +46,7 @@ def _end_streams(app: ASGIApp) -> None:
 
 
 class Server(uvicorn.Server):
-    """Ends live streams before it waits for connections to end, and runs no more threads than there is use for."""
+    """Ends live streams before it waits for connections, and bounds the number of threads."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(
@@ -64,48 +64,48 @@ class Server(uvicorn.Server):
         self._stage = stage
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Once, in the server's loop."""
+        """Called once in the server's loop."""
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
         await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Once, when it is to end."""
+        """Called once when the server stops."""
         self._stage.close()
         await super().shutdown(sockets)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket at this address; port 0 is any that is free. Raises UsageError when it cannot be had."""
+    """A socket at this address; port 0 takes any free port. Raises UsageError when it is not available."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise UsageError(
-            f"cannot listen at {host} port {port}: {error.strerror or error}; give another --port"
+            f"cannot listen at {host} port {port}: {error.strerror or error}; choose another --port"
         ) from error
 
 
 def address(sock: socket.socket) -> str:
-    """The URL that a person opens."""
+    """The URL to open in a browser."""
     host, port = sock.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def serve(stage: Stage, sock: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM; returns then, whatever the signals' own handlers do afterwards."""
+    """Serve until SIGINT or SIGTERM, then return."""
     with contextlib.suppress(KeyboardInterrupt):
         Server(stage).run(sockets=[sock])
 
 
 @contextlib.contextmanager
 def served(stage: Stage, sock: socket.socket) -> Iterator[None]:
-    """Serve in a thread for as long as the block lasts. Raises SystemFault when it does not come up."""
+    """Serve in a thread during the block. Raises SystemFault when the server does not start."""
     server = Server(stage)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, name="web", daemon=True)
     thread.start()
     try:
         while not server.started:
             if not thread.is_alive():
-                raise SystemFault(f"the page at {address(sock)} did not start")
+                raise SystemFault(f"the web UI at {address(sock)} did not start")
             thread.join(0.01)
         yield
     finally:

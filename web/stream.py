@@ -1,8 +1,9 @@
-"""Live events of jobs: one reader for each job that somebody watches, whose looks go to all who listen."""
+"""Live events of jobs: one reader for each watched job, which sends to all listeners."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import uuid
@@ -14,8 +15,45 @@ from fastapi.encoders import jsonable_encoder
 
 from controller.jobs.overview import JobRow
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from web.errors import one_line
-from web.listener import Listener
+from web.errors import line_of, one_line
+
+KEEP_SECONDS = 10.0  # without an event, a comment tells proxies and the browser that the stream is alive
+QUEUED = 64  # events that a slow listener may lag before it is disconnected; browsers connect again by themselves
+
+
+class Listener:
+    """One open stream."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue(QUEUED)
+
+    def send(self, text: str | None) -> None:
+        """Send it from any thread; None ends the stream."""
+        with contextlib.suppress(RuntimeError):  # its loop is gone, and it with it
+            self._loop.call_soon_threadsafe(self._put, text)
+
+    def _put(self, text: str | None) -> None:
+        if self._queue.full():
+            while not self._queue.empty():
+                self._queue.get_nowait()
+            text = None
+        self._queue.put_nowait(text)
+
+    async def texts(self) -> AsyncIterator[str]:
+        """The sent texts, with comments in between, until the stream ends."""
+        while True:
+            try:
+                # Not wait_for: that forgets a cancellation which comes together with an event (Python 3.11).
+                async with asyncio.timeout(KEEP_SECONDS):
+                    text = await self._queue.get()
+            except TimeoutError:
+                yield ": nothing new\n\n"
+                continue
+            if text is None:
+                return
+            yield text
+
 
 LOOK_SECONDS = 1.0
 OVERLAP_SECONDS = 5.0  # of increments: frames of a second may be stored some seconds later
@@ -23,7 +61,7 @@ OVERLAP_SECONDS = 5.0  # of increments: frames of a second may be stored some se
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a reader sees at one moment."""
+    """A job at one moment."""
 
     row: JobRow
     timeline: dict[str, Any]
@@ -33,12 +71,12 @@ Looker = Callable[[float | None], Look]  # `since`, in seconds since the first c
 
 
 def event(name: str, data: Any) -> str:
-    """One event as it goes over the wire."""
+    """One server-sent event."""
     return f"event: {name}\ndata: {json.dumps(jsonable_encoder(data), separators=(',', ':'))}\n\n"
 
 
 class _Reader:
-    """Looks at one job once a second for as long as somebody listens."""
+    """Reads one job once a second while it has listeners."""
 
     def __init__(self, look: Looker, gone: Callable[[_Reader], None], since: float | None) -> None:
         self._look = look
@@ -60,18 +98,18 @@ class _Reader:
                 if self._turn():
                     break
         finally:
-            self._gone(self)  # before the end is told: whoever joined is told, and nobody joins any more
-            self._tell(None)
+            self._gone(self)  # first, so that no listener joins after the end was sent
+            self._send(None)
 
     def _turn(self) -> bool:
-        """One look; whether it was the last."""
+        """Read once; True if it was the last time."""
         try:
             seen = self._look(self._since)
-        except DatabaseFault as fault:  # it comes back, or somebody ends the stream
-            self._complain(str(fault))
+        except DatabaseFault as fault:  # until the database answers again or the stream ends
+            self._complain(line_of(fault))
             return False
         except UsageError:
-            self._tell(event("end", {"state": "deleted"}))
+            self._send(event("end", {"state": "deleted"}))
             return True
         except EdbenchError as error:
             self._complain(str(error))
@@ -80,21 +118,21 @@ class _Reader:
         changed = seen.row != self._last_row
         self._last_row = seen.row
         if changed:
-            self._tell(event("timeline", seen.timeline) + event("job", seen.row))
+            self._send(event("timeline", seen.timeline) + event("job", seen.row))
             self._since = max(0.0, float(seen.timeline["now_s"]) - OVERLAP_SECONDS)
         if seen.row.state.over:
-            self._tell(event("end", {"state": seen.row.state}))
+            self._send(event("end", {"state": seen.row.state}))
             return True
         return False
 
     def _complain(self, line: str) -> None:
         if line != self._trouble:
             self._trouble = line
-            self._tell(event("problem", {"error": one_line(line)}))
+            self._send(event("problem", {"error": one_line(line)}))
 
-    def _tell(self, text: str | None) -> None:
+    def _send(self, text: str | None) -> None:
         for listener in list(self.listeners):
-            listener.tell(text)
+            listener.send(text)
 
 
 class Streams:
@@ -107,32 +145,31 @@ class Streams:
 
     @property
     def reading(self) -> int:
-        """Jobs that are watched now."""
+        """Number of watched jobs."""
         return len(self._readers)
 
     def close(self) -> None:
-        """End all streams, and take no new ones."""
+        """End all streams and refuse new ones."""
         with self._lock:
             self._closed = True
             readers = list(self._readers.values())
         for reader in readers:
             reader.stop()
             for listener in list(reader.listeners):
-                listener.tell(None)
+                listener.send(None)
 
     async def events(self, job: uuid.UUID, look: Looker, since: float | None = None) -> AsyncIterator[str]:
-        """The timeline, whole or `since` a second of it, and the job's row at once; then increments, until the job is
-        over."""
+        """First the timeline (whole, or `since` a second) and the job's row, then increments until the job has ended."""
         listener = Listener()
         reader = self._join(job, look, listener, since)
         if reader is None:
             return
         try:
-            # Its reader is told about first, so that nothing is missed between this look and that one's.
+            # Join the reader first, so that nothing between the two readings is missed.
             try:
                 first = await asyncio.to_thread(look, since)
             except EdbenchError as error:
-                yield event("problem", {"error": one_line(error)})
+                yield event("problem", {"error": line_of(error)})
             else:
                 yield event("timeline", first.timeline) + event("job", first.row)
                 if first.row.state.over:
@@ -159,7 +196,7 @@ class Streams:
     def _leave(self, reader: _Reader, listener: Listener) -> None:
         with self._lock:
             reader.listeners.discard(listener)
-            if not reader.listeners:  # at once, or the next listener would join a reader that ends
+            if not reader.listeners:  # at once, so that the next listener does not join a reader that ends
                 reader.stop()
                 self._remove(reader)
 

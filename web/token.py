@@ -1,4 +1,4 @@
-"""The token of the page: given, or made up and kept where only its owner can read it."""
+"""The token of the web UI: given, or generated and stored where only its owner can read it."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def given_token(env: Mapping[str, str]) -> str | None:
-    """The token of EDBENCH_TOKEN, None where there is none; raises UsageError when it is too short."""
+    """The token of EDBENCH_TOKEN, None if it is not set. Raises UsageError when it is too short."""
     token = env.get(VARIABLE, "").strip()
     if token and len(token) < LEAST_CHARACTERS:
-        raise UsageError(f"{VARIABLE} is too short; give at least {LEAST_CHARACTERS} random characters")
+        raise UsageError(f"{VARIABLE} has fewer than {LEAST_CHARACTERS} characters; set it to a longer random text")
     return token or None
 
 
 def kept_token(scratch: Path) -> str:
-    """The token kept in scratch, made up where there is none that only we can read. Raises UsageError."""
+    """The token in scratch, generated where there is none that only this user can read. Raises UsageError."""
     path = scratch / FILE
     try:
         scratch.mkdir(parents=True, exist_ok=True)
         while (token := _read(path)) is None:
             _make(path)
     except OSError as error:
-        raise UsageError(f"the page's token cannot be kept in {path} ({error.strerror}); set {VARIABLE}") from error
+        raise UsageError(f"cannot write the token of the web UI to {path}: {error.strerror}; set {VARIABLE}") from error
     return token
 
 
 def _read(path: Path) -> str | None:
-    """None when it is not there; one that others could have read or written is removed."""
+    """The stored token, None if there is none. One that others could have read or written is removed."""
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError:
         return None
-    except OSError:  # a link, for one
+    except OSError:  # such as a symbolic link
         path.unlink()
         return None
     with open(descriptor, "rb") as file:
@@ -58,7 +58,7 @@ def _read(path: Path) -> str | None:
 
 
 def _make(path: Path) -> None:
-    """Whole or not at all; where another process was quicker, its token stays."""
+    """Write a token atomically; if another process was faster, its token stays."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
     with open(os.open(draft, _WRITE, 0o600), "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(_MADE_BYTES) + "\n")
@@ -70,5 +70,5 @@ def _make(path: Path) -> None:
 
 
 def ready_link(address: str, token: str) -> str:
-    """The address with the token behind a `#`: the browser keeps that part to itself and the form takes it from there."""
+    """The address with the token after a `#`: browsers do not send that part, and a script fills the form from it."""
     return f"{address}login#token={token}"

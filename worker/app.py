@@ -111,7 +111,7 @@ class SlotConsumer(Consumer):  # type: ignore[misc]
             nonlocal warned
             if not warned:
                 warned = True
-                log.warning("the broker at %s does not answer (%s); trying on", conn.as_uri(), error)
+                log.warning("the broker at %s does not answer (%s); retrying", conn.as_uri(), error)
 
         conn = conn.ensure_connection(failed, None, callback=state.maybe_shutdown, **_RETRY)
         if warned:

@@ -91,7 +91,7 @@ class Crowd:
             try:
                 pid = fork_into(lambda parent, plan=plan: self._be(plan, parent), self._let_go)  # type: ignore[misc]
             except OSError as error:  # the process table may not be full in a while
-                log.error("worker %s cannot be started: %s; trying again", plan.name, error)
+                log.error("worker %s cannot be started: %s; retrying", plan.name, error)
                 waiting.append((now + AGAIN_SECONDS, plan))
             else:
                 self._alive[pid] = plan
@@ -121,7 +121,7 @@ class Crowd:
                 return
             if self._nursery is not None and pid == self._nursery.pid:
                 if not self._stops:
-                    log.error("the nursery of the boxes ended with %s; ending with it", describe(status))
+                    log.error("the fork server of the sandboxes ended with %s; stopping", describe(status))
                     self._failed = True
                     self._stops += 1
                 continue

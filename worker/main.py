@@ -39,17 +39,22 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerP
     """What the command line and the environment ask for, a plan for each worker; raises UsageError (SystemExit for a bad
     option)."""
     settings = read_settings(env)
-    parser = argparse.ArgumentParser(prog="python -m worker", description="One worker of edbench.")
+    parser = argparse.ArgumentParser(prog="python -m worker", description="Run a worker of edbench.")
     parser.add_argument(
-        "--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among the workers that run"
+        "--name", default=f"{socket.gethostname()}-{os.getpid()}", help="name, unique among all running workers"
     )
-    parser.add_argument("--workers", type=int, default=0, help="so many, their numbers after the name; without metrics")
-    parser.add_argument("--slots", type=int, default=settings.slots, help="tasks at a time (EDBENCH_SLOTS)")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=0,
+        help="number of workers; their numbers are appended to the name, and they expose no metrics",
+    )
+    parser.add_argument("--slots", type=int, default=settings.slots, help="number of tasks at a time (EDBENCH_SLOTS)")
     parser.add_argument(
         "--grace",
         type=float,
         default=_number(env, "EDBENCH_GRACE_S", 10.0),
-        help="seconds a running task gets when the worker is asked to stop (EDBENCH_GRACE_S)",
+        help="seconds that a running task gets to finish when the worker is stopped (EDBENCH_GRACE_S)",
     )
     options = parser.parse_args(arguments)
     if options.slots < 1:

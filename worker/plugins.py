@@ -33,7 +33,7 @@ def load_plugins(names: Iterable[str]) -> None:
         except Exception as e:
             why = " ".join(f"{type(e).__name__}: {e}".split())  # a module that is imported may raise anything
             raise UsageError(
-                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); install what brings it, or set EDBENCH_PLUGINS to other"
+                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); install its package, or set EDBENCH_PLUGINS to other"
                 " modules, or to none (EDBENCH_PLUGINS=)"
             ) from e
 

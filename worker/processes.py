@@ -7,9 +7,10 @@ import ctypes
 import functools
 import gc
 import os
+import re
 import resource
 import signal
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,6 +146,30 @@ def process_use(pid: int, *, with_children: bool = False) -> ProcessUse:
     if not fields:
         return ProcessUse(0.0, 0)
     return ProcessUse(sum(int(t) for t in fields[11 : 15 if with_children else 13]) / _TICKS, int(fields[21]) * _PAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """CPU seconds since the host was started: those that any program used, and those that the hypervisor withheld."""
+
+    used_s: float
+    stolen_s: float
+
+
+def cpu_time(cpus: Collection[int], stat: Path = _PROC / "stat") -> CpuTime | None:
+    """Of these CPUs, whoever used them (proc(5), /proc/stat); None where the kernel does not report them."""
+    try:
+        lines = stat.read_text(errors="replace").splitlines()
+    except OSError:
+        return None
+    used = stolen = 0
+    found = False
+    for line in lines:
+        name, *ticks = line.split()
+        if re.fullmatch(r"cpu\d+", name) and int(name[3:]) in cpus and len(ticks) >= 8:
+            user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, ticks[:8])
+            used, stolen, found = used + user + nice + system + irq + softirq, stolen + steal, True
+    return CpuTime(used / _TICKS, stolen / _TICKS) if found else None
 
 
 def children_of(pid: int) -> list[int]:

@@ -226,7 +226,7 @@ def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: Ta
         except DatabaseFault as e:
             if not e.transient or context.clock.monotonic_ns() > deadline:
                 raise
-            log.warning("task %s: finishing again: %s", claimed.id, e)
+            log.warning("task %s: retrying to finish: %s", claimed.id, e)
             context.clock.sleep(_RETRY_SECONDS)
 
 
@@ -244,7 +244,7 @@ def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
             elif ledger.release(conn, claimed.id, claimed.token, failed=False):
                 states.suspend(conn, claimed.job, str(fault))
     except DatabaseFault as e:
-        log.error("task %s could not be given back, its lease will run out: %s", claimed.id, e)
+        log.error("task %s could not be released; it runs again when its lease expires: %s", claimed.id, e)
 
 
 def _failed(db: Database, claimed: ClaimedTask, error: Exception) -> None:
@@ -253,4 +253,4 @@ def _failed(db: Database, claimed: ClaimedTask, error: Exception) -> None:
         with db.transaction(durable=True) as conn:
             ledger.fail(conn, claimed.id, claimed.token, f"{type(error).__name__}: {error}"[:500])
     except DatabaseFault as e:
-        log.error("task %s could not be given back, its lease will run out: %s", claimed.id, e)
+        log.error("task %s could not be released; it runs again when its lease expires: %s", claimed.id, e)

@@ -105,7 +105,7 @@ class Supervisor:
         self._tend_nursery(self._now())  # it loads while we do
         self._plan.preload(self._plan.settings)
         if (threads := thread_count()) != 1:
-            log.warning("%d threads before the first fork; slots may hang on what these hold", threads)
+            log.warning("%d threads before the first fork; slots may hang on locks of these threads", threads)
         while not (self._stop_at and not any(w.pid and not w.given_up for w in self._watched)):
             self._turn()
             self._wait(TICK_SECONDS)
@@ -163,7 +163,7 @@ class Supervisor:
                 self._let_go,
             )
         except OSError as error:  # scratch or the process table is full: it may not be in a while
-            log.error("slot %d cannot be started: %s; trying again", watched.slot, error)
+            log.error("slot %d cannot be started: %s; retrying", watched.slot, error)
             watched.started = self._now()
             watched.end(self._now())
             return
@@ -196,7 +196,7 @@ class Supervisor:
                 continue
             if self._nursery is not None and pid == self._nursery.pid:
                 if not self._stops:
-                    log.error("the nursery of the boxes ended with %s; starting another", describe(status))
+                    log.error("the fork server of the sandboxes ended with %s; starting another", describe(status))
                     self._nursery.close()
                 self._nursery = None
                 continue
@@ -252,7 +252,7 @@ class Supervisor:
             # Without a deadline nothing can be over: the kernel is asked of no others, four times a second.
             stopped = gap > HELD_UP_SECONDS or (row.deadline > 0 and process_state(watched.pid) in STOPPED_STATES)
             if watched.clock.overdue(row, now, stopped_for=gap if stopped else 0.0) and not stopped:
-                log.warning("%s, until its deadline; ending it", doing(watched.slot, row, now))
+                log.warning("%s, until its deadline; killing it", doing(watched.slot, row, now))
                 watched.overdue = True
                 self._kill(watched, now)
 
@@ -293,7 +293,7 @@ class Supervisor:
             try:
                 self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
             except OSError as error:  # as a slot's: the process table may not be full in a while
-                log.error("the nursery of the boxes cannot be started: %s; trying again", error)
+                log.error("the fork server of the sandboxes cannot be started: %s; retrying", error)
 
     def _finish_nursery(self) -> None:
         """It ends when nobody is left who might order a box."""
@@ -352,7 +352,7 @@ class Supervisor:
             if self._pipe is not None:
                 self._pipe.send(message)
         except OSError:
-            log.error("the reporter does not listen")
+            log.error("the reporter does not answer")
 
     def _take_acknowledgements(self) -> None:
         try:
@@ -379,7 +379,7 @@ class Supervisor:
             os.kill(self._reporter, signal.SIGKILL)
             os.waitpid(self._reporter, 0)
         if self._reports:
-            log.warning("%d tasks could not be given back; their leases will run out", len(self._reports))
+            log.warning("%d tasks could not be released; they run again when their leases expire", len(self._reports))
 
 
 def _for_people(report: Report | None) -> str:

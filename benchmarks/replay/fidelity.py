@@ -23,6 +23,8 @@ def measure(home: BenchHome) -> dict[str, dict[str, Any]]:
     home.run(
         "trace",
         "replay",
+        "--repeats",
+        "1",
         str(job["trace"]["path"]),
         "--path",
         str(target),

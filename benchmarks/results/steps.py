@@ -85,13 +85,13 @@ def _prediction(bench: Bench) -> dict[str, Any]:
 def _closed_loop(bench: Bench) -> None:
     clients = ",".join(map(str, bench.sizes.clients))
     asked = ("--path", str(bench.empty("replay")), "--clients", clients, "--pace", "job", "--seed", "1")
-    bench.keep(LOOP, bench.edbench("trace", "replay", str(bench.trace), *asked, *bench.cache))
+    bench.keep(LOOP, bench.edbench("trace", "replay", "--repeats", "1", str(bench.trace), *asked, *bench.cache))
 
 
 def _knee(bench: Bench) -> None:
     asked = ("--path", str(bench.empty("replay")), "--pace", "max", "--max-p99", BOUNDS)
     most = ("--max-clients", str(bench.sizes.most_clients), "--seed", "1")
-    bench.keep(KNEE, bench.edbench("trace", "replay", str(bench.trace), *asked, *most, *bench.cache))
+    bench.keep(KNEE, bench.edbench("trace", "replay", "--repeats", "1", str(bench.trace), *asked, *most, *bench.cache))
 
 
 def _profile(name: str, profile: str, settings: Callable[[Bench], dict[str, object]]) -> Callable[[Bench], None]:
@@ -99,7 +99,7 @@ def _profile(name: str, profile: str, settings: Callable[[Bench], dict[str, obje
         given = [word for key, value in settings(bench).items() for word in ("--set", f"{key}={value}")]
         s3 = bench.place.s3
         where = ("--s3", f"{s3}/{name}") if s3 else ("--path", str(bench.empty(name)))
-        page = bench.edbench("bench", "storage", profile, *where, *given, "--seed", "1", *bench.cache)
+        page = bench.edbench("bench", "storage", "--repeats", "1", profile, *where, *given, "--seed", "1", *bench.cache)
         bench.keep(name, page)
 
     return make

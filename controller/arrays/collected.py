@@ -46,7 +46,7 @@ def collect(
         try:
             _write(out, _asked(collector, command, now))
         except UsageError as error:
-            say(f"left out: {error}")
+            say(f"skipped: {error}")
             continue
         yield
 
@@ -77,7 +77,7 @@ def _write(out: IO[str], line: Mapping[str, Any]) -> None:
         out.write(json.dumps(line, separators=(",", ":")) + "\n")
         out.flush()
     except OSError as error:
-        raise RunFailed(f"the counters cannot be written: {error.strerror}") from error
+        raise RunFailed(f"cannot write the counters: {error.strerror}") from error
 
 
 def is_collected(path: Path) -> bool:
@@ -94,7 +94,7 @@ def collected_map(path: Path, name: str | None = None) -> ArrayMap:
     header, moments, _ = _read(path)
     counters = list(dict.fromkeys(key for _, values in moments for key in values))
     if len(counters) > COLUMNS:
-        raise UsageError(f"{path} has {len(counters)} counters, and {COLUMNS} are the most")
+        raise UsageError(f"{path} has {len(counters)} counters, and at most {COLUMNS} are allowed")
     columns = tuple(_column(key) for key in counters)
     return ArrayMap(name=array_name(name or str(header.get("name", ""))), csv=None, prometheus=None, columns=columns)
 

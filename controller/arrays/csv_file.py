@@ -12,6 +12,7 @@ from typing import TextIO
 from controller.arrays.mapping import ArrayMap, Column, CsvForm
 from controller.arrays.readings import BadRow, Point, Readings, converted
 from core.errors import UsageError
+from core.reading import read_problem
 
 ROWS = 2_000_000
 
@@ -20,12 +21,14 @@ def read_csv(path: Path, mapping: ArrayMap) -> Readings:
     """Every row that can be read. Raises UsageError when the file cannot be, or lacks a column of the map."""
     form = mapping.csv
     if form is None:
-        raise UsageError("the map is of a Prometheus query; leave out the file, or give a map with [csv]")
+        raise UsageError("the map is for a Prometheus query; give no CSV file, or give a map with [csv]")
     try:
         with path.open(encoding=form.encoding, newline="") as lines:
             return _read(lines, path, form, mapping.columns)
-    except (OSError, LookupError, UnicodeError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+    except LookupError as error:
+        raise UsageError(f"{path}: the map names the encoding {form.encoding!r}, which does not exist") from error
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise UsageError(read_problem(path, error)) from error
 
 
 def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...]) -> Readings:
@@ -78,7 +81,7 @@ def _values(
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"{column.origin}: {text[:40]!r} is no number")
+            raise ValueError(f"{column.origin}: {text[:40]!r} is not a number")
         yield column, value
 
 
@@ -91,7 +94,7 @@ def _moment(text: str, form: CsvForm) -> float:
             return at
         moment = datetime.fromisoformat(text) if form.format == "iso" else datetime.strptime(text, form.format)
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text[:40]!r} is no time of the form {form.format}") from None
+        raise ValueError(f"{text[:40]!r} is not a time of the form {form.format}") from None
     if moment.tzinfo is None:
         if form.zone is None:
             raise ValueError(f"{text[:40]!r} has no time zone, and the map has no zone")

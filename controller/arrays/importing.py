@@ -90,7 +90,7 @@ def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
             spans.append(TIMELINE.job_time(conn, job=handle.id))
     starts = [span.start for span in spans if span.start is not None]
     if not starts:
-        raise UsageError("the job has not begun, so nothing can be beside it")
+        raise UsageError("the job has not started, so it has no time axis")
     return min(starts), max(span.finish for span in spans)
 
 
@@ -99,10 +99,10 @@ def refuse_no_overlap(readings: Readings, start: float, finish: float, offset_s:
     times = [at + offset_s for at in readings.times()]
     if not times:
         bad = f"; {readings.bad[0]}" if readings.bad else ""
-        raise UsageError(f"there are no values{bad}")
+        raise UsageError(f"no values found{bad}")
     if not any(start <= at <= finish + readings.interval_s() for at in times):
         raise UsageError(
-            f"nothing overlaps the job's time: the array has {shown(times[0])} to {shown(times[-1])}, the job ran"
+            f"no value is within the job's time: the array has {shown(times[0])} to {shown(times[-1])}, the job ran"
             f" {shown(start)} to {shown(finish)}, both UTC; is the map's zone right, or --offset missing?"
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from core.options.dates import zone_named
+from core.reading import read_problem
 from core.toml_table import TomlTable
 
 SEPARATOR = " · "  # between the parts of a stored source's name
@@ -65,7 +66,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"the map {path} cannot be read: {error}") from error
+        raise UsageError(read_problem(f"the map {path}", error)) from error
     form = TomlTable(str(path), "", table)
     columns = form.tables("column")
     csv, prometheus = (form.table(kind) if kind in form else None for kind in ("csv", "prometheus"))

@@ -29,7 +29,7 @@ def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[
     """
     form = mapping.prometheus
     if form is None:
-        raise UsageError("the map is of a CSV file; say which")
+        raise UsageError("the map is for a CSV file; give the CSV file too")
     step = max(form.step_s, (finish - start) / _POINTS)
     points: dict[Column, tuple[Point, ...]] = {}
     for column in mapping.columns:
@@ -54,11 +54,11 @@ def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, 
             f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}"
         ) from error
     except (OSError, ValueError) as error:  # URLError and time-outs among them
-        raise SystemFault(f"{shown_url(form.url)} cannot be asked: {getattr(error, 'reason', error)}") from error
+        raise SystemFault(f"{shown_url(form.url)} cannot be queried: {getattr(error, 'reason', error)}") from error
     try:
         return json.loads(data)
     except ValueError as error:
-        raise UsageError(f"{shown_url(form.url)} does not answer as Prometheus does: {error}") from error
+        raise UsageError(f"{shown_url(form.url)} does not answer like Prometheus: {error}") from error
 
 
 def _said(error: urllib.error.HTTPError) -> str:
@@ -79,9 +79,11 @@ def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
             " ".join((column.name, *(str(v) for k, v in metric.items() if k != "__name__"))) for metric, _ in series
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{column.origin!r} was not answered as Prometheus does: {error!r}") from error
+        raise UsageError(f"{column.origin!r} was not answered like Prometheus answers: {error!r}") from error
     if len(series) > SERIES:
-        raise UsageError(f"{column.origin!r} gives {len(series)} series, more than {SERIES}; sum some of them up")
+        raise UsageError(
+            f"{column.origin!r} gives {len(series)} series, more than {SERIES}; sum some of them in the query"
+        )
     if len(series) == 1:
         names = [column.name]
     return {

@@ -32,7 +32,7 @@ class ExceptionCount(Document):
     code: str
     level: str
     exceptions: int
-    missing: int = Field(description="Children lost by them, where known.")
+    missing: int = Field(description="Children missing because of them, where known.")
 
 
 class TextCount(Document):
@@ -50,7 +50,9 @@ class Children(Document):
     expected: int
     emitted: int
     failed: int
-    remainder_unknown: int = Field(0, description="Containers that were cut short, so that more may be missing.")
+    remainder_unknown: int = Field(
+        0, description="Containers that were cut short: an unknown number of children is missing."
+    )
 
 
 def phases_of(counts: JobCounts) -> dict[Phase, PhaseCounts]:

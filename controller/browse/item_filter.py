@@ -80,12 +80,12 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
     while at < len(text.rstrip()):
         match = _CONDITION.match(text, at)
         if match is None:
-            raise UsageError(f"{_shown(text[at:])} is no condition on metadata; write them as in: {EXAMPLE}")
+            raise UsageError(f"{_shown(text[at:])} is not a condition on metadata; write conditions as in: {EXAMPLE}")
         value = match[4] if match[3] is None else match[3].replace('""', '"')
         conditions.append(_condition(match[1].lower(), match[2], value))
         at = match.end()
     if len(conditions) > MOST_CONDITIONS:
-        raise UsageError(f"{len(conditions)} conditions on metadata; {MOST_CONDITIONS} are the most")
+        raise UsageError(f"{len(conditions)} conditions on metadata; at most {MOST_CONDITIONS} are allowed")
     return tuple(conditions)
 
 
@@ -101,9 +101,9 @@ def _condition(name: str, op: str, value: str) -> Condition:
         meant = f"did you mean {near[0]}?" if near else "docs/formats.md lists them"
         raise UsageError(f"there is no metadata key {_shown(name)}; {meant}")
     if op == "~" and key.kind not in (TEXT, LIST):
-        raise UsageError(f"{name} is a {key.kind}, which contains nothing; use = != < <= > >=")
+        raise UsageError(f"{name} is a {key.kind}; ~ works on text only; use = != < <= > >=")
     if op in ("<", "<=", ">", ">=") and key.kind not in (DATE, NUMBER):
-        raise UsageError(f"{name} is no date and no number; use = != ~")
+        raise UsageError(f"{name} is neither a date nor a number; < and > do not work on it; use = != ~")
     value = _checked(name, key.kind, value)
     return Condition(name, op, value, key.kind if key.kind in (DATE, NUMBER) else TEXT)
 
@@ -113,10 +113,10 @@ def _checked(name: str, kind: Any, value: str) -> str:
     if kind == DATE:
         if (date := asked_in_utc(value)) is None:
             meant = "as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow"
-            raise UsageError(f"{name} is a date, {meant}; {_shown(value)} is none")
+            raise UsageError(f"{name} is a date, {meant}; {_shown(value)} is not")
         return date
     if kind == NUMBER and not _NUMBER.match(value):
-        raise UsageError(f"{name} is a number; {_shown(value)} is none")
+        raise UsageError(f"{name} is a number; {_shown(value)} is not")
     if kind == YES and value.lower() not in ("true", "false"):
         raise UsageError(f"{name} is true or false; {_shown(value)} is neither")
     return value

@@ -93,7 +93,7 @@ def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
     digits = reference.replace("-", "").lower()
     if not 0 < len(digits) <= _ID_DIGITS or set(digits) - set("0123456789abcdef"):
         raise UsageError(
-            f"{reference[:80]!r} is no item's id; `edbench review search` and `edbench review items -o jsonl` print them"
+            f"{reference[:80]!r} is not an item id; `edbench review search` and `edbench review items -o jsonl` print them"
         )
     low, high = (uuid.UUID(digits.ljust(_ID_DIGITS, digit)) for digit in "0f")
     found: list[uuid.UUID] = []
@@ -101,7 +101,7 @@ def item_called(handles: Sequence[JobHandle], reference: str) -> uuid.UUID:
         with handle.database.transaction() as conn:
             found += BROWSE.items_between(conn, job=handle.id, low=low, high=high)
     if len(found) > 1:
-        raise UsageError(f"several items' ids begin with {reference}; give more of it")
+        raise UsageError(f"several item ids begin with {reference}; give more digits")
     if not found:
         raise UsageError(f"there is no item {reference} in this job")
     return found[0]

@@ -53,7 +53,7 @@ def opened_shards(
             directory = settings.storage / os.fsdecode(shard.location)
             if not directory.is_dir():
                 raise RunFailed(
-                    f"index shard {directory} is not there; set EDBENCH_STORAGE to the storage root of job {handle.id}"
+                    f"index shard {directory} is missing; set EDBENCH_STORAGE to the storage root of job {handle.id}"
                 )
             readers[shard.id] = open_reader(shard.engine, directory, views / shard.id.hex)
         yield readers
@@ -75,4 +75,4 @@ def reader_views(scratch: Path) -> Iterator[Path]:
             if not views.exists():
                 break
         else:
-            log.warning("%s could not be removed; it holds links only and may be deleted", views)
+            log.warning("%s could not be removed; it contains links only and may be deleted", views)

@@ -130,7 +130,7 @@ def _not_excepted(jobs: Jobs, source: Source) -> list[str]:
     for handle in jobs.each:
         with handle.database.transaction() as conn:
             excepted |= set(VERIFY.chaos_excepted(conn, job=handle.id))
-    return [f"{name} is no exception" for name in source.added if name not in excepted]
+    return [f"{name} is not an exception" for name in source.added if name not in excepted]
 
 
 def _orphans(handle: JobHandle) -> list[str]:

@@ -17,10 +17,10 @@ _FILLER = ".filled"
 def cannot() -> str:
     """Why there can be none here; empty: there can."""
     if os.geteuid() != 0:
-        return "only root mounts file systems"
+        return "mounting a file system requires root"
     for program in ("mkfs.ext4", "mount", "umount"):
         if shutil.which(program) is None:
-            return f"there is no program {program}"
+            return f"{program} is not installed"
     return _tried()
 
 

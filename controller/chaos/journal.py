@@ -37,7 +37,7 @@ def runs_in(path: Path) -> dict[int, dict[str, Any]]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no journal of a campaign: {error}") from error
+        raise UsageError(f"{path} is not the journal of a chaos campaign: {error}") from error
     runs: dict[int, dict[str, Any]] = {}
     for line in lines:
         try:

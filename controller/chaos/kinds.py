@@ -33,7 +33,7 @@ def _here() -> str:
 
 def no_tesseract() -> str:
     """Why no picture can be read here."""
-    return "" if shutil.which("tesseract") else "there is no tesseract"
+    return "" if shutil.which("tesseract") else "tesseract is not installed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,15 +101,15 @@ def chosen(text: str, say: Callable[[str], None]) -> tuple[Kind, ...]:
     wanted = [word.strip() for word in text.split(",") if word.strip()]
     unknown = [word for word in wanted if word not in {"all", *(kind.name for kind in ALL)}]
     if unknown or not wanted:
-        raise UsageError(f"--kind: {text!r} is none; give `all` or some of {', '.join(k.name for k in ALL)}")
+        raise UsageError(f"--kind: {text!r} is not a kind; give `all` or some of {', '.join(k.name for k in ALL)}")
     possible = []
     for kind in ALL:
         if "all" not in wanted and kind.name not in wanted:
             continue
         if why := kind.missing():
-            say(f"left out: jobs of kind {kind.name}: {why}")
+            say(f"skipped: jobs of kind {kind.name}: {why}")
         else:
             possible.append(kind)
     if not possible:
-        raise UsageError(f"--kind {text}: none of these can be had here")
+        raise UsageError(f"--kind {text}: none of these kinds is available here")
     return tuple(possible)

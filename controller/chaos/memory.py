@@ -15,10 +15,10 @@ _SCRIPT = f'mount --bind "$0" {_PLACE} && exec "$@"'
 def cannot() -> str:
     """Why there can be none here; empty: there can."""
     if os.geteuid() != 0:
-        return "only root mounts file systems"
+        return "mounting a file system requires root"
     for program in ("unshare", "mount", "umount"):
         if shutil.which(program) is None:
-            return f"there is no program {program}"
+            return f"{program} is not installed"
     tried = subprocess.run(seeing(Path("/tmp"), ["true"]), capture_output=True, text=True, check=False)
     return "" if tried.returncode == 0 else f"no mount namespace: {' '.join(tried.stderr.split())[:200]}"
 

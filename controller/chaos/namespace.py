@@ -13,9 +13,9 @@ from core.errors import SystemFault
 def cannot() -> str:
     """Why there can be none here; empty: there can."""
     if os.geteuid() != 0:
-        return "only root makes network namespaces"
+        return "network namespaces require root"
     if shutil.which("ip") is None:
-        return "there is no program ip"
+        return "the program ip is not installed"
     tried = subprocess.run(["ip", "netns", "list"], capture_output=True, check=False)
     return "" if tried.returncode == 0 else "ip netns does not work here"
 

@@ -21,7 +21,7 @@ def lacking(needs: Iterable[str], servers: Servers | None) -> dict[str, str]:
     """Those that cannot be had, and why. Each is tried once."""
     reasons = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
     if servers is None:
-        reasons[SERVERS] = "tell how to kill and to start them: --kill-servers, --start-servers"
+        reasons[SERVERS] = "give the commands that kill and start the servers: --kill-servers, --start-servers"
     else:
-        reasons[DISKS] = "the storage root is to be on the servers' file system"
+        reasons[DISKS] = "the storage root must be on the servers' file system"
     return {need: why for need, why in reasons.items() if why}

@@ -170,7 +170,7 @@ def _asked(stage: Stage, jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> bo
         if all(patiently(lambda h=handle: state_of(h), stage.deadline)[0].over for handle in jobs.each):  # type: ignore[misc]
             return False
         if time.monotonic() > stage.deadline:
-            raise RunFailed("the job does not get on")
+            raise RunFailed("the job makes no progress")
         time.sleep(POLL_SECONDS)
     for handle in jobs.each:
         try:

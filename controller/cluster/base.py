@@ -51,5 +51,5 @@ def chosen_cluster(env: Mapping[str, str], option: str | None = None) -> str:
     chosen = option or env.get("EDBENCH_CLUSTER") or CLUSTERS[0]
     if chosen not in CLUSTERS:
         name = "--cluster" if option else "EDBENCH_CLUSTER"
-        raise UsageError(f"{name} is {chosen!r}; it can be {' or '.join(CLUSTERS)}")
+        raise UsageError(f"{name} is {chosen!r}; use {' or '.join(CLUSTERS)}")
     return chosen

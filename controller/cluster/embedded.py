@@ -122,7 +122,9 @@ class EmbeddedCluster:
         if self._fault is not None:
             raise self._fault
         if self._thread is not None and not self._thread.is_alive():
-            raise SystemFault("the thread that tends the workers has ended, and they with it; standard error says why")
+            raise SystemFault(
+                "the thread that manages the workers has ended, and so have they; see standard error for the cause"
+            )
 
     def pids(self) -> dict[str, int]:
         """Process ids by name, of those that run now."""

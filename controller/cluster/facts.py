@@ -18,7 +18,7 @@ def worker_user(container: Container) -> tuple[int, int]:
     user, _, group = str(container.attrs["Config"]["User"]).partition(":")
     if os.geteuid() not in (0, int(user)):
         raise UsageError(
-            f"the containers work as user {user}, and files for them can be made by root or by user {user} only;"
+            f"the containers run as user {user}, so only root or user {user} can create files for them;"
             " run the experiment as one of them"
         )
     return int(user), int(group or user)
@@ -46,7 +46,7 @@ def database_directories(project: Project, databases: int) -> dict[str, Path]:
                 out[name] = Path(mount["Source"])
             elif project.volume_options(mount["Name"]):
                 raise UsageError(
-                    f"the volume {mount['Name']} of {name} has options of its own, and a fresh one would lie elsewhere;"
+                    f"the volume {mount['Name']} of {name} has options of its own, and a new volume would be on other storage;"
                     " mount it on the host and name the directory in EDBENCH_DB1_DATA"
                 )
     return out

@@ -35,7 +35,7 @@ class ContainerWatch:
         try:
             figures = dict(json.loads(said.splitlines()[-1]))
         except (ValueError, IndexError) as error:
-            raise SystemFault(f"the emulated filer was not watched: {last_words(self._container)}") from error
+            raise SystemFault(f"the emulated filer was not observed: {last_words(self._container)}") from error
         self.began = float(figures.pop("began"))
         return figures
 
@@ -51,7 +51,7 @@ class ContainerWatch:
                     return
                 self._container.reload()
             if self._container.attrs.get("RestartCount") or time.monotonic() > deadline:
-                raise SystemFault(f"the emulated filer cannot be watched: {last_words(self._container)}")
+                raise SystemFault(f"the emulated filer cannot be observed: {last_words(self._container)}")
             time.sleep(_POLL_SECONDS)
 
 

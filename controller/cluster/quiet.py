@@ -31,11 +31,11 @@ def quiet_system(project: Project, databases: Sequence[Database], say: Callable[
     """
     with databases[0].listen() as held:
         if not held.try_lock(LOCK_KEY):
-            raise UsageError("another experiment has this system for itself; wait until it has ended")
+            raise UsageError("another experiment uses this system; wait until it has ended")
         _refuse_busy(databases)
         clear_up(project)
         running = [c for service in _STILL for c in project.containers(service) if c.status == "running"]
-        say(f"{len(running)} containers of the system stand still for the time of the experiment")
+        say(f"{len(running)} containers of the system are paused during the experiment")
         try:
             _each(running, lambda container: container.stop(timeout=int(GRACE_SECONDS)))
             yield

@@ -64,8 +64,7 @@ def refuse_experiment(project: Project) -> None:
     """Raises UsageError while an experiment has the system for itself."""
     if any(c.status == "running" for c in run_containers(project)):
         raise UsageError(
-            "an experiment has this system for itself; wait for its end, or, if its command was killed, clear up with"
-            " `make up`"
+            "an experiment uses this system; wait for its end, or, if its command was killed, clean up with `make up`"
         )
 
 
@@ -159,7 +158,7 @@ class RunServices:
             said = container.logs(tail=1).decode(errors="replace").strip()
         remove(container, 0)
         if status != 0:
-            raise SystemFault(f"the run's databases let nobody in: {said}")
+            raise SystemFault(f"the run's databases refuse all logins: {said}")
 
     def _ours(self, url: str, host: str, port: int) -> str:
         """A URL of the containers as this process can use it."""

@@ -13,7 +13,7 @@ from core.settings import Settings
 def refuse_unseen_filer(settings: Settings) -> None:
     """Raises UsageError for an emulated filer of a file that the containers do not see."""
     if settings.filer.startswith("/") and not is_below(Path(settings.filer), settings.storage):
-        raise UsageError(f"the containers do not see {settings.filer}; put it below {settings.storage}")
+        raise UsageError(f"the containers cannot read {settings.filer}; put it below {settings.storage}")
 
 
 def is_below(path: Path, root: Path) -> bool:

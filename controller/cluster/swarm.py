@@ -41,7 +41,7 @@ def resolved_definition(file: Path, env: Mapping[str, str]) -> dict[str, Any]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SystemFault(f"`docker compose config` cannot be run: {error}") from error
     if done.returncode != 0:
-        raise UsageError(f"`docker compose config` says: {done.stderr.decode(errors='replace').strip()}")
+        raise UsageError(f"`docker compose config` failed: {done.stderr.decode(errors='replace').strip()}")
     out = json.loads(done.stdout)
     assert isinstance(out, dict)
     return out
@@ -64,7 +64,7 @@ def stack_of(
     services = {name: service for name, service in definition["services"].items() if name != _MAKER}
     for name in places:
         if name not in services:
-            raise UsageError(f"--place: there is no service {name}; there are {', '.join(sorted(services))}")
+            raise UsageError(f"--place: there is no service {name}; use {', '.join(sorted(services))}")
     made = _secrets(secrets) if secrets is not None else {}
     return {
         "version": "3.8",

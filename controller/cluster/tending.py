@@ -87,4 +87,4 @@ def last_words(container: Container) -> str:
     """The last line of its log."""
     with engine_faults():
         lines = container.logs(tail=1).decode("utf-8", "replace").strip()
-    return lines or "it said nothing"
+    return lines or "no output"

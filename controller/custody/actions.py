@@ -31,12 +31,12 @@ class Action(Document):
     action: str
     details: dict[str, Any]
     chain: str | None = Field(
-        description="sha256 over it and the one before, in hex; none of actions that are older than this."
+        description="sha256 over this action and the hash of the one before, in hex; null for actions of versions without hashes."
     )
     hashed: str = Field(
-        description="What the hash is over, behind the chain of the one before: seconds since 1970, who, action and details."
+        description="The text that is hashed after the hash of the action before: seconds since 1970, who, action and details."
     )
-    broken: bool = Field(description="It is not what was written down, or the one before it is not.")
+    broken: bool = Field(description="Whether this action or the one before was changed after it was recorded.")
 
 
 def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:

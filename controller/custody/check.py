@@ -40,14 +40,14 @@ def check_list(lines: Iterable[str], noted: Iterable[str], fault: Callable[[str]
     for chain in noted:
         if chain.lower() not in checking.seen:
             checking.wrong(
-                f"no action has the chain {chain}, which was noted: the list's end was cut off, or it is another"
+                f"no action has the noted hash {chain}: the end of the list is missing, or this is another list"
             )
     if checking.open:
         checking.wrong(
-            "there is no line `end` behind the last one: the list was cut off, or printed by an edbench that wrote none"
+            "there is no line `end` after the last one: the list was cut off, or printed by a version that writes none"
         )
     if not checking.done.actions:
-        checking.wrong("there is no operator action in it")
+        checking.wrong("it contains no operator action")
     return checking.done
 
 
@@ -85,9 +85,9 @@ class _Checking:
             self.done.without += 1
             self._without[job] += 1
             if chains or job in self._created or told["action"] == _FIRST:
-                raise ValueError("its hash was taken away")
+                raise ValueError("its hash was removed")
             if (other := _differing(told)) is not None:
-                raise ValueError(f"{other} is not what its text says")
+                raise ValueError(f"{other} differs from its text")
             return
         start = bytes.fromhex(chains[-1]) if chains else uuid.UUID(job).bytes
         chains.append(chain)
@@ -96,17 +96,17 @@ class _Checking:
         if told["action"] == _FIRST:
             self._created.add(job)
             if len(chains) > 1 or self._without[job]:
-                raise ValueError("actions stand before it, and before a job was created nothing was done to it")
+                raise ValueError("there are actions before it, but no action can come before the creation of a job")
         if (known := self._before.get(job, [])[len(chains) - 1 : len(chains)]) and known != [chain]:
-            raise ValueError("a list of the same job before this one has another action in its place")
+            raise ValueError("an earlier list of the same job has another action in this position")
         if hashlib.sha256(start + told["hashed"].encode()).hexdigest() != chain:
             raise ValueError(
-                "its hash is another: `hashed` was changed, or an action before it taken out, put in or moved"
+                "its hash does not match: `hashed` was changed, or an action before it was removed, inserted or moved"
             )
         if (other := _differing(told)) is not None:
-            raise ValueError(f"{other} is not what was hashed")
+            raise ValueError(f"{other} differs from what was hashed")
         if told.get("broken"):
-            raise ValueError("it was broken when the list was printed")
+            raise ValueError("the chain was broken already when the list was printed")
 
     def _end(self, told: dict[str, Any]) -> None:
         """Whether all stands there that was printed; lists may stand one behind the other."""
@@ -116,14 +116,14 @@ class _Checking:
         self._chains.clear()
         for kind, name in ((_ACTION, "actions"), (_ITEM, "items")):
             if told[name] != before[kind]:
-                raise ValueError(f"it says that {told[name]} {name} stand before it, and {before[kind]} do")
+                raise ValueError(f"it counts {told[name]} {name} before it, but there are {before[kind]}")
 
 
 def _differing(told: dict[str, Any]) -> str | None:
     """The first field that says something else than the hashed text."""
     parts = told["hashed"].split("\n")
     if len(parts) != len(_TOLD):
-        return "the number of its lines"
+        return "the number of lines"
     seconds, who, action, details = parts
     told_at = datetime.fromisoformat(told["at"])
     same = (
@@ -143,7 +143,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A name that stands twice would be read as one thing here and as another elsewhere."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands in it twice")
+        raise ValueError("a name occurs twice in it")
     return found
 
 
@@ -151,5 +151,5 @@ def _said(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {error}"
     if isinstance(error, json.JSONDecodeError | TypeError | AttributeError | InvalidOperation):
-        return "it is no record"
+        return "it is not a record"
     return str(error)

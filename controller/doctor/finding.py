@@ -16,11 +16,11 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding; `mend` says what to do and is empty only when it is ok."""
+    """One finding; `fix` is what to do, empty only when it is ok."""
 
     level: Level
     what: str
-    mend: str = ""
+    fix: str = ""
 
 
 def ok(what: str) -> Finding:
@@ -28,11 +28,11 @@ def ok(what: str) -> Finding:
     return Finding(Level.OK, what)
 
 
-def warn(what: str, mend: str) -> Finding:
+def warn(what: str, fix: str) -> Finding:
     """Works, but."""
-    return Finding(Level.WARN, what, mend)
+    return Finding(Level.WARN, what, fix)
 
 
-def bad(what: str, mend: str) -> Finding:
+def bad(what: str, fix: str) -> Finding:
     """Does not work."""
-    return Finding(Level.BAD, what, mend)
+    return Finding(Level.BAD, what, fix)

@@ -56,8 +56,10 @@ def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
         if requirement.specifier.contains(installed, prereleases=True):
             good += 1
         else:
-            yield warn(f"{requirement.name} is {installed}; edbench wants {requirement.specifier}", "run: make setup")
-    yield ok(f"edbench {edition} with {good} packages in the versions it wants")
+            yield warn(
+                f"{requirement.name} is {installed}; edbench requires {requirement.specifier}", "run: make setup"
+            )
+    yield ok(f"edbench {edition} with {good} packages in the required versions")
 
 
 def magic() -> Finding:
@@ -65,7 +67,9 @@ def magic() -> Finding:
     why = libmagic.preload()
     if why is None:
         return ok("libmagic loads")
-    return warn(f"libmagic does not load ({why}): rarer types become application/octet-stream", "run: make setup")
+    return warn(
+        f"libmagic does not load ({why}): rare file types are recorded as application/octet-stream", "run: make setup"
+    )
 
 
 def ocr() -> Finding:
@@ -73,7 +77,7 @@ def ocr() -> Finding:
     try:
         engine = find_engine()
     except OcrUnavailable as error:
-        return warn(f"no OCR (--ocr): {error.what}", f"for jobs that read pictures, {error.mend}")
+        return warn(f"no OCR (--ocr): {error.what}", f"for jobs with --ocr: {error.fix}")
     return ok(f"OCR: tesseract {engine.version} with {', '.join(engine.languages) or 'no language'}")
 
 
@@ -83,10 +87,10 @@ def office() -> Finding:
         found = find_office()
     except OfficeUnavailable as error:
         return warn(
-            f"office documents are slip sheets in processing jobs, WordPerfect and its like have no text: {error}",
+            f"processing jobs make slip sheets of office documents, and WordPerfect and similar files have no text: {error}",
             f"install it (Debian, Ubuntu: {INSTALL})",
         )
-    told = f"office documents as pages, WordPerfect and its like as text: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
+    told = f"pages of office documents, text of WordPerfect and similar files: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
     return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
 
 
@@ -104,7 +108,7 @@ def box() -> Finding:
 
 def no_box() -> Finding:
     """EDBENCH_BOX is off."""
-    return warn("files are parsed in the slots themselves, with all that these may do", "leave EDBENCH_BOX at on")
+    return warn("files are parsed without a sandbox, with all rights of a slot", "unset EDBENCH_BOX")
 
 
 def programs() -> Iterator[Finding]:
@@ -121,14 +125,14 @@ def programs() -> Iterator[Finding]:
 
 
 def _runs(name: str, program: Path) -> Finding:
-    mend = "set EDBENCH_DATABASES and EDBENCH_BROKER to servers of your own"
+    fix = "set EDBENCH_DATABASES and EDBENCH_BROKER to running servers"
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return bad(f"{name}: {program} does not run: {error}", mend)
+        return bad(f"{name}: {program} does not run: {error}", fix)
     if done.returncode != 0:
-        said = (done.stderr.strip() or "it said nothing").splitlines()[-1]
-        return bad(f"{name}: {program} does not run: {said}", mend)
+        said = (done.stderr.strip() or "no output").splitlines()[-1]
+        return bad(f"{name}: {program} does not run: {said}", fix)
     return ok(f"{name}: {done.stdout.strip().splitlines()[0]}")
 
 
@@ -137,20 +141,20 @@ def open_files(limit: int | None = None) -> Finding:
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
     if soft == resource.RLIM_INFINITY:
         return ok("open files: unlimited")
-    mend = f"raise it: ulimit -n {4 * _OPEN_FILES_WANTED}"
+    fix = f"raise it: ulimit -n {4 * _OPEN_FILES_WANTED}"
     if soft < _OPEN_FILES_NEEDED:
-        return bad(f"a process may open only {soft} files", mend)
+        return bad(f"a process may open only {soft} files", fix)
     if soft < _OPEN_FILES_WANTED:
-        return warn(f"a process may open only {soft} files", mend)
+        return warn(f"a process may open only {soft} files", fix)
     return ok(f"open files: {soft}")
 
 
 def shared_memory(directory: Path = _SHM) -> Finding:
     """/dev/shm: the emulated filer, replays and null storage lie in it."""
-    mend = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
+    fix = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
     if not directory.is_dir() or not os.access(directory, os.W_OK):
-        return bad(f"{directory} is not there or not writable", mend)
+        return bad(f"{directory} does not exist or is not writable", fix)
     total = shutil.disk_usage(directory).total
     if total < _SHM_NEEDED:
-        return warn(f"{directory} has only {total // 10**6} MB", mend)
+        return warn(f"{directory} has only {total // 10**6} MB", fix)
     return ok(f"{directory} has {total // 10**6} MB")

@@ -46,16 +46,18 @@ def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:
     """What the mount means for the storage under test (`filer`) or for scratch."""
     role = "storage" if filer else "scratch"
     if mount is None:
-        return warn(f"{role}: /proc does not tell how it is mounted", "run on Linux with /proc mounted")
+        return warn(f"{role}: /proc has no entry for its mount", "run on Linux with /proc mounted")
     said = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
     if "ro" in mount.options:
         return bad(said + ": read-only", "mount it read-write")
     if filer and mount.reach is Reach.MEMORY:
-        return warn(said + ": memory, so no result about storage", "set EDBENCH_STORAGE to the storage under test")
+        return warn(
+            said + ": memory, so results are not about storage", "set EDBENCH_STORAGE to the storage under test"
+        )
     if filer and mount.kind == "overlay":
         return warn(said + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
     if filer and "soft" in mount.options:
         return warn(said + ": soft NFS mounts lose writes silently", "mount it with hard")
     if not filer and mount.reach is Reach.NETWORK:
-        return warn(said + ": scratch lies on a filer", "set EDBENCH_SCRATCH to a local directory")
+        return warn(said + ": scratch is on a filer", "set EDBENCH_SCRATCH to a local directory")
     return ok(said)

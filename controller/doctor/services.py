@@ -35,7 +35,7 @@ def embedded_start(settings: Settings, clock: Clock) -> Finding:
     try:
         scratch = Path(tempfile.mkdtemp(prefix=".edbench-doctor-", dir=existing(settings.scratch)))
     except OSError as error:
-        return bad(f"services: cannot write where scratch is to be: {error.strerror}", "set EDBENCH_SCRATCH")
+        return bad(f"services: cannot write to scratch: {error.strerror}", "set EDBENCH_SCRATCH")
     try:
         scratch.chmod(0o711)
         start = clock.monotonic_ns()
@@ -43,7 +43,7 @@ def embedded_start(settings: Settings, clock: Clock) -> Finding:
             seconds = (clock.monotonic_ns() - start) / 1e9
         return ok(f"services: embedded PostgreSQL and broker start in {seconds:.1f} s")
     except EdbenchError as error:
-        return bad(f"services: {error}", "mend that, or set EDBENCH_DATABASES and EDBENCH_BROKER to running servers")
+        return bad(f"services: {error}", "fix that, or set EDBENCH_DATABASES and EDBENCH_BROKER to running servers")
     finally:
         remove_data(Home(scratch))
         shutil.rmtree(scratch, ignore_errors=True)
@@ -77,8 +77,8 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
         yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
     if powers:
         yield warn(
-            f"database {address.name}: its login is a superuser, which may run programs on the server",
-            "use one that only owns the database, see docs/logins.md",
+            f"database {address.name}: the login is a superuser, which may run programs on the server",
+            "use a login that only owns the database, see docs/logins.md",
         )
     said = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
     yield ok(said) if abs(offset) <= _OFFSET_SECONDS else warn(said, "run an NTP client on both machines")

@@ -59,10 +59,10 @@ def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
 def free_space(role: str, directory: Path) -> Finding:
     """Bytes that we may still write."""
     free = shutil.disk_usage(directory).free
-    text, mend = f"{role}: {free / 1e9:.1f} GB free in {directory}", "free some, or choose a larger place"
+    text, fix = f"{role}: {free / 1e9:.1f} GB free in {directory}", "free space, or choose a larger file system"
     if free < _NEEDED:
-        return bad(text, mend)
-    return warn(text, mend) if free < _WANTED else ok(text)
+        return bad(text, fix)
+    return warn(text, fix) if free < _WANTED else ok(text)
 
 
 def free_files(role: str, directory: Path) -> Finding:
@@ -70,10 +70,10 @@ def free_files(role: str, directory: Path) -> Finding:
     stats = os.statvfs(directory)
     if stats.f_files == 0:
         return ok(f"{role}: no limit on the number of files")
-    text, mend = f"{role}: {stats.f_favail:,} more files fit", "remove files, or make the file system with more inodes"
+    text, fix = f"{role}: {stats.f_favail:,} more files fit", "remove files, or create the file system with more inodes"
     if stats.f_favail < _FILES_NEEDED:
-        return bad(text, mend)
-    return warn(text, mend) if stats.f_favail < _FILES_WANTED else ok(text)
+        return bad(text, fix)
+    return warn(text, fix) if stats.f_favail < _FILES_WANTED else ok(text)
 
 
 def whole(directory: Path) -> Finding:
@@ -81,26 +81,27 @@ def whole(directory: Path) -> Finding:
     try:
         away = parts_of(directory.stat().st_dev).away
     except OSError as error:
-        return bad(f"storage: its client does not tell what is there: {error.strerror}", "look at the mount's own log")
+        return bad(f"storage: its client cannot list the available parts: {error.strerror}", "see the log of the mount")
     if away:
         return bad(
-            f"storage: not whole, {', '.join(away)} is away", "bring it back: files on it would be taken for missing"
+            f"storage: incomplete, {', '.join(away)} is not available",
+            "restore it: its files would be recorded as missing",
         )
-    return ok("storage: no part of it is known to be away")
+    return ok("storage: all known parts are available")
 
 
 def rename_over(role: str, probe: Path) -> Finding:
     """Whether a file can be put in another's place in one step: everything we publish relies on it."""
     old, new = probe / "old", probe / "new"
-    mend = "use a file system that follows POSIX"
+    fix = "use a file system that follows POSIX"
     try:
         old.write_bytes(b"old")
         new.write_bytes(b"new")
         new.rename(old)
         if old.read_bytes() != b"new" or new.exists():
-            return bad(f"{role}: renaming a file over another leaves the wrong one", mend)
+            return bad(f"{role}: renaming a file over another keeps the wrong content", fix)
     except OSError as error:
-        return bad(f"{role}: a file cannot be renamed over another: {error.strerror}", mend)
+        return bad(f"{role}: a file cannot be renamed over another: {error.strerror}", fix)
     return ok(f"{role}: a file can be renamed over another")
 
 
@@ -111,18 +112,18 @@ def names(probe: Path) -> Finding:
         where.mkdir()
         naming = naming_of(where)
     except OSError as error:
-        return bad(f"storage: a file cannot be made: {error.strerror}", "look at the mount")
+        return bad(f"storage: cannot create a file: {error.strerror}", "check the mount")
     if naming.listed != naming.written:
         return bad(
-            f"storage: a file that was made as {naming.written} is listed as {naming.listed}",
-            "mount it so that it keeps names: those of items would not be the evidence's",
+            f"storage: a file created as {naming.written} is listed as {naming.listed}",
+            "mount it so that it keeps names; otherwise item names differ from those in the evidence",
         )
     if not naming.case_matters:
         return warn(
-            "storage: upper and lower case are one: of two names that differ in nothing else it holds one",
-            "copy no evidence there that has both (a copy by edbench is refused then)",
+            "storage: it ignores case: of two names that differ only in case it keeps one",
+            "do not copy evidence there that has such names (edbench refuses to copy it)",
         )
-    return ok("storage: names are kept as they are written, upper and lower case apart")
+    return ok("storage: names are kept as written, and case matters")
 
 
 def fsync_latency(probe: Path, clock: Clock) -> Finding:
@@ -142,7 +143,7 @@ def fsync_latency(probe: Path, clock: Clock) -> Finding:
     if median > _SLOW_US:
         return warn(text, "expect slow results with --fsync task or file; look at the filer's log device")
     if median < _NOTHING_US:
-        return warn(text + ": nothing is forced anywhere", "state no fsync policy but none for results on this storage")
+        return warn(text + ": fsync has no effect", "use only --fsync none for results on this storage")
     return ok(text)
 
 
@@ -152,7 +153,7 @@ def whole_sync(probe: Path) -> Finding:
     try:
         syncfs(descriptor)
     except OSError as error:
-        return bad(f"storage: syncfs does not work: {error.strerror}", "look at the kernel's log for I/O errors")
+        return bad(f"storage: syncfs does not work: {error.strerror}", "check the kernel log for I/O errors")
     finally:
         os.close(descriptor)
     return ok("storage: syncfs works")
@@ -162,7 +163,7 @@ def apart(storage: Path, scratch: Path) -> Finding:
     """Whether the storage under test and scratch share a file system; then they share its bandwidth too."""
     if existing(storage).stat().st_dev == existing(scratch).stat().st_dev:
         return warn(
-            "storage and scratch are on the same file system, so the database's writes are measured along",
+            "storage and scratch are on the same file system, so the writes of the database are part of the measurement",
             "for real results set EDBENCH_STORAGE to the storage under test and keep EDBENCH_SCRATCH local",
         )
     return ok("storage and scratch are on different file systems")

@@ -20,8 +20,8 @@ def refuse_site(filer: str) -> None:
     model = load_filer(filer)
     if model is not None and model.site is not None:
         raise UsageError(
-            f"--filer: {model.name!r} is an emulated site, and a replay, which makes calls alone, would wait for none of its processors"
-            " and databases; name a filer, such as the one that the site names",
+            f"--filer: {model.name!r} is an emulated site, and a replay makes storage calls only, so that the site's CPUs"
+            " and databases have no effect; give a filer, such as the one of the site",
             field="filer",
         )
 
@@ -33,6 +33,6 @@ def refuse_crowded_site(settings: Settings, workers: int) -> None:
     model = load_filer(settings.filer)
     if model is not None and model.site is not None:
         raise UsageError(
-            f"{workers} workers on the emulated site {model.name}: it has room for {MOST_WORKERS}, each with its own share"
-            " of the processors and its own client's cache"
+            f"{workers} workers on the emulated site {model.name}: at most {MOST_WORKERS} are possible, each with its own share"
+            " of the CPUs and its own client cache"
         )

@@ -71,9 +71,7 @@ def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
     """The storage root may take two names of the source for one, and one of the two would be lost."""
     if error.errno != errno.EEXIST:
         return error
-    return _cannot_copy(
-        f"the storage root has something by the name of {display_name(path)} already (does it tell upper and lower case apart?)"
-    )
+    return _cannot_copy(f"{display_name(path)} exists already on the storage root (does its file system ignore case?)")
 
 
 def _cannot_copy(why: str) -> UsageError:

@@ -23,7 +23,7 @@ def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
     paused, suspended, reason = _stopped(conn, job)
     labels = []
     if paused:
-        labels.append(f"{PAUSED} for {duration(paused)}, taken off elapsed; caches had time to change: {_AGAIN}")
+        labels.append(f"{PAUSED} for {duration(paused)}, subtracted from elapsed; caches had time to change: {_AGAIN}")
     if suspended:
         labels.append(f"{SUSPENDED} for {duration(suspended)}, which elapsed includes ({reason}): fix that, {_AGAIN}")
     away = FIGURES.outages_of_job(conn, job=job)
@@ -54,7 +54,9 @@ def _stopped(conn: Connection, job: uuid.UUID) -> tuple[float, float, str]:
 def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
     row = FIGURES.workers_changed(conn, job=job, seconds=LIVE_SECONDS)
     if row.planned and row.worked > row.planned:
-        return [f"{WORKERS_CHANGED}: {row.worked} did its tasks, not the {row.planned} it began with: {_AGAIN}"]
+        return [
+            f"{WORKERS_CHANGED}: {row.worked} workers ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
+        ]
     if row.lost:
-        return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]
+        return [f"{WORKERS_CHANGED}: {row.lost} workers left before its end: {_AGAIN}"]
     return []

@@ -63,7 +63,7 @@ class Station(Document):
 
 
 class FilerFigures(Document):
-    """The emulated filer; what its stations did is there where somebody watched them (controller.filer.emulated)."""
+    """The emulated filer, with figures of its stations where these were observed (controller.filer.emulated)."""
 
     name: str
     scale: float
@@ -110,24 +110,26 @@ class ProductionFigures(Document):
     items: int
     chosen: Annotated[int | None, NotNone] = Field(
         None,
-        description="Items that were chosen: those that are taken, withheld, copies, system files and containers together;"
-        " none of a job from before they were counted.",
+        description="Items that were chosen: produced, withheld, duplicates, system files and containers together;"
+        " null for jobs of versions that did not count them.",
     )
-    withhold: list[str] = Field([], description="Tags whose items were left out, with their families.")
-    withheld: int = Field(0, description="Items that were left out for that, of those that were chosen.")
-    copies: int = Field(0, description="Items that were left out as duplicates of others (`originals`), of the rest.")
-    system_files: int = Field(0, description="Items that were left out as system files (`not_nist`), of the rest.")
-    containers: int = Field(
-        0, description="Containers that were chosen: what they hold is in it where it was chosen itself."
+    withhold: list[str] = Field([], description="Tags whose items were withheld, with their families.")
+    withheld: int = Field(0, description="Chosen items that were withheld.")
+    copies: int = Field(0, description="Of the remaining ones, items that were omitted as duplicates (`originals`).")
+    system_files: int = Field(
+        0, description="Of the remaining ones, items that were omitted as system files (`not_nist`)."
     )
+    containers: int = Field(0, description="Chosen containers; their content is produced where it was chosen itself.")
     left_out: int = Field(
         0,
-        description="Of pages: copies that have none and are not in it, whose original is withheld since they were made.",
+        description="For an export of pages: duplicates without pages that are not produced, because their original was withheld later.",
     )
     tag_changes: int = Field(
-        0, description="How often since it was made items of its sources were given a tag that it goes by, or lost it."
+        0, description="How often since its creation items of its sources got or lost a tag that it selects by."
     )
-    equal: int = Field(0, description="Items that are in it and equal one with such a tag, by bytes or message.")
+    equal: int = Field(
+        0, description="Produced items that are duplicates, by bytes or as messages, of an item with such a tag."
+    )
     files: list[ProducedFiles]
 
 
@@ -209,7 +211,7 @@ class JobFigures(Figures):
 
 class GroupFigures(Figures):
     """Of a group. `elapsed_s` is from the first claim of the first job to the end of the last, pauses included, less
-    the time in which all were held at a barrier; rates are over that. Beside: the longest job's, which report R1 has."""
+    the time in which all were held at a barrier; rates are over that. The longest job's are those of report R1."""
 
     group_id: uuid.UUID
     kind: GroupKind

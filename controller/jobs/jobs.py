@@ -136,7 +136,9 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
         note(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
-                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job show {handle.id}`")
+                raise UsageError(
+                    f"job {handle.id} is {state} and workers are running it; see `edbench job show {handle.id}`"
+                )
             _return_orphans(conn, handle)
             return state
         return ledger_jobs.request_resume(conn, handle.id)
@@ -209,7 +211,7 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     kin = PRODUCTION.production_kin(conn, job=handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_whole_job(conn, job=job)
-    refuse_taken(conn, handle.id, "delete that one, or wait until it is over")
+    refuse_taken(conn, handle.id, "delete that job, or wait until it has ended")
     if not deletion.begin(conn, handle.id):
         return
     told = {

@@ -48,7 +48,7 @@ class Watch:
                 raise
             return False
         if self._lost_at is not None:
-            self._say(f"the database is back after {at - self._lost_at:.0f} s")
+            self._say(f"the database answers again after {at - self._lost_at:.0f} s")
             self._lost_at = None
         return True
 

@@ -12,7 +12,7 @@ def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
     """What a job has to remember of it; raises UsageError for languages that are none, or that nobody asked OCR for."""
     if not asked:
         if languages is not None:
-            raise UsageError("--ocr-languages says what --ocr reads; add --ocr", field="ocr_languages")
+            raise UsageError("--ocr-languages requires --ocr", field="ocr_languages")
         return OcrChoice()
     return OcrChoice(languages=parse_languages(DEFAULT_LANGUAGES if languages is None else languages))
 
@@ -27,8 +27,8 @@ def refuse_no_ocr(choice: OcrChoice) -> None:
     try:
         engine = find_engine()
     except OcrUnavailable as error:
-        raise UsageError(f"--ocr: {error}, or leave --ocr out", field="ocr") from error
+        raise UsageError(f"--ocr: {error}, or remove --ocr", field="ocr") from error
     try:
         engine.needs(choice.languages)
     except OcrUnavailable as error:
-        raise UsageError(f"--ocr-languages: {error}, or name others", field="ocr_languages") from error
+        raise UsageError(f"--ocr-languages: {error}, or give other languages", field="ocr_languages") from error

@@ -45,19 +45,19 @@ class JobRow(Document):
     id: uuid.UUID
     name: str
     type: JobType = JobType.DISCOVERY
-    database: str = Field(description="Of a group the names of all, separated by commas.")
+    database: str = Field(description="For a group: all names, separated by commas.")
     group: uuid.UUID | None = Field(description="The group that the job belongs to.")
-    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it takes.")
+    sources: tuple[uuid.UUID, ...] = Field(default=(), description="The jobs whose items it produces.")
     client: str
     project: str
     state: JobState
     phase: Phase
     reason: str | None = Field(
-        description="Why it is suspended; of one that runs, what its slots have waited for so long."
+        description="Why it is suspended; for a running job, what its slots have been waiting for."
     )
-    problem: str | None = Field(default=None, description="Why this server cannot bring workers to it, if so.")
+    problem: str | None = Field(default=None, description="Why this server cannot start workers for it, if so.")
     source: str
-    time_zone: str = Field(default=DEFAULT_ZONE, description="Of dates that note none; the ledger has them in UTC.")
+    time_zone: str = Field(default=DEFAULT_ZONE, description="Time zone of dates that have none; stored dates are UTC.")
     created: datetime.datetime
     finished: datetime.datetime | None
     storage: str = Field(
@@ -69,15 +69,15 @@ class JobRow(Document):
     items: int
     exceptions: int
     raw_bytes: int
-    discovered_bytes: int = Field(description="Of a job that takes the items of others, what it wrote.")
+    discovered_bytes: int = Field(description="For a job that produces items of other jobs: what it wrote.")
     progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
     workers: int = Field(description="As planned.")
-    slots: int = Field(description="Of each worker, as planned.")
+    slots: int = Field(description="Slots of each worker, as planned.")
     labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
-    advice: list[str] = Field(default=[], description="What to do about them, a line each.")
-    jobs: list[JobRow] | None = Field(default=None, description="Of a group its jobs.")
+    advice: list[str] = Field(default=[], description="What to do about each label, a line each.")
+    jobs: list[JobRow] | None = Field(default=None, description="For a group: its jobs.")
 
 
 class Overview:
@@ -239,7 +239,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SUMMED, 0) | {
     "database": "",
     "state": JobState.CANCELLED,
     "phase": Phase.WALK,
-    "reason": "none of its jobs is there any more",
+    "reason": "all of its jobs were deleted",
     "finished": None,
     "elapsed_s": 0.0,
     "progress": None,

@@ -30,7 +30,7 @@ def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
         raise UsageError("a group needs at least two databases", field="databases")
     if source_copies not in (1, databases):
         raise UsageError(
-            f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}",
+            f"--source-copies is {source_copies}; with {databases} databases use 1 or {databases}",
             field="source_copies",
         )
     if shard and source_copies != 1:

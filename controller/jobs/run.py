@@ -80,7 +80,7 @@ def run_all_to_rest(
             except KeyboardInterrupt:
                 interrupted = True
                 what = "the job" if len(handles) == 1 else "the jobs"
-                say(f"interrupted: pausing {what}; press Ctrl-C again to leave it as it is")
+                say(f"interrupted: pausing {what}; press Ctrl-C again to exit at once and leave it as it is")
                 pause_all(handles, clock)
     except KeyboardInterrupt:
         if interrupted:
@@ -211,15 +211,17 @@ def judge(outcome: Outcome, job: str, violations: int) -> str | None:
     A job that completed, with exceptions or without, is good when its counts add up.
     """
     if outcome.state is JobState.SUSPENDED:
-        raise RunFailed(f"job {job} is suspended: {outcome.reason}; remove the cause, then `edbench job resume {job}`")
+        raise RunFailed(
+            f"job {job} is suspended: {outcome.reason}; fix that, then continue with `edbench job resume {job}`"
+        )
     if outcome.state is JobState.PAUSED:
-        return f"job {job} was paused by another command; continue it with `edbench job resume {job}`"
+        return f"job {job} was paused by another command; continue with `edbench job resume {job}`"
     if outcome.state is JobState.CANCELLED:
         raise RunFailed(
             f"job {job} was cancelled by another command; remove what it wrote with `edbench job delete {job}`"
         )
     if not outcome.state.over:
-        raise RunFailed(f"job {job} is still {outcome.state}; check it with `edbench job show {job}`")
+        raise RunFailed(f"job {job} is still {outcome.state}; see `edbench job show {job}`")
     if violations:
         raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job show {job}`")
     return None

@@ -93,8 +93,8 @@ def _is_corpus(root: bytes, directories: Collection[bytes]) -> bool:
         return False
     if others := sorted(name for name in directories if name != b"data" and not name.startswith(b".edbench")):
         raise UsageError(
-            f"source {display_name(root)} is a corpus, whose files are those below data, and has {display_name(others[0])} beside"
-            f" it: give {display_name(root)}/data, or move {display_name(others[0])} away"
+            f"source {display_name(root)} is a generated corpus, whose files are in data, and also contains"
+            f" {display_name(others[0])}: give {display_name(root)}/data, or move {display_name(others[0])} away"
         )
     return True
 
@@ -108,7 +108,7 @@ def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
         raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
     if parts.away:
         raise UsageError(
-            f"source {display_name(root)} is not whole: its file system has lost {', '.join(parts.away)}; bring that back"
+            f"source {display_name(root)} is incomplete: {', '.join(parts.away)} of its file system is not available; restore that"
         )
     return identity
 
@@ -131,22 +131,24 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
         raise UsageError(f"source {shown} does not exist; give an existing directory") from None
     except OSError as error:  # a mount whose servers are away
         raise UsageError(
-            f"source {shown} cannot be looked at ({error.strerror}); check that it is mounted and reachable"
+            f"source {shown} cannot be accessed ({error.strerror}); check that it is mounted and reachable"
         ) from error
     if not os.path.isdir(root):
-        raise UsageError(f"source {shown} is not a directory; give the directory that holds the custodians'")
+        raise UsageError(
+            f"source {shown} is not a directory; give the directory that contains the custodians' directories"
+        )
     try:
         with storage.listing(root, only=EntryKind.DIRECTORY) as listing:
             names = (e.name for e in chain.from_iterable(listing))
             directories = list(islice(names, MOST_CUSTODIANS + 1))
     except (SourceFileError, StorageFault) as error:
-        raise UsageError(f"source {shown} cannot be listed ({error}); give this user access to it") from error
+        raise UsageError(f"source {shown} cannot be listed ({error}); check its permissions and its mount") from error
     if not os.access(root, os.X_OK):
         raise UsageError(f"source {shown} cannot be entered; give this user execute permission on it")
     if len(directories) > MOST_CUSTODIANS:
         raise UsageError(
-            f"source {shown} holds more than {MOST_CUSTODIANS:,} directories, and each would be a custodian;"
-            " give the directory above it, and it is one custodian itself"
+            f"source {shown} contains more than {MOST_CUSTODIANS:,} directories, and each would be a custodian;"
+            " give its parent directory, so that it becomes one custodian"
         )
     return directories, listing.count - len(directories)
 
@@ -156,8 +158,8 @@ def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
     for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
         if lies_in(path, os.fsdecode(source.path)):
             raise UsageError(
-                f"source {display_name(source.path)} holds {path}, where edbench itself writes;"
-                f" give a directory beside it, or set {variable} to another place"
+                f"source {display_name(source.path)} contains {path}, to which edbench itself writes;"
+                f" give another directory, or set {variable} to a directory outside it"
             )
 
 

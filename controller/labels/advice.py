@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.labels.rules import LOWERED, OVERRUN, UNDECLARED, UNJUDGED, UNPAIRED
+from controller.labels.rules import LOWERED, NO_BASELINE, OVERRUN, UNDECLARED, UNJUDGED
 from controller.labels.surroundings import ELSEWHERE
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
 from core.options.choices import FILER, SITE
 
 _ADVICE = {
-    FILER: "its delays are computed; measure the filer itself, without --filer",
-    SITE: "its machines and its filer are computed; measure the real ones, without --site",
-    OVERRUN: "there is no verdict, this machine's own speed is in the figures; give the site a larger time_scale, or take fewer"
+    FILER: "its delays are modelled; measure the filer itself, without --filer",
+    SITE: "its machines and its filer are modelled; measure the real ones, without --site",
+    OVERRUN: "there is no verdict, because this machine was too slow and its speed is in the figures; use a larger time_scale or fewer"
     " workers, with nothing else on this machine",
-    UNJUDGED: "there is no verdict: neither calls nor waits, or this machine's processors, were measured in a run; run it again with the"
-    " workers on this machine, EDBENCH_OBSERVE on, and for some seconds",
+    UNJUDGED: "there is no verdict: calls, waits or this machine's CPU were not measured in a run; run it again with the"
+    " workers on this machine and EDBENCH_OBSERVE on, for at least some seconds",
     ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
-    "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
-    "SHORT": "it shows the start, and what caches took; take more data or a longer trace, until every run lasts as long as the"
-    " rule wants (--min-seconds; 10 minutes)",
-    "NOT STEADY": "the rate changed while it was measured, so a mean of it says nothing; run longer, with nothing else on the"
-    " storage; the warnings say where",
-    LOWERED: "below the rule's 10 minutes; say so wherever a figure is quoted, or leave --min-seconds away",
-    UNDECLARED: "say what the filer can cache, such as EDBENCH_FILER_CACHE=16GB, of experiments and replays --filer-cache"
-    " 16GB (0B: nothing); CACHED is not told without it",
-    UNPAIRED: "who was the limit is not known; the warnings say why: give null storage more memory (--null-memory of experiments)",
-    LIMITED: "says nothing about the storage; add processors or hosts for the load, or use a study's other points only",
+    "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
+    "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"
+    " rule requires (--min-seconds; 10 minutes)",
+    "NOT STEADY": "the rate changed during the measurement, so its mean is not meaningful; run longer, with nothing else on the"
+    " storage; the warnings name the points",
+    LOWERED: "the required length of a run was set below 10 minutes; state that wherever a figure is quoted, or remove --min-seconds",
+    UNDECLARED: "state what the filer can cache, with EDBENCH_FILER_CACHE=16GB, or for experiments and replays --filer-cache"
+    " 16GB (0B: nothing); without it CACHED cannot be determined",
+    NO_BASELINE: "it is not known what limited the run; the warnings name the cause, often too little memory for null storage (--null-memory)",
+    LIMITED: "this point measured the load generator and not the storage; add cores or hosts for the load, or use the other points only",
 }
 
 

@@ -22,8 +22,8 @@ from core.records import GroupKind
 
 EMULATED = (FILER, SITE)  # how the label of an emulated filer begins, alone and with a site around it
 OVERRUN = "EMULATION OVERRUN"  # this machine was too slow for the site that it emulated: no verdict
-UNJUDGED = "EMULATION NOT JUDGED"  # nobody measured whether it kept up: no verdict
-UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
+UNJUDGED = "EMULATION NOT JUDGED"  # it was not measured whether it kept up: no verdict
+NO_BASELINE = "NO BASELINE"  # no run of a point has a null baseline
 UNDECLARED = "FILER CACHE UNDECLARED"
 LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule
 
@@ -79,16 +79,16 @@ def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, .
     """
     out = []
     if effort.cpu is not None and effort.cpu > CPU_SHARE:
-        out.append(f"the {makers} used {effort.cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
+        out.append(f"the {makers} used {effort.cpu:.0%} of the CPU (over {CPU_SHARE:.0%})")
     if (effort.waits or 0.0) > RUN_QUEUE_SHARE and (effort.in_calls or 0.0) < MOST_OF_TIME:
         out.append(
-            f"the {makers} waited {effort.waits:.2f} s for a processor for each second of storage calls (over {RUN_QUEUE_SHARE})"
+            f"the {makers} waited {effort.waits:.2f} s for a core per second of storage calls (over {RUN_QUEUE_SHARE})"
         )
     return tuple(out)
 
 
 def job_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limited: bool) -> list[str]:
-    """Of a job, or of a group's jobs together: what is known of it by itself. It has no pair, and so no UNPAIRED."""
+    """Of a job, or of a group's jobs together: what is known of it by itself. It has no null baseline, and so no NO BASELINE."""
     given = ((CACHED, cached), (UNDECLARED, undeclared), (LIMITED, limited))
     return [*dict.fromkeys(filter(None, emulated)), *(label for label, holds in given if holds)]
 
@@ -121,7 +121,7 @@ def study_labels(
     if undeclared:
         out.append(UNDECLARED)
     if unpaired:
-        out.append(_at(UNPAIRED, unpaired, every))
+        out.append(_at(NO_BASELINE, unpaired, every))
     if limited:
         out.append(f"{LIMITED} at {'every point' if limited == every else f'{limited} of {every} points'}")
     return tuple(out)

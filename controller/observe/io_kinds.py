@@ -31,14 +31,14 @@ _COUNTERS = {BLOCK: ("read_bytes", "write_bytes"), WIRE: ("read_bytes", "written
 
 
 class IoKind(Document):
-    """One kind; `when` and `told_by` are for people."""
+    """One kind; `when` and `counted_by` are for people."""
 
     kind: str
     recorded: bool  # by the storage layer: in rates, latencies and traces, and delayed by an emulated filer
     read_bytes: int | None
     written_bytes: int | None
     when: str
-    told_by: str
+    counted_by: str
 
     @property
     def bytes(self) -> int:
@@ -108,7 +108,7 @@ def _calls(calls: Mapping[str, CallTotals]) -> IoKind:
         read_bytes=read,
         written_bytes=written,
         when="within elapsed",
-        told_by="the storage layer, at each call",
+        counted_by="the storage layer, per call",
     )
 
 
@@ -119,7 +119,7 @@ def _databases(moved: Sequence[tuple[int, int]]) -> IoKind:
         read_bytes=sum(read for read, _ in moved) if moved else None,
         written_bytes=sum(written for _, written in moved) if moved else None,
         when="within elapsed",
-        told_by="their own counters: pages read, temporary files and the log of the whole server; pages written back are not"
+        counted_by="counters of the whole database server: pages read, temporary files and its log; pages written back are not"
         " counted",
     )
 
@@ -131,7 +131,7 @@ def _beforehand(kind: str, read: int, written: int | None) -> IoKind:
         read_bytes=None if written is None else read,
         written_bytes=written,
         when="before the measured time",
-        told_by="the files' own sizes",
+        counted_by="the sizes of the files",
     )
 
 
@@ -140,7 +140,7 @@ def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
              ("memory-mapped reads of the index", "after the end, by searches and verify", indexed),
              ("trace parts", "within elapsed and after the end", traced)]  # fmt: skip
     return [
-        IoKind(kind=kind, recorded=False, read_bytes=None, written_bytes=None, when=when, told_by="nobody")
+        IoKind(kind=kind, recorded=False, read_bytes=None, written_bytes=None, when=when, counted_by="nothing")
         for kind, when, holds in there
         if holds
     ]

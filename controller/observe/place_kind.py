@@ -32,7 +32,7 @@ def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
     """
     mount = _mount_of(path, mounts)
     if mount is None:
-        return f"{Reach.UNKNOWN} (the mount table does not say)"
+        return f"{Reach.UNKNOWN} (not in the mount table)"
     reach, name = reach_of(mount.kind, mount.source)
     return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
 

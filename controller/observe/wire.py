@@ -26,7 +26,7 @@ SHORTEST_SECONDS = 2.0
 
 
 class WireShare(Document):
-    """Bytes of one phase, or of the whole job; `ratio` is None where nothing can be said, and `why` tells why."""
+    """Bytes of one phase, or of the whole job; `ratio` is None where it is not known, and `why` is the reason."""
 
     seconds: Milli
     call_read_bytes: int

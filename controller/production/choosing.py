@@ -143,8 +143,8 @@ def refuse_returned(conn: Connection, picked: Picked) -> None:
     """Raises UsageError where something is taken, as of a chosen item's family, that the query excludes by a tag."""
     if picked.returned and (found := PRODUCTION.production_returned(conn, items=picked.returned)):
         raise UsageError(
-            f"{called(found)}: excluded by a tag in the query, and in the family of an item that is chosen; leave whole families"
-            " out with --withhold TAG, or take items without them (--no-families)",
+            f"{called(found)}: excluded by a tag in the query, but in the family of a chosen item; withhold whole families"
+            " with --withhold TAG, or produce items without families (--no-families)",
             field="query",
         )
 

@@ -111,13 +111,13 @@ def refuse_sources(sources: Sequence[JobHandle]) -> None:
     for handle in sources:
         if handle.job.options.type is not JobType.DISCOVERY or not handle.job.state.completed:
             what = handle.job.options.type if handle.job.state.completed else handle.job.state
-            raise UsageError(f"job {handle.id} is {what}; items are taken of a discovery that has completed")
+            raise UsageError(f"job {handle.id} is {what}; only items of a completed discovery can be produced")
     if len({handle.id for handle in sources}) < len(sources):
-        raise UsageError("a job is named twice; its items are taken once")
+        raise UsageError("a job is named twice; name it once")
     if len(places := databases_of(sources)) > 1:
         told = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
         raise UsageError(
-            f"the items lie in {len(places)} databases, and a job takes those of one: make one of each, with a directory and a"
+            f"the items are in {len(places)} databases, and a job can use one only: create a job for each, with a directory and a"
             f" prefix or --first of its own ({told})"
         )
 
@@ -226,7 +226,7 @@ def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
 def _nothing(out: LeftOut, containers: int) -> str:
     """Is left, and why."""
     if containers and not out.items:
-        return f"nothing but {containers:,} containers is chosen; choose what they hold, as by a tag for it or path:"
+        return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
     if out.withheld and out.withheld == out.items + containers:
         return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
     if out.items:

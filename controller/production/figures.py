@@ -53,7 +53,7 @@ def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
         ("withheld", made.withhold, withheld),
         ("copies", made.copies, f"{made.copies:,} items, left out as duplicates"),
         ("system files", made.system_files, f"{made.system_files:,} items, left out"),
-        ("containers", made.containers, f"{made.containers:,}: what they hold is in it where it was chosen itself"),
+        ("containers", made.containers, f"{made.containers:,}: their content is produced where it was chosen itself"),
     )
     return [(name, line) for name, there, line in told if there] + production_warnings(made)
 

@@ -58,7 +58,7 @@ def lock_sources(
         FIGURES.lock_job(conn, job=job)
     if by.tags and _changes(conn, sources, by.tags) != by.changes:
         raise UsageError(
-            f"items were given a tag that this job goes by, or lost it, meanwhile ({', '.join(by.tags)}); do it again"
+            f"items got or lost a tag that this job selects by meanwhile ({', '.join(by.tags)}); run the command again"
         )
     return taken
 
@@ -79,10 +79,10 @@ def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]
 def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
     state = get_job(conn, images.id).state
     if not state.completed:
-        raise UsageError(f"--images {images.id} is {state} by now; process anew", field="images")
+        raise UsageError(f"--images {images.id} is {state} now; run the processing job again", field="images")
     if requeued := PRODUCTION.production_requeued(conn, job=images.id):
         raise UsageError(
-            f"job {requeued[0]} was requeued after job {images.id} had taken its items, whose pages may be others now:"
-            " process anew, then export those pages",
+            f"job {requeued[0]} was requeued after job {images.id} had chosen its items, whose pages may have changed:"
+            " run the processing job again, then export its pages",
             field="images",
         )

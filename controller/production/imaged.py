@@ -39,10 +39,10 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
     if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
         raise UsageError(
-            f"--images {images.id} is {what}; give a job of `edbench produce images` that has completed", field="images"
+            f"--images {images.id} is {what}; give a completed job of `edbench produce images`", field="images"
         )
     if {handle.id.hex for handle in sources} != set(theirs.sources):
-        raise UsageError(f"job {images.id} made pages of other jobs' items; name those", field="images")
+        raise UsageError(f"job {images.id} made pages of items of other jobs; name those jobs", field="images")
     for name in _THEIRS:
         if getattr(choice, name) != getattr(_DEFAULT, name):
             raise UsageError(
@@ -58,8 +58,8 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
     found = PRODUCTION.production_fallen(conn, job=images.id, everything=picked.everything, returned=picked.returned)
     if found:
         raise UsageError(
-            f"{called(found)} of job {images.id} would not be taken any more by what it was told (query, tag, --withhold);"
-            " process anew, or give this export --withhold TAG with a tag that they have",
+            f"{called(found)} of job {images.id} would not be selected any more by its query, tag and --withhold;"
+            " run the processing job again, or give this export --withhold TAG with a tag of these items",
             field="images",
         )
 

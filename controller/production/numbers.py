@@ -17,8 +17,8 @@ def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionCho
     production's, and pages that nobody has counted yet are taken for one an item: the barrier looks again."""
     if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
         return
-    told = f"numbers up to {choice.control(twice.last)} are other items' or pages' in job {twice.other}"
+    told = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
     if choice.images:  # whose numbers are not ours to choose
-        again = f"process anew with --first {twice.free} or another --prefix, then export those pages"
+        again = f"run the processing job again with --first {twice.free} or another --prefix, then export its pages"
         raise UsageError(f"{told}: {again}", field="images")
     raise UsageError(f"{told}: give --first {twice.free}, or another --prefix", field="first")

@@ -25,7 +25,7 @@ _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whate
 
 def _plain(prefix: str) -> str:
     if re.fullmatch("([A-Za-z][A-Za-z0-9_-]*)?", prefix) is None:
-        raise ValueError("take letters, digits, _ and -, a letter first")
+        raise ValueError("use letters, digits, _ and -, starting with a letter")
     return prefix
 
 
@@ -38,7 +38,7 @@ def _asked(query: str | None) -> str | None:
 
 def _tag(given: str | None) -> str | None:
     if given is not None and not given.strip():
-        raise ValueError("the tag is empty; give the name of one, or leave it out")
+        raise ValueError("the tag is empty; give the name of a tag, or remove the option")
     return given
 
 
@@ -56,7 +56,7 @@ def _tags(given: list[str] | None) -> list[str] | None:
     if given is None:
         return None
     if len(given) > _MOST_TAGS:
-        raise ValueError(f"these are {len(given):,} tags; {_MOST_TAGS} are the most")
+        raise ValueError(f"{len(given):,} tags; at most {_MOST_TAGS} are allowed")
     try:
         return list(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
     except UsageError as error:
@@ -134,7 +134,7 @@ class ProductionOrder(Order):
     def choice(self, kind: JobType, out: Path) -> ProductionChoice:
         """What the job is to do, without its items. Raises UsageError."""
         if self.prefix.upper() in _DEVICES and self.digits == 1:
-            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows keeps for itself; give more digits",
+            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows reserves; give more digits",
                              field="digits")  # fmt: skip
         try:
             str(out).encode("utf-8")

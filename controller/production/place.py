@@ -44,13 +44,18 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
     for evidence, job in evidences.items():
         if lies_in(out, evidence) or lies_in(evidence, out):
             raise UsageError(
-                f"--out {out} and the evidence {evidence} of job {job} are in each other; write elsewhere", field="out"
+                f"--out {out} and the evidence {evidence} of job {job} are inside each other; give another directory",
+                field="out",
             )
     if (theirs := _production_around(os.path.realpath(out))) is not None:
-        raise UsageError(f"--out {out} lies in {theirs}, which another job wrote; write elsewhere", field="out")
+        raise UsageError(
+            f"--out {out} is inside {theirs}, which another job wrote; give another directory", field="out"
+        )
     for directory in kept:
         if lies_in(out, directory) or lies_in(directory, out):
-            raise UsageError(f"--out {out}: edbench keeps its own files in {directory}; write elsewhere", field="out")
+            raise UsageError(
+                f"--out {out}: edbench stores its own files in {directory}; give another directory", field="out"
+            )
 
 
 def _production_around(path: str) -> str | None:
@@ -88,7 +93,7 @@ def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn:
         _take_over(storage, out, storage_root, conn, ledger, alone=len(found) == 1)
     elif found:
         raise UsageError(
-            f"--out {out} is not empty, and nothing in it is edbench's; give an empty directory", field="out"
+            f"--out {out} is not empty, and edbench did not create its content; give an empty directory", field="out"
         )
     _mark(storage, out, {"job": job.hex, "ledger": ledger})
     if lies_in(out, storage_root):
@@ -101,8 +106,8 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
     path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
     if whose is None:
         raise UsageError(
-            f"--out {out} has a marker that names no job ({MARKER}), as one that was killed at once leaves; remove that file if"
-            " nobody creates a job there, or give another directory",
+            f"--out {out} has a marker ({MARKER}) without a job, as a killed command leaves behind; remove that file if"
+            " no command is creating a job there, or give another directory",
             field="out",
         )
     job, ours = uuid.UUID(whose), _marker(storage, path).get("ledger") == ledger
@@ -117,11 +122,13 @@ def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection
             return
     if ours and not _is_there(conn, job):
         raise UsageError(
-            f"--out {out} has the marker of job {job}, which is not there any more or never was, and other files; move these away,"
+            f"--out {out} contains the marker of job {job}, which does not exist, and other files; move these away,"
             " or give another directory",
             field="out",
         )
-    raise UsageError(f"--out {out} holds what job {job} wrote; delete that job, or give another directory", field="out")
+    raise UsageError(
+        f"--out {out} contains the output of job {job}; delete that job, or give another directory", field="out"
+    )
 
 
 def _is_there(conn: Connection, job: uuid.UUID) -> bool:
@@ -140,7 +147,7 @@ def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
     except StorageFault as error:
         if error.errno == errno.EEXIST:
             raise UsageError(
-                f"--out {out} was taken by another job just now; give another directory", field="out"
+                f"--out {out} has just been taken by another job; give another directory", field="out"
             ) from error
         raise
 

@@ -61,7 +61,7 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID, of
         return ""
     more = f" and {len(left) - _NAMES:,} more" if len(left) > _NAMES else ""
     named = ", ".join(map(display_name, left[:_NAMES]))
-    return f"{shown(choice.out)} holds what job {job} did not write, and keeps it: {named}{more}"
+    return f"{shown(choice.out)} contains files that job {job} did not write, which stay: {named}{more}"
 
 
 class _Removal:

@@ -30,4 +30,4 @@ def refuse_other_findings(conn: Connection, choice: ProductionChoice) -> None:
     for source, finding in zip(choice.sources, choice.findings, strict=False):
         row = REVIEW.get_review(conn, job=uuid.UUID(source), kind=_DEDUPE)
         if finding and (row is None or row.token.hex != finding):
-            raise UsageError(f"job {uuid.UUID(source)} was looked through for duplicates meanwhile; do it again")
+            raise UsageError(f"job {uuid.UUID(source)} got new duplicate findings meanwhile; run the command again")

@@ -70,7 +70,7 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
 def no_room(program: Program, place: Path = PLACE) -> str | None:
     """Why the check cannot be made here; None when it can."""
     if not place.is_dir() or not in_memory(place, read_mounts()):
-        return f"{place} is no memory file system"
+        return f"{place} is not a memory file system"
     names = sum(room.inodes for room in program.rooms)
     room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))
     if names * _NAME_BYTES > room or names > os.statvfs(place).f_favail:

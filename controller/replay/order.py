@@ -63,10 +63,10 @@ def parse_pace(text: str) -> Pace:
         return known[text]
     found = _TIMES.fullmatch(text)
     if found is None or not float(found[1]):
-        raise UsageError(f"--pace is {text!r}; it can be job, schedule, max, or a schedule such as x2 or x0.5")
+        raise UsageError(f"--pace is {text!r}; use job, schedule, max, or a speed such as x2 or x0.5")
     speed = float(found[1])
     if not LEAST_SPEED <= speed <= MOST_SPEED:
-        raise UsageError(f"--pace is {text!r}; a schedule can be from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}")
+        raise UsageError(f"--pace is {text!r}; use a speed from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}")
     return Pace(speed, False)
 
 

@@ -130,7 +130,7 @@ def _judge(outcome: Outcome) -> None:
     if outcome.state is JobState.COMPLETED:
         return
     if outcome.interrupted:
-        raise Interrupted("the replay was ended; its measured time would be wrong, so it is not resumed")
+        raise Interrupted("the replay was stopped; it is not resumed, because its time would be wrong")
     if outcome.state is JobState.SUSPENDED:
         raise RunFailed(f"the replay ended: {outcome.reason}")
     raise RunFailed(f"the replay was {outcome.state} by another command; it is not resumed: replay again")
@@ -143,7 +143,7 @@ def clear(stage: Stage, handle: JobHandle, target: Target, *, keep: bool) -> Non
             request_cancel(conn, handle.id)
         settle_job(handle, stage.clock)
     except DatabaseFault as error:
-        stage.say(f"job {handle.id} could not be ended ({error}); `edbench job cancel {handle.id}` ends it")
+        stage.say(f"job {handle.id} could not be stopped ({error}); `edbench job cancel {handle.id}` stops it")
     if keep:
         for home in target.homes():
             stage.say(f"kept: {home}")

@@ -45,7 +45,7 @@ class _Reading:
 
     def _saved(self, name: str, depth: int) -> str:
         if depth == _DEEPEST:
-            raise UsageError(f"the saved search {name!r} leads to itself, or to too many others")
+            raise UsageError(f"the saved search {name!r} refers to itself, or to too many others")
         if not self._left:
             raise UsageError(f"the saved searches in the query come to more than {_MOST:,}, with those that they name")
         self._left -= 1

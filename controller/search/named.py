@@ -52,10 +52,10 @@ class TagChange(Document):
     """What came of tagging."""
 
     tag: str
-    found: int = Field(description="Items that the query found, their families included if that was asked for.")
-    changed: int = Field(description="Those that had not the tag before, or had it and lost it.")
+    found: int = Field(description="Items that the query found, with their families if requested.")
+    changed: int = Field(description="Items that got the tag, or lost it.")
     unaware: list[uuid.UUID] = Field(
-        [], description="Jobs that go on, go by this tag, and had chosen their items before."
+        [], description="Unfinished jobs that select by this tag and chose their items before this change."
     )
 
 

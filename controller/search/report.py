@@ -30,7 +30,7 @@ class Hits(Document):
 
     items: int
     items_with_family: int = Field(description="Those, and everything in their families.")
-    families: int = Field(description="Families that a hit is in; an item without children is one of its own.")
+    families: int = Field(description="Families with a hit; a standalone item is a family of its own.")
     unique_items: int = Field(description="Items that no other term of the list finds.")
     unique_families: int = Field(description="Families in which no other term of the list finds an item.")
 
@@ -46,7 +46,9 @@ class TermHits(Hits):
 
     line: int
     term: str
-    same_as_line: int | None = Field(description="Of the term before it that means the same: one of the two is enough.")
+    same_as_line: int | None = Field(
+        description="Line of the earlier term that means the same; one of the two is enough."
+    )
     custodians: list[CustodianHits] = Field(description="Those with hits, by name.")
 
 
@@ -54,7 +56,7 @@ class HitReport(Document):
     """A list of terms and what it finds."""
 
     terms: list[TermHits]
-    total: Hits = Field(description="What any term finds.")
+    total: Hits = Field(description="Items that any term finds.")
     custodians: list[CustodianHits] = Field(description="The same by custodian.")
     searched_items: int = Field(description="Items of the jobs, whether they have text or not.")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from core.reading import read_problem
 from worker.indexes.query_language import parse
 
 MOST_BYTES = 10_000_000
@@ -46,17 +47,19 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
     if len(data) > MOST_BYTES:
-        raise UsageError(f"{path} has more than {MOST_BYTES:,} bytes, which is no list of terms")
+        raise UsageError(f"{path} has more than {MOST_BYTES:,} bytes; it is not a list of terms")
     used = charset or charset_of(data)
     try:
         text = data.decode(used)
     except LookupError as error:
-        raise UsageError(f"there is no charset {used!r}; for example utf-8, utf-16, cp1252") from error
+        raise UsageError(f"there is no character set {used!r}; use for example utf-8, utf-16 or cp1252") from error
     except UnicodeError as error:
         where = f"byte {error.start + 1}" if isinstance(error, UnicodeDecodeError) else "it"
-        raise UsageError(f"{path} is not in {used}: {where} cannot be read; say its charset with --charset") from error
+        raise UsageError(
+            f"{path} is not in {used}: {where} is invalid; give its character set with --charset"
+        ) from error
     return TermList(listed(_LINE_END.split(text.removeprefix("\ufeff")), str(path)), used)
 
 
@@ -97,7 +100,7 @@ def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
         if not text:
             continue
         if len(terms) == MOST_TERMS:
-            raise UsageError(f"{where} has more than {MOST_TERMS:,} terms; make several lists of it")
+            raise UsageError(f"{where} has more than {MOST_TERMS:,} terms; split it into several lists")
         try:
             parse(text)
         except UsageError as error:
@@ -106,7 +109,7 @@ def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
         terms.append(Term(line, text))
     if wrong:
         more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-        raise UsageError(f"{where}: {len(wrong):,} terms cannot be read: {'; '.join(wrong[:_SHOWN])}{more}")
+        raise UsageError(f"{where}: {len(wrong):,} terms have syntax errors: {'; '.join(wrong[:_SHOWN])}{more}")
     if not terms:
         raise UsageError(f"{where} has no terms; write one a line")
     return tuple(terms)

@@ -85,11 +85,11 @@ def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field
     for handle in handles if _LANGUAGE in asked else ():
         with handle.database.transaction() as conn:
             found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
-        again = f"`edbench review languages {handle.id}` does it"
+        again = f"`edbench review languages {handle.id}`"
         if found is None:
-            raise UsageError(f"nothing is known of languages in job {handle.id} yet; {again}", field=field)
+            raise UsageError(f"languages were not detected in job {handle.id} yet; run {again}", field=field)
         if found.stale:
-            raise UsageError(f"job {handle.id} was processed again since its languages were told; {again} anew", field=field)  # fmt: skip
+            raise UsageError(f"job {handle.id} was processed again since its languages were detected; run {again} again", field=field)  # fmt: skip
 
 
 def custodians_of(handles: Sequence[JobHandle]) -> list[str]:

@@ -8,6 +8,7 @@ from controller.timeline.axis import Axis
 from controller.timeline.counters import added, ratio
 from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
+from controller.timeline.names import device_names
 from controller.timeline.readings import Readings, counter, number
 from sql.faces.timeline import Values
 
@@ -16,11 +17,12 @@ _SPACE_HOLDS = 5.0  # seconds that free space is taken to be what it was last
 _TIMES = (("queue_ms", "waiting for a slot"), ("rtt_ms", "round trip"), ("execute_ms", "whole"))
 
 
-def wire_panels(axis: Axis, mounts: Mapping[str, Readings]) -> Iterator[Panel]:
+def wire_panels(axis: Axis, mounts: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
     """For each mount `wire_<n>`, stacked by op, and `wire_<n>_ms`, the mean times of an op."""
+    names = device_names(mounts, hosts)
     for place, (source, readings) in enumerate(mounts.items(), 1):
         latest = readings[-1][1]
-        name = f"{source} ({latest.get('type', '')} {latest.get('version', '')})".replace(" )", ")")
+        name = f"{names[source]} ({latest.get('type', '')} {latest.get('version', '')})".replace(" )", ")")
         ops = sorted({op for _, values in readings for op in values.get("ops", {})})
         rates = {op: counter(readings, _of_op(op)).rates(axis.edges) for op in ops}
         series = [Series(op, op, values) for op, values in rates.items() if any(values)]
@@ -53,21 +55,23 @@ def read_share_panel(axis: Axis, mounts: Mapping[str, Readings], read: Sequence[
     return Panel("wire_read_share", "Wire-read ÷ call-read", "", "line", [series])
 
 
-def block_panels(axis: Axis, devices: Mapping[str, Readings]) -> Iterator[Panel]:
-    """For each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests under way."""
+def block_panels(axis: Axis, devices: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
+    """For each device `block_<n>`, MB/s, and `block_<n>_queue`, the mean number of requests in flight."""
+    names = device_names(devices, hosts)
     for place, (source, readings) in enumerate(devices.items(), 1):
         moved = [
             Series(key, label, counter(readings, number(key, _MB)).rates(axis.edges))
             for key, label in (("read_bytes", "read"), ("write_bytes", "written"))
         ]
-        yield Panel(f"block_{place}", f"Block device {source}", "MB/s", "line", moved)
+        yield Panel(f"block_{place}", f"Disk {names[source]}", "MB/s", "line", moved)
         depth = counter(readings, number("weighted_ms", 1000))
-        queue = Series("depth", "requests under way", depth.rates(axis.edges))
-        yield Panel(f"block_{place}_queue", f"Queue of block device {source}", "requests", "line", [queue])
+        queue = Series("depth", "requests in flight", depth.rates(axis.edges))
+        yield Panel(f"block_{place}_queue", f"Queue of disk {names[source]}", "requests", "line", [queue])
 
 
-def space_panels(axis: Axis, filesystems: Mapping[str, Readings]) -> Iterator[Panel]:
+def space_panels(axis: Axis, filesystems: Mapping[str, Readings], hosts: Mapping[str, str]) -> Iterator[Panel]:
     """For each file system `space_<n>`, its bytes, and `space_<n>_inodes` where it has a table of them."""
+    names = device_names(filesystems, hosts)
     for place, (source, readings) in enumerate(filesystems.items(), 1):
         for key, suffix, title, unit in (("bytes", "", "Space", "B"), ("inodes", "_inodes", "Inodes", "inodes")):
             if not any(values.get(key) for _, values in readings):
@@ -76,7 +80,7 @@ def space_panels(axis: Axis, filesystems: Mapping[str, Readings]) -> Iterator[Pa
                 Series("used", "used or reserved", gauge(axis, _known(readings, _used(key)), holds=_SPACE_HOLDS)),
                 Series("free", "free", gauge(axis, _known(readings, number(f"{key}_free")), holds=_SPACE_HOLDS)),
             ]
-            yield Panel(f"space_{place}{suffix}", f"{title} of {source}", unit, "stacked", series)
+            yield Panel(f"space_{place}{suffix}", f"{title} of {names[source]}", unit, "stacked", series)
 
 
 def _used(key: str) -> Callable[[Values], float | None]:

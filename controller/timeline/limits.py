@@ -1,4 +1,4 @@
-"""What limits a run now, in plain words and on what evidence; nothing where the evidence does not suffice."""
+"""The bottleneck of a run as one sentence with its evidence; no verdict where the evidence is not enough."""
 
 from __future__ import annotations
 
@@ -11,29 +11,57 @@ from controller.timeline.thresholds import (
     CORE_WAIT,
     CPU_LIMIT,
     CPU_LOW,
+    ENDED_SECONDS,
     EVIDENCE_SECONDS,
     MOST_OF_TIME,
     RUN_QUEUE_SHARE,
 )
 
+_NOW = {"is": "is", "are": "are", "use": "use", "spend": "spend", "wait": "wait", "compete": "compete"}
+_THEN = {"is": "was", "are": "were", "use": "used", "spend": "spent", "wait": "waited", "compete": "competed"}
+_NAMES = {
+    "workers": "the CPU",
+    "host": "the CPU",
+    "storage": "the storage",
+    "databases": "the databases",
+    "queue": "the queue manager",
+}
 
-def limit_of(recent: Recent, *, running: bool, phase: str, phase_s: float | None) -> Limit:
-    """The verdict. `phase_s`: how long the present phase runs, None before its first claim."""
-    if not running:
-        return Limit()
+
+def limit_of(recent: Recent, *, phase: str, phase_s: float | None, of_run: float | None = None) -> Limit:
+    """The bottleneck of a phase.
+
+    `phase_s` is how long the phase runs or ran, None before its first claim. `of_run` is the share of the run that the phase
+    took, of a run that is over; None while it runs.
+    """
     evidence = tuple(_evidence(recent))
-    if phase_s is None or phase_s < EVIDENCE_SECONDS or recent.seconds < EVIDENCE_SECONDS:
-        return Limit(evidence=(f"the {phase} phase has only just begun", *evidence))
+    where = "" if of_run is None else f"In the {phase} phase ({_percent(of_run)} of this run) "
+    least = EVIDENCE_SECONDS if of_run is None else ENDED_SECONDS
+    if phase_s is None or min(phase_s, recent.seconds) < least:
+        short = "the run was too short to name a bottleneck" if where else f"the {phase} phase has only just begun"
+        return Limit(evidence=(short, *evidence))
+    verbs = _THEN if where else _NOW
     candidates = list(_candidates(recent))
     if len(candidates) != 1:
+        found = " and ".join(_NAMES[who] for who, _ in candidates)
         why = (
-            "nothing stands out as the limit"
-            if not candidates
-            else f"{' and '.join(who for who, _ in candidates)} compete"
+            f"{found} {verbs['compete']} for being the bottleneck"
+            if found
+            else f"no single bottleneck {verbs['is']} visible"
         )
-        return Limit(evidence=(why, *evidence))
+        return Limit(evidence=(_capital(where + why), *evidence))
     who, sentence = candidates[0]
-    return Limit(f"{who}: {sentence}", who, evidence)
+    return Limit(
+        _capital(f"{where}the bottleneck {verbs['is']} {_NAMES[who]}: {sentence.format(**verbs)}"), who, evidence
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
@@ -46,50 +74,83 @@ def _busy(recent: Recent) -> float | None:
 
 
 def _candidates(recent: Recent) -> Iterator[tuple[str, str]]:
-    """Each that the figures could mean."""
+    """Each part that the figures point at, with its sentence, in which `{use}` and the like are for `_NOW` and `_THEN`."""
     busy, cpu = _busy(recent), recent.cpu_share
     calls, databases = _share(recent.call_s, recent.busy_s), _share(recent.database_s, recent.busy_s)
     if busy is None or cpu is None:
         return
-    waits = _share(recent.run_queue_s, recent.call_s)
-    waiting = "" if waits is None else f", {_waited(recent, waits)} spent waiting for a core"
     if busy < BUSY_SLOTS:
         if recent.least_pending:
-            yield "queue", f"{1 - busy:.0%} of slot time idle while {recent.pending:,.0f} tasks are pending"
+            yield (
+                "queue",
+                f"slots {{are}} idle {_percent(1 - busy)} of the time while {recent.pending:,.0f} tasks {{are}} pending",
+            )
         return
+    waits = _share(recent.run_queue_s, recent.call_s)
     short = waits is not None and waits > RUN_QUEUE_SHARE and (cpu > CPU_LOW or _core_wait(recent) >= CORE_WAIT)
     if cpu >= CPU_LIMIT or short:
-        yield "workers", f"{cpu:.0%} CPU{waiting}"
+        yield _cpu_bound(recent, cpu)
     if cpu > CPU_LOW or short:
         return
-    if calls is not None and calls >= MOST_OF_TIME:
-        yield "storage", f"{calls:.0%} of busy slot time is spent in storage calls, at {cpu:.0%} CPU"
-    if databases is not None and databases >= MOST_OF_TIME:
-        yield "databases", f"{databases:.0%} of busy slot time is spent in transactions, at {cpu:.0%} CPU"
+    for who, share, what in (("storage", calls, "storage calls"), ("databases", databases, "transactions")):
+        if share is not None and share >= MOST_OF_TIME:
+            yield who, f"slots {{spend}} {_percent(share)} of their busy time in {what}, at {_percent(cpu)} CPU"
+
+
+def _cpu_bound(recent: Recent, cpu: float) -> tuple[str, str]:
+    """Who uses the cores that the workers wait for."""
+    host = _host(recent)
+    waits = "" if recent.run_queue_s is None else f" and {{wait}} for a core {_waited(recent)}"
+    if recent.others_share is None or recent.stolen_share is None:
+        return "workers", f"the workers {{use}} {_percent(cpu)} of {host}'s CPU{waits}"
+    others, stolen = recent.others_share, recent.stolen_share
+    if cpu + others + stolen < CPU_LOW:
+        rest = f"only {_percent(cpu + others)} of {host}'s CPU {{is}} used: look for a CPU limit or pinning"
+        return "workers", f"the workers {{wait}} for a core {_waited(recent)} although {rest}"
+    if stolen > max(cpu, others):
+        return (
+            "host",
+            f"the hypervisor gives {_percent(stolen)} of {host}'s CPU to other machines; the workers {{use}} {_percent(cpu)}",
+        )
+    if others > cpu:
+        return "host", f"other programs {{use}} {_percent(others)} of {host}'s CPU, the workers {_percent(cpu)}"
+    return "workers", f"the workers {{use}} {_percent(cpu)} of {host}'s CPU, other programs {_percent(others)}"
+
+
+def _host(recent: Recent) -> str:
+    return "this host" if recent.hosts <= 1 else "the busiest host"
 
 
 def _core_wait(recent: Recent) -> float:
     return _share(recent.run_queue_s, recent.busy_s) or 0.0
 
 
-def _waited(recent: Recent, of_calls: float) -> str:
-    """Of call time, as design §4 has it; where hardly any time goes into calls, that says nothing: of busy slot time."""
-    if of_calls <= 1 or not recent.busy_s:
-        return f"{of_calls:.0%} of call time"
+def _waited(recent: Recent) -> str:
+    """The share of call time (design §4), or of busy slot time where the calls took hardly any: then it means nothing."""
+    of_calls = _share(recent.run_queue_s, recent.call_s)
+    if of_calls is not None and (of_calls <= 1 or not recent.busy_s):
+        return f"{_percent(of_calls)} of the call time"
     share = _core_wait(recent)  # the workers' other threads wait too
-    return f"{share:.0%} of busy slot time" if share <= 1 else f"{share:.1f} times the busy slot time"
+    return f"{_percent(share)} of the busy slot time" if share <= 1 else f"{share:.1f} times the busy slot time"
 
 
 def _evidence(recent: Recent) -> Iterator[str]:
     if recent.cpu_share is not None:
-        yield f"the workers use {recent.cpu_share:.0%} of their host's processors"
-    if (waits := _share(recent.run_queue_s, recent.call_s)) is not None:
-        yield f"{_waited(recent, waits)} is spent waiting for a core"
+        yield f"CPU of {_host(recent)}: workers {_percent(recent.cpu_share)}{_of_others(recent)}"
+    if recent.run_queue_s is not None and recent.call_s:
+        yield f"waiting for a core: {_waited(recent)}"
     if (busy := _busy(recent)) is not None:
-        yield f"slots are busy {busy:.0%} of the time"
+        yield f"slots busy: {_percent(busy)} of the time"
     if (calls := _share(recent.call_s, recent.busy_s)) is not None:
-        yield f"storage calls take {calls:.0%} of busy slot time"
+        yield f"storage calls: {_percent(calls)} of busy slot time"
     if (databases := _share(recent.database_s, recent.busy_s)) is not None:
-        yield f"transactions take {databases:.0%} of busy slot time"
+        yield f"transactions: {_percent(databases)} of busy slot time"
     if recent.pending is not None:
-        yield f"{recent.pending:,.0f} tasks are pending"
+        yield f"tasks pending: {recent.pending:,.0f}"
+
+
+def _of_others(recent: Recent) -> str:
+    if recent.others_share is None or recent.stolen_share is None:
+        return ""
+    stolen = f", withheld by the hypervisor {_percent(recent.stolen_share)}" if recent.stolen_share >= 0.01 else ""
+    return f", other programs (databases on it included) {_percent(recent.others_share)}{stolen}"

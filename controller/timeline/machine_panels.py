@@ -8,6 +8,7 @@ from controller.timeline.axis import Axis
 from controller.timeline.counters import added
 from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
+from controller.timeline.names import worker_names
 from controller.timeline.readings import Readings, counter, number
 from sql.faces.timeline import Tasks, Values
 
@@ -44,8 +45,8 @@ def worker_panels(axis: Axis, workers: Mapping[str, Readings]) -> Iterator[Panel
         return values["cpu_s"] / max(1, values.get("processors", 1)) if "cpu_s" in values else None
 
     yield _by_worker(axis, workers, "slots", "Busy slots", "slots", "stacked", number("busy_s"))
-    yield _by_worker(axis, workers, "worker_cpu", "Workers' share of their host", "share", "stacked", share)
-    title = "Workers waiting for a processor"
+    yield _by_worker(axis, workers, "worker_cpu", "CPU used by workers, share of their host", "share", "stacked", share)
+    title = "Workers waiting for a core"
     yield _by_worker(axis, workers, "run_queue", title, "s/s", "line", number("run_queue_s"))
 
 
@@ -58,5 +59,8 @@ def _by_worker(
     kind: str,
     value: Callable[[Values], float | None],
 ) -> Panel:
-    series = [Series(name, name, counter(readings, value).rates(axis.edges)) for name, readings in workers.items()]
+    names = worker_names(workers)
+    series = [
+        Series(name, names[name], counter(readings, value).rates(axis.edges)) for name, readings in workers.items()
+    ]
     return Panel(id, title, unit, kind, series)

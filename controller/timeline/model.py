@@ -34,6 +34,24 @@ class Panel:
     series: Sequence[Series]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeCalls:
+    """Calls of one operation and class of size so far; latencies in microseconds."""
+
+    count: int
+    p50_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpCalls(SizeCalls):
+    """All calls of one operation so far."""
+
+    bytes: int
+    errors: int
+    sizes: Mapping[str, SizeCalls]
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
     """When a phase ran, in seconds since the first claim; `end_s` is None while it runs."""
@@ -56,10 +74,11 @@ class PauseSpan:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What limits the run now: a sentence, who is meant, and the evidence; no verdict where that is not enough."""
+    """The bottleneck as a sentence, the part that is meant, and the evidence; no verdict where that is not enough. Of a run
+    that is over, the bottleneck of its longest uninterrupted phase."""
 
     verdict: str | None = None
-    who: str | None = None  # workers, storage, databases, queue
+    who: str | None = None  # workers, host (other programs), storage, databases, queue
     evidence: Sequence[str] = ()
 
 
@@ -82,6 +101,7 @@ class Timeline:
     panels: Sequence[Panel] = ()
     exceptions: _Counted = field(default_factory=dict)  # code → count, so far
     totals: Mapping[str, int | float] = field(default_factory=dict)  # items, raw_bytes, discovered_bytes, calls
+    calls: Mapping[str, OpCalls] = field(default_factory=dict)  # by operation, so far
     progress: float | None = None  # 0 to 1
     eta_s: float | None = None
     limit: Limit = field(default_factory=Limit)

@@ -23,14 +23,21 @@ from controller.timeline.filer_panels import (
 from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
-from controller.timeline.model import Limit, Panel, Timeline
+from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline
+from controller.timeline.names import host_names
 from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.recent import read_recent
+from controller.timeline.thresholds import WINDOW_SECONDS
 from controller.timeline.work_panels import Work, work_panels
+from monitoring.aggregate import totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
+from monitoring.steps import STEPS
 from sql import jobs as ledger_jobs
+from sql.faces.timeline import TIMELINE
 from sql.jobs import JobProgress
+
+_Spans = tuple[Sequence[PhaseSpan], Sequence[PauseSpan]]
 
 
 def read_timeline(
@@ -69,6 +76,7 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, labels: Seque
         for (conn, _), status, readings in zip(jobs, statuses, data.progress, strict=True)
     ]
     seen = _seen(statuses, done)
+    spans = (spans_of(statuses, started), pauses_of(statuses, started))
     return Timeline(
         job=identity,
         state=state,
@@ -76,15 +84,16 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, labels: Seque
         advice=advice_on(labels),
         now_s=now - started,
         step_s=float(axis.step),
-        phases=spans_of(statuses, started),
-        pauses=pauses_of(statuses, started),
+        phases=spans[0],
+        pauses=spans[1],
         t=axis.t,
         panels=list(_panels(data, statuses)),
         exceptions=_added(s.exceptions for s in statuses),
         totals=_totals(statuses, done),
+        calls=_calls(jobs),
         progress=None if seen.share is None else round(seen.share, 4),
         eta_s=None if seen.left_s is None or seen.state.over else round(seen.left_s, 1),
-        limit=_limit(jobs, statuses, witness, axis),
+        limit=_limit(jobs, statuses, witness, axis, spans),
     )
 
 
@@ -120,10 +129,12 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
         yield items
     yield from database_panels(axis, timeline_data.of(DATABASE))
     yield queue_panel(axis, timeline_data.queue, [status.stops for status in statuses])
-    yield from worker_panels(axis, timeline_data.of(WORKER))
-    yield from wire_panels(axis, timeline_data.of(WIRE))
-    yield from block_panels(axis, timeline_data.of(BLOCK))
-    yield from space_panels(axis, timeline_data.of(SPACE))
+    workers = timeline_data.of(WORKER)
+    hosts = host_names(workers)
+    yield from worker_panels(axis, workers)
+    yield from wire_panels(axis, timeline_data.of(WIRE), hosts)
+    yield from block_panels(axis, timeline_data.of(BLOCK), hosts)
+    yield from space_panels(axis, timeline_data.of(SPACE), hosts)
     yield from array_panels(axis, timeline_data.of(ARRAY))
     yield from emulated_panels(axis, timeline_data.of(EMULATED))
     share = read_share_panel(axis, timeline_data.of(WIRE), read_bytes(axis, timeline_data.calls))
@@ -143,6 +154,27 @@ def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[
     }
 
 
+def _calls(jobs: Sequence[JobAt]) -> dict[str, OpCalls]:
+    """By operation, from the longest steps: a run of hours has a few dozen rows of them."""
+    rows = (
+        row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, step=STEPS[-1], low=0)
+    )
+    return {
+        op: OpCalls(
+            count=total.calls,
+            bytes=total.bytes,
+            errors=total.errors,
+            p50_us=round(total.p50_us, 3),
+            p99_us=round(total.p99_us, 3),
+            sizes={
+                size: SizeCalls(count=of.calls, p50_us=round(of.p50_us, 3), p99_us=round(of.p99_us, 3))
+                for size, of in total.sizes.items()
+            },
+        )
+        for op, total in totals_by_op(rows).items()
+    }
+
+
 def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
     out: dict[str, int] = {}
     for one in counts:
@@ -151,11 +183,35 @@ def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(out.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _limit(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], witness: int, axis: Axis) -> Limit:
+def _limit(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], witness: int, axis: Axis, known: _Spans) -> Limit:
+    """The bottleneck of the last seconds; of a run that is over, of its longest uninterrupted phase."""
     running = [s for s in statuses if s.running]
-    if not running:
+    if running:
+        began = [(row.started, row.phase) for s in running for row in s.phases if row.phase == s.job.phase.value]
+        youngest = max(began, default=(None, running[0].job.phase.value))
+        age = None if youngest[0] is None else max(s.now for s in running) - youngest[0]
+        recent = read_recent(jobs, axis.end - int(WINDOW_SECONDS), axis.end, witness)
+        return limit_of(recent, phase=youngest[1], phase_s=age)
+    pieces = list(_pieces(known)) if all(s.job.state.over for s in statuses) else []
+    if not pieces:
         return Limit()
-    began = [(row.started, row.phase) for s in running for row in s.phases if row.phase == s.job.phase.value]
-    youngest = max(began, default=(None, running[0].job.phase.value))
-    age = None if youngest[0] is None else max(s.now for s in running) - youngest[0]
-    return limit_of(read_recent(jobs, axis.end, witness), running=True, phase=youngest[1], phase_s=age)
+    phase, begin, end = max(pieces, key=lambda piece: piece[2] - piece[1])
+    low, high = math.floor(axis.start + begin), math.ceil(axis.start + end)
+    share = (end - begin) / sum(stop - start for _, start, stop in pieces)
+    return limit_of(read_recent(jobs, low, high, witness, axis.step), phase=phase, phase_s=end - begin, of_run=share)
+
+
+def _pieces(known: _Spans) -> Iterator[tuple[str, float, float]]:
+    """Phases without the pauses in them: name, start and end in seconds since the first claim."""
+    phases, pauses = known
+    for phase in phases:
+        begin, last = phase.start_s, phase.end_s
+        if last is None:
+            continue
+        for pause in pauses:
+            if begin < pause.start_s < last:
+                yield phase.phase, begin, pause.start_s
+            if phase.start_s < (pause.end_s or last) and pause.start_s < last:
+                begin = max(begin, pause.end_s or last)
+        if begin < last:
+            yield phase.phase, begin, last

@@ -15,6 +15,7 @@ UNSTEADY = "NOT STEADY: not a storage result"
 # What limits a run now.
 WINDOW_SECONDS = 10.0  # that is looked back over
 EVIDENCE_SECONDS = 5.0  # of the present phase, before anything is said
+ENDED_SECONDS = 2.0  # the same of a phase that is over, all of which is known
 CPU_LIMIT = 0.90  # of a host's processors, by its workers
 CPU_LOW = 0.70  # above it the storage is never named
 CORE_WAIT = 0.25  # of busy slot time waiting for a processor: too few of them, whoever uses the others

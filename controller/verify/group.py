@@ -12,12 +12,39 @@ from pyarrow import Table
 
 from controller.databases import JobHandle, Jobs
 from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
+from core.document import Document
 from core.names import display_name
 from core.records import GroupKind
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
 from sql import jobs as ledger_jobs
+
+
+class MemberVerified(Verification):
+    """One job of a group."""
+
+    database: str
+
+
+class GroupVerified(Document):
+    """What `edbench verify GROUP -o json` prints: sums with the keys of a job's, and the jobs."""
+
+    job_id: str
+    group_id: str
+    kind: GroupKind
+    manifest_items: int
+    items: int
+    terms: int
+    documents: int
+    ghosts: int
+    files: int
+    missing: int
+    extra: int
+    wrong: int
+    doubled: int
+    differences: int
+    jobs: list[MemberVerified]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +63,25 @@ class GroupVerification:
         return sum(verified.differences for _, verified in self.jobs) + sum(count.items for count in self.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """`edbench verify GROUP -o json`: sums with the keys of a job's, and each job's own in `jobs`."""
-        parts = [verified.to_json() | {"database": database} for database, verified in self.jobs]
+        """Plain data."""
         keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
         whole = {count.what: count.items for count in self.counts}
-        sums = {key: sum(part[key] for part in parts) for key in keys}
+        sums = {key: sum(getattr(verified, key) for _, verified in self.jobs) for key in keys}
         sums["missing"] += whole.get("missing", 0)
         sums["extra"] += whole.get("doubled", 0)
-        return {
-            "job_id": self.group_id,
-            "group_id": self.group_id,
-            "kind": self.kind.value,
+        return GroupVerified(
+            job_id=self.group_id,
+            group_id=self.group_id,
+            kind=self.kind,
             **sums,
-            "doubled": whole.get("doubled", 0),
-            "differences": self.differences,
-            "jobs": parts,
-        }
+            doubled=whole.get("doubled", 0),
+            differences=self.differences,
+            jobs=[MemberVerified(**_fields(verified), database=database) for database, verified in self.jobs],
+        ).to_json()
+
+
+def _fields(verified: Verification) -> dict[str, Any]:
+    return {name: getattr(verified, name) for name in Verification.model_fields}
 
 
 def verify_group(

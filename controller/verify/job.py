@@ -126,8 +126,8 @@ def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Pat
     manifest = find_manifest(source)
     if manifest is None:
         raise UsageError(
-            f"there is no manifest beside {display_name(source)}; give one with --manifest,"
-            " or --internal to check only the job's own promises"
+            f"there is no manifest next to {display_name(source)}; give one with --manifest,"
+            " or use --internal to check only the job's own promises"
         )
     return manifest
 
@@ -157,7 +157,7 @@ def verify_job(
         if part is not None:
             progress("joining the manifest with the database")
             terms = _against_truth(conn, handle, part)
-        progress("checking what the job says of itself")
+        progress("checking the job's own promises")
         for check in _WITHIN:
             run_check(conn, check, handle.id)
         records = _against_import(conn, handle)
@@ -166,7 +166,7 @@ def verify_job(
         ghosts = check_documents(conn, handle.id)
         progress(f"searching {len(terms):,} planted terms")
         check_terms(conn, terms, readers)
-        progress("looking at the files on the filer")
+        progress("checking the files on the filer")
         files = check_files(conn, handle.id, storage, settings.storage)
         return Verification(
             job_id=str(handle.id),

@@ -14,7 +14,7 @@ def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter
     if len({boot for _, boot in hosts}) > 1:
         return (
             f"the workers of {database} run on several hosts ({', '.join(sorted(host for host, _ in hosts))}),"
-            " which have no arbiter in common; run them on one host, or take no emulated filer"
+            " which cannot share one emulated filer; run them on one host, or without an emulated filer"
         )
     if len({host for host, _ in hosts}) > 1 and not arbiter:
         return (

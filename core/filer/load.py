@@ -143,7 +143,7 @@ class _Reader(Tables):
         said = self.text(table, "filer")
         filer = _filer_of_a_site(said, beside)
         if filer is None:
-            raise self.wrong(f"filer is {said!r}; it must be a filer's profile or file, and no other site's")
+            raise self.wrong(f"filer is {said!r}; it must be a filer profile or the file of one, not a site")
         site = read_site(self, table)
         times = site.time_scale
         client = self._client(self.table(table, "client")) if "client" in table else filer.client
@@ -161,7 +161,9 @@ class _Reader(Tables):
     def _filer_name(self, table: Mapping[str, Any]) -> str:
         name = self.name(table, MAX_NAME)
         if name in (*profile_names(), *site_names()) and not self._ours:
-            raise self.wrong(f"the name {name!r} is a profile's of ours; results must tell them apart, give another")
+            raise self.wrong(
+                f"name is {name!r}, which is a built-in profile; give another name, so that results show which one was used"
+            )
         return name
 
     def _served(self, protocol: Protocol | None, calls: Collection[Op], *, data: bool) -> Collection[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UsageError
+from core.reading import read_problem
 
 MAX_FILE_BYTES = 65_536
 _MOST_SAID = 60  # characters of a wrong value
@@ -21,12 +22,12 @@ def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
         if len(raw) > MAX_FILE_BYTES:
-            raise UsageError(f"{what}: a profile has at most {MAX_FILE_BYTES} bytes; is it the right file?")
+            raise UsageError(f"{what}: the file has more than {MAX_FILE_BYTES} bytes; is it the right one?")
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as e:
-        raise UsageError(f"{what}: {e.strerror}; take {', '.join(known)}, or a file in TOML") from e
+        raise UsageError(f"{read_problem(what, e)}; give {', '.join(known)}, or a TOML file") from e
     except (ValueError, RecursionError) as e:  # not TOML, no text, no path, a number of thousands of digits, depth
-        raise UsageError(f"{what}: not TOML: {' '.join(str(e).split())}") from e
+        raise UsageError(f"{read_problem(what, e)}; it must be TOML") from e
 
 
 class Tables:

@@ -60,7 +60,7 @@ def checked_zone(name: str) -> str:
         return name
     alike = {known.lower(): known for known in sorted(_names())}
     near = difflib.get_close_matches(name.lower(), alike, n=1)
-    meant = f"did you mean {alike[near[0]]}?" if near else "take a name as Europe/Berlin, America/New_York or UTC"
+    meant = f"did you mean {alike[near[0]]}?" if near else "use a name such as Europe/Berlin, America/New_York or UTC"
     raise UsageError(f"--time-zone: there is no zone {name[:60]!r}; {meant}", field="time_zone")
 
 

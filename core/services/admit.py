@@ -19,6 +19,7 @@ import psycopg2
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program.urls import without_logins
+from core.reading import read_problem
 from core.roles import has_login
 from core.services.address import SUPERUSER
 from core.services.database_logins import prepare_server
@@ -35,7 +36,7 @@ def admit(directory: Path, databases: str) -> None:
     try:
         password = (directory / DATABASE / PASSWORD).read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{directory / DATABASE / PASSWORD} cannot be read: {error}") from error
+        raise UsageError(read_problem(directory / DATABASE / PASSWORD, error)) from error
     for name, url in database_urls(databases):
         if has_login(url):
             continue
@@ -45,7 +46,9 @@ def admit(directory: Path, databases: str) -> None:
         try:
             prepare_server({**server, "connect_timeout": 5}, parts.path.lstrip("/"), logins)
         except psycopg2.Error as error:
-            raise DatabaseFault(f"database {name} cannot be made ready: {' '.join(str(error).split())}") from error
+            raise DatabaseFault(
+                f"cannot create the logins of database {name}: {' '.join(str(error).split())}"
+            ) from error
 
 
 def _when_it_answers(name: str, server: Mapping[str, Any]) -> None:
@@ -58,8 +61,8 @@ def _when_it_answers(name: str, server: Mapping[str, Any]) -> None:
             why = " ".join(str(error).split())
             if "password authentication failed" in why:
                 raise UsageError(
-                    f"database {name} knows another superuser's password than the volume of secrets: the one it was made"
-                    " with; put that into EDBENCH_DB_PASSWORD and remove the volume (docs/containers.md, Secrets)"
+                    f"database {name} refuses the superuser password of the volume of secrets: it was created"
+                    " with another one; set EDBENCH_DB_PASSWORD to that and remove the volume (docs/containers.md, Secrets)"
                 ) from error
             if time.monotonic() > deadline:
                 raise DatabaseFault(f"database {name} does not answer: {why}") from error

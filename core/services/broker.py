@@ -76,7 +76,7 @@ class BrokerServer:
                 self.begin()
             if self._wait():
                 return
-        raise BrokerFault(f"the broker did not start: {last_line(self._log) or 'it said nothing'}; see {self._log}")
+        raise BrokerFault(f"the broker did not start: {last_line(self._log) or 'no output'}; see {self._log}")
 
     def _write_config(self) -> None:
         """In a private file, because a command line is there for everybody to read."""

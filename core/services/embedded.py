@@ -93,7 +93,7 @@ def from_afar(settings: Settings) -> Settings:
     running = running_services(settings.scratch)
     if running is None:
         raise DatabaseFault(
-            f"the embedded services of {settings.scratch} are gone; see {Home(settings.scratch).keeper_log}"
+            f"the embedded services of {settings.scratch} have stopped; see {Home(settings.scratch).keeper_log}"
         )
     there = tuple(DatabaseAddress(name=s.name, url=s.url_from_afar(s.name)) for s in running.servers)
     return dataclasses.replace(settings, databases=there, broker=running.broker.url_from_afar).for_role(WORKER)
@@ -104,7 +104,7 @@ def check_kept(settings: Settings) -> None:
     home = Home(settings.scratch)
     if settings.handed and home.lock("keeper").exists() and not is_held(home.lock("keeper")):
         raise DatabaseFault(
-            f"the embedded services of {home.scratch} are gone, because their keeper was killed; see {home.keeper_log}"
+            f"the embedded services of {home.scratch} have stopped, because their keeper was killed; see {home.keeper_log}"
         )
 
 
@@ -121,7 +121,7 @@ def _attached(home: Home, wanted: _Wanted) -> Iterator[Addresses]:
     keepers: list[subprocess.Popen[bytes]] = []
     try:
         if not users.wait_shared(ATTACH_SECONDS):
-            raise SystemFault(f"the services in {home.scratch} do not end; see {home.keeper_log}")
+            raise SystemFault(f"the services in {home.scratch} do not stop; see {home.keeper_log}")
         with open_lock(home.lock("start")) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
@@ -139,7 +139,7 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
         if not _kept(home):
             keepers.append(_start_keeper(home, wanted))
         addresses = read_addresses(home.address_file)
-        fault: SystemFault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
+        fault: SystemFault = DatabaseFault(f"the embedded services did not start; see {home.keeper_log}")
         if addresses is not None:
             _check_connections(addresses, wanted.slots)
             _check_listens(addresses, wanted.listen)
@@ -150,7 +150,7 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
                 if not wanted.broker or addresses.broker.pid:
                     return addresses
                 home.broker_request.touch()
-                fault = BrokerFault(f"the embedded broker does not come up; see {home.keeper_log}")
+                fault = BrokerFault(f"the embedded broker did not start; see {home.keeper_log}")
             except DatabaseFault as error:
                 fault = error
         if time.monotonic() > deadline:

@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> int:
     alone, users = FileLock(home.lock("keeper")), FileLock(home.lock("users"))
     try:
         if not alone.wait_alone(_LOCK_SECONDS):
-            raise SystemFault(f"another keeper holds {home.lock('keeper')} and does not end")
+            raise SystemFault(f"another keeper holds {home.lock('keeper')} and does not stop")
         keeper.open()
     except EdbenchError as error:
         _say(str(error))

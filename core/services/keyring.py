@@ -24,6 +24,7 @@ from pathlib import Path
 
 from core.errors import EdbenchError, StorageFault, UsageError
 from core.program.urls import without_logins
+from core.reading import read_problem
 from core.roles import CONTROLLER, ROLES, Login
 from core.services.address import write_private
 from core.services.broker_users import user_lines
@@ -33,7 +34,7 @@ LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
 DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"
 # As whom the public images work.
 SERVER_USERS = {DATABASE: 999, BROKER: 999, GRAFANA: 472}
-_GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the page's token"}
+_GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the web UI token"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ def read_given(env: Mapping[str, str]) -> Given:
             raise UsageError(f"{key} is {env[key]!r}; it must be a number")
     for key, what in _GIVEN.items():
         if env.get(key) and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", env[key]):
-            raise UsageError(f"{key}: {what} must be at least 16 letters, digits, dots, dashes or underscores")
+            raise UsageError(f"{key}: {what} must have at least 16 characters; use letters, digits and . _ ~ -")
     return Given(
         superuser=env.get("EDBENCH_DB_PASSWORD") or None,
         token=env.get("EDBENCH_TOKEN") or None,
@@ -73,7 +74,7 @@ def make_secrets(directory: Path, given: Given) -> None:
         _keep(directory / GRAFANA / PASSWORD, secrets.token_hex(24))
         _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), anew=True)
     except OSError as error:
-        raise StorageFault(f"the secrets cannot be kept in {directory}: {error.strerror or error}") from error
+        raise StorageFault(f"cannot write the secrets to {directory}: {error.strerror or error}") from error
 
 
 def give_away(directory: Path, given: Given) -> None:
@@ -86,7 +87,9 @@ def give_away(directory: Path, given: Given) -> None:
             owner = SERVER_USERS.get(part)
             _give(directory / part, *((given.user, given.group) if owner is None else (owner, owner)))
     except OSError as error:
-        raise StorageFault(f"the secrets in {directory} cannot be given away: {error.strerror or error}") from error
+        raise StorageFault(
+            f"cannot change the owner of the secrets in {directory}: {error.strerror or error}; run this as root"
+        ) from error
 
 
 def read_logins(directory: Path) -> list[Login]:
@@ -97,7 +100,7 @@ def read_logins(directory: Path) -> list[Login]:
         try:
             text = path.read_text(encoding="ascii")
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+            raise UsageError(read_problem(path, error)) from error
         out.append(Login(role=role, password=read_login(text, str(path)).partition(":")[2]))
     return out
 
@@ -108,7 +111,9 @@ def own_storage(directory: Path, given: Given) -> None:
         if directory.stat().st_uid == 0:
             os.chown(directory, given.user, given.group)
     except OSError as error:
-        raise StorageFault(f"{directory} cannot be given to user {given.user}: {error.strerror or error}") from error
+        raise StorageFault(
+            f"cannot change the owner of {directory} to user {given.user}: {error.strerror or error}"
+        ) from error
 
 
 def _login(directory: Path, role: str) -> Login:

@@ -157,8 +157,8 @@ def postgres_place(home: Home, database: str) -> Path:
         place = Path(os.fsdecode(pointer.read_bytes().rstrip(b"\n")))
         if not place.is_dir() or ((place / "password").exists() and not (place / "data").is_dir()):
             raise UsageError(
-                f"database {database} of {home.scratch} lay in {place}, which is gone; "
-                f"remove {pointer} to start with an empty one"
+                f"database {database} of {home.scratch} was stored in {place}, which is missing; restore it, or "
+                f"remove {pointer} to start with an empty database (all jobs in the old one are lost)"
             )
         return place
     inside = home.inside(database)
@@ -207,8 +207,8 @@ def refuse_weak_root(place: Path, run_as: RunAs | None) -> None:
     finally:
         probe.rmdir()
     raise UsageError(
-        "this root has not the rights of one (CAP_CHOWN, CAP_DAC_OVERRIDE), which it needs beside PostgreSQL's own"
-        " user: run edbench as an ordinary user, give it these capabilities, or set EDBENCH_DATABASES and"
+        "running as root without CAP_CHOWN and CAP_DAC_OVERRIDE, which are required to run PostgreSQL as another"
+        " user; run edbench as an ordinary user, grant these capabilities, or set EDBENCH_DATABASES and"
         " EDBENCH_BROKER to running servers"
     )
 
@@ -250,7 +250,7 @@ def make_socket_dir(run_as: RunAs | None) -> Path:
             return directory
         directory.rmdir()
     listed = ", ".join(str(base) for base in _SOCKET_PLACES)
-    raise UsageError(f"no directory for PostgreSQL's socket can be made in {listed}; make one of them writable")
+    raise UsageError(f"cannot create a directory for PostgreSQL's socket in {listed}; make one of them writable")
 
 
 def remove_socket_dir(directory: Path) -> None:

@@ -30,10 +30,10 @@ def refuse_taken(address: str, port: int) -> None:
     try:
         free = all(_is_free(one, port) for one in dict.fromkeys((LOOPBACK, address)))
     except PermissionError as error:
-        raise UsageError(f"this user may not listen at port {port}: name one above 1023") from error
+        raise UsageError(f"this user may not listen on port {port}; give a port above 1023") from error
     if not free:
         raise UsageError(
-            f"port {port} of {address} is taken: wait until the other command is over, or name another port"
+            f"port {port} of {address} is in use; wait until the other command has ended, or give another port"
         )
 
 
@@ -44,7 +44,7 @@ def _is_free(address: str, port: int) -> bool:
             probe.bind((address, port))
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and address != LOOPBACK:
-                raise UsageError(f"{address} is no address of this host; `ip address` lists them") from error
+                raise UsageError(f"{address} is not an address of this host; `ip address` lists them") from error
             if error.errno == errno.EACCES:
                 raise
             return False

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
+from core.reading import read_problem
 from core.roles import CONTROLLER, Login
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
@@ -100,18 +101,24 @@ class PostgresServer:
         except OSError as error:
             raise StorageFault(f"cannot write to {self._place}: {error.strerror or error}") from error
 
+    @property
+    def _remove(self) -> str:
+        return (
+            f"remove {self._home.scratch}: all jobs in it are deleted, and the next command creates an empty database"
+        )
+
     def _check_version(self) -> None:
         try:
             version = (self._place / "data" / "PG_VERSION").read_text().strip()
         except OSError as error:
             raise UsageError(
-                f"{self._place / 'data'} holds no database ({error.strerror}); remove {self._home.scratch} to start anew"
+                f"{read_problem(self._place / 'data' / 'PG_VERSION', error)}; restore it, or {self._remove}"
             ) from error
         ours = postgres_version().partition(".")[0]
         if version != ours:
             raise UsageError(
-                f"{self._place} holds data of PostgreSQL {version}, and this edbench comes with {ours}; "
-                "set EDBENCH_SCRATCH to another directory, or remove this one together with the jobs in it"
+                f"{self._place} contains data of PostgreSQL {version}, but this edbench uses {ours}; "
+                "set EDBENCH_SCRATCH to another directory, or remove this one (all jobs in it are deleted)"
             )
 
     def _read_password(self) -> str:
@@ -119,8 +126,7 @@ class PostgresServer:
             return (self._place / "password").read_text().strip()
         except OSError as error:
             raise UsageError(
-                f"the password of the database in {self._place} cannot be read ({error.strerror}); "
-                f"remove {self._home.scratch} to start anew"
+                f"{read_problem(self._place / 'password', error)}; restore it, or {self._remove}"
             ) from error
 
     def _make_data(self) -> None:
@@ -141,7 +147,7 @@ class PostgresServer:
             kept.rename(self._place / "password")
             draft.rename(self._place / "data")
         except OSError as error:
-            raise StorageFault(f"cannot make a database in {self._place}: {error.strerror or error}") from error
+            raise StorageFault(f"cannot create a database in {self._place}: {error.strerror or error}") from error
         finally:
             pwfile.unlink(missing_ok=True)
 
@@ -167,7 +173,7 @@ class PostgresServer:
         )
         if process.wait() != 0:
             shutil.rmtree(draft, ignore_errors=True)
-            raise _fault("could not make its files", self._place, self._log)
+            raise _fault("did not create its files", self._place, self._log)
 
     def _environment(self) -> dict[str, str]:
         return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "HOME": "/", "PGTZ": "UTC"}
@@ -217,7 +223,7 @@ class PostgresServer:
         except psycopg2.OperationalError as error:
             if "password authentication failed" in str(error):
                 raise UsageError(
-                    f"the password in {self._place} is not the database's; remove {self._home.scratch} to start anew"
+                    f"the database refuses the password in {self._place / 'password'}; restore it, or {self._remove}"
                 ) from error
             return False
         return True
@@ -236,10 +242,10 @@ class PostgresServer:
         try:
             prepare_server(self._superuser(), self.name, self._logins)
         except psycopg2.errors.DiskFull as error:
-            raise StorageFault(f"no space left for database {self.name}; free some in scratch") from error
+            raise StorageFault(f"no space left for database {self.name}; free space in {self._place}") from error
         except psycopg2.Error as error:
             why = " ".join(str(error).split())
-            raise DatabaseFault(f"database {self.name} cannot be made ready: {why}; see {self._log}") from error
+            raise DatabaseFault(f"cannot create the logins of database {self.name}: {why}; see {self._log}") from error
 
     def _end_leftover(self, hard: bool) -> None:
         """A server that a killed keeper left over our data: it is going already; help it along in the end."""
@@ -270,8 +276,8 @@ class PostgresServer:
 def _fault(what: str, place: Path, log: Path) -> SystemFault:
     full = last_line(log, containing=("No space left",))
     if "No space left" in full or shutil.disk_usage(place).free < _ROOM // 10:
-        return StorageFault(f"PostgreSQL has no space left in {place}; free some and try again")
-    why = last_line(log, containing=_TROUBLE) or "it said nothing"
+        return StorageFault(f"PostgreSQL has no space left in {place}; free space there and try again")
+    why = last_line(log, containing=_TROUBLE) or "no message in its log"
     if "effective user ID" in why:
-        return SystemFault("PostgreSQL wants its user to have an entry in /etc/passwd; add one, or run as another user")
+        return SystemFault("PostgreSQL requires an entry for its user in /etc/passwd; add one, or run as another user")
     return DatabaseFault(f"PostgreSQL {what} in {place}: {why}; see {log}")

@@ -105,7 +105,7 @@ def check(root: Path, env: Mapping[str, str]) -> str:
     ):
         volume = f"{env.get('COMPOSE_PROJECT_NAME') or 'edbench'}_shared"
         raise StorageFault(
-            f"the volume {volume} is not what EDBENCH_SHARED says: {wrong}; the engine keeps the options that it was created"
+            f"the volume {volume} differs from EDBENCH_SHARED: {wrong}; the engine keeps the options that it was created"
             f" with: docker compose down && docker volume rm {volume} (this deletes nothing on the filer), then start again"
         )
     uid, gid = os.getuid(), os.getgid()

@@ -98,7 +98,7 @@ class Root:
     def _refuse(self, descriptor: int, relative: bytes, error: OSError) -> None:
         """UnsafePath, unless it is a link itself that a caller met in a source: that is an item like any other."""
         if error.errno == errno.EXDEV:
-            raise _unsafe(errno.EXDEV, "it leads out of the directory that was named", self.own) from error
+            raise _unsafe(errno.EXDEV, "it leads out of its root directory", self.own) from error
         try:
             os.close(open_beneath(descriptor, os.path.dirname(relative) or b".", _DIRECTORY))
         except OSError as e:
@@ -146,7 +146,7 @@ class Beneath:
                     return root, path[len(top) :]
                 if path[len(top)] == 0x2F:
                     return root, path[len(top) + 1 :]
-        raise _unsafe(errno.EXDEV, "it lies outside of the job's source and storage", False)
+        raise _unsafe(errno.EXDEV, "it is outside the job's source and storage", False)
 
     def _above(self, path: bytes) -> bool:
         """A root itself or what it lies in: named by a user, made when it is missing, and synced then."""
@@ -192,7 +192,7 @@ class Beneath:
         root, relative = self._find(path, itself=False)
         above, _, name = relative.rpartition(b"/")
         if name in (b"", b".", b".."):
-            raise _unsafe(errno.EXDEV, "it is no name of something in a directory", root.own)
+            raise _unsafe(errno.EXDEV, "it is not the name of a directory entry", root.own)
         return root.open(above or b".", _DIRECTORY), name
 
     def mkdir(self, path: bytes, mode: int) -> None:

@@ -51,11 +51,11 @@ _ADVICE = {
     errno.ENOMEM: "free memory on this machine",
     errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own)",
     errno.ENAMETOOLONG: "choose a storage root with a shorter path",
-    errno.ENOTEMPTY: "something still writes there, or has a file of it open: stop it, then try again",
-    errno.EBUSY: "something has a file of it open, or is mounted there: stop it, then try again",
-    errno.EEXIST: "something else writes there under the same name: stop it",
-    errno.ENOENT: "something removed it while it was needed: look at what else uses this storage",
-    errno.ENOTDIR: "a file stands where a directory is needed: move it away",
+    errno.ENOTEMPTY: "stop the process that writes there or has a file of it open, then try again",
+    errno.EBUSY: "close its open files or unmount what is mounted there, then try again",
+    errno.EEXIST: "find out which other program writes there",
+    errno.ENOENT: "check that it is mounted, and which other programs use this storage",
+    errno.ENOTDIR: "a file has the name of a directory: move it away",
 }
 _ADVICE_GONE = "check that the filer is mounted and reachable"
 _ADVICE_UNSAFE = {

@@ -323,7 +323,7 @@ class Storage:
             self.stat(self.floor)
         except SourceFileError as e:
             raise StorageFault(
-                f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?); mount it",
+                f"the storage does not contain {display_name(self.floor)} ({os.strerror(e.errno)}); check that it is mounted",
                 errno=e.errno,
             ) from e
 

@@ -70,7 +70,7 @@ class SyncBeside:
             self._thread.start()
         except RuntimeError as error:  # the system lets no thread be made
             close_fd(fd, path, record, now)
-            raise StorageFault(f"no thread can be made that waits for the disk: {error}") from error
+            raise StorageFault(f"cannot start a thread for syncing: {error}") from error
 
     def _sync(self) -> None:
         try:

@@ -62,7 +62,7 @@ def parts_below(root: bytes, device: int) -> Parts:
     try:
         return parts_of(device)
     except OSError as error:
-        raise storage_fault("ask what is there of", root, error) from error
+        raise storage_fault("list the available parts of", root, error) from error
 
 
 def read_parts(text: str) -> Parts:

@@ -42,7 +42,7 @@ class Planner:
         raw = profile.raw_bytes * scale
         if raw < SMALLEST_RAW:
             least = math.ceil(SMALLEST_RAW / profile.raw_bytes * 1e5) / 1e5  # what is told has to do
-            raise UsageError(f"scale {scale:g} gives {raw / 1e6:.1f} MB; take at least {least:.5f}")
+            raise UsageError(f"scale {scale:g} gives {raw / 1e6:.1f} MB; use at least {least:.5f}")
         self.profile, self.seed, self.scale = profile, seed, scale
         self.raw = int(raw)
         self.goal = goal_of(profile, scale)

@@ -47,7 +47,7 @@ class Checked:
 def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked:
     """Check a corpus; raises UsageError when the directory holds none."""
     if not (directory / DESCRIPTION).is_file():
-        raise UsageError(f"{directory} holds no corpus: there is no {DESCRIPTION} in it")
+        raise UsageError(f"{directory} is not a corpus: it has no {DESCRIPTION}")
     description = read_json(directory / DESCRIPTION)
     table = m.read_manifest(directory)
     loose = table.filter([depth == 0 for depth in table[m.DEPTH].to_pylist()])
@@ -89,7 +89,7 @@ def _of_description(description: dict[str, Any], known: list[Known], items: int)
     }
     for key, value in derived.items():
         if description.get(key) != value:
-            yield Difference(DESCRIPTION, key, f"says {description.get(key)}, the manifest gives {value}")
+            yield Difference(DESCRIPTION, key, f"is {description.get(key)}, the manifest gives {value}")
 
 
 def _of_list(directory: Path, table: Any) -> Iterator[Difference]:

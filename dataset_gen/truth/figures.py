@@ -54,7 +54,7 @@ def _types(said: dict[str, Any]) -> Figure:
     figure = _figure(8, 6.5)
     axes = figure.add_subplot()
     names = [_short(name) for name, _ in counts]
-    axes.barh(names, [100 * count / said["items"] for _, count in counts], color=_BAR, label="came out")
+    axes.barh(names, [100 * count / said["items"] for _, count in counts], color=_BAR, label="generated")
     wanted = [(n, 100 * said["wanted"]["types"][name]) for n, (name, _) in enumerate(counts) if _stated(said, name)]
     axes.plot([share for _, share in wanted], [n for n, _ in wanted], "|", color=_MARK, ms=12, mew=2, label="profile")
     axes.invert_yaxis()
@@ -125,5 +125,5 @@ def _mail(said: dict[str, Any], table: Any) -> Figure:
     copies = Counter(min(count, 12) for count in groups.values())
     right.bar([str(n) for n in sorted(copies)], [copies[n] for n in sorted(copies)], color=_BAR)
     right.set_yscale("log")
-    _plain(right, "Items that lie there more than once", "places (12: and more)")
+    _plain(right, "Items that occur more than once", "places (12: and more)")
     return figure

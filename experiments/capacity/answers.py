@@ -41,11 +41,11 @@ class Answer:
 def words_of(limit: str) -> str:
     """A limit for people."""
     if limit == SLOTS:
-        return "the number of slots (each is busy, and nothing else is)"
+        return "the number of slots (all are busy, and nothing else is)"
     if limit == TASKS:
-        return "the tasks (too few or too unequal for so many slots)"
+        return "the tasks (too few or too unequal for this number of slots)"
     if limit == STREAMS:
-        return "the index streams (as many tasks of a job are out as may be)"
+        return "the index streams (a job has as many running tasks as it may have)"
     return limit if limit.startswith(("database", "host ")) else f"the {limit}"
 
 
@@ -113,12 +113,12 @@ def _tried(question: Question, filer: FilerModel | None) -> list[tuple[str, Ques
     ]
     if filer is not None:
         more = replace(filer, metadata=replace(filer.metadata, servers=_half_more(filer.metadata.servers)))
-        tried.append(("half as much filer metadata processor again", replace(question, filer=more)))
+        tried.append(("half as many CPUs of the filer's metadata unit again", replace(question, filer=more)))
         more = replace(filer, data=replace(filer.data, servers=_half_more(filer.data.servers)))
-        tried.append(("half as much filer data processor again", replace(question, filer=more)))
+        tried.append(("half as many CPUs of the filer's data unit again", replace(question, filer=more)))
         if filer.link_bytes_per_s:
             more = replace(filer, link_bytes_per_s=filer.link_bytes_per_s * 1.5)
-            tried.append(("half as much filer link again", replace(question, filer=more)))
+            tried.append(("a filer link half as fast again", replace(question, filer=more)))
         tried += _of_site(question, filer, filer.site)
     return tried
 

@@ -161,7 +161,7 @@ def _usable(result: Result, name: str, *, filer_given: bool) -> list[Point]:
     if limited and not filer_given:
         raise UsageError(
             f"{name} is GENERATOR-LIMITED at {limited[0].workers} worker{'s' if limited[0].workers > 1 else ''}, so it"
-            " says nothing about its filer; give the filer's numbers with --filer, or ask about the same host and storage"
+            " does not describe its filer; give the filer's numbers with --filer, or predict for the same host and storage"
             " with --one-host"
         )
     return points

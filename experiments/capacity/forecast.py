@@ -41,8 +41,8 @@ _MOST_DATABASES = 64  # each has a job of its own, of a thousand tasks and more
 _MOST_POINTS = 100
 _ROUNDED = 0.05
 _NO_INTERVAL = (
-    "no interval is known: the calibration was made on no site, and nothing tells how far a run on one may lie from these"
-    " figures; on r1 they were up to 3.5 times what was measured (docs/capacity-model.md); --from a result of the site has intervals"
+    "no interval is known: the calibration was not made on a site, so the error of a prediction for a site is not known"
+    "; on r1 predictions were up to 3.5 times what was measured (docs/capacity-model.md); --from a result of the site gives intervals"
 )
 
 
@@ -199,12 +199,12 @@ def _of_the_same_machines(wish: Wish, calibration: Calibration, filer: FilerMode
         return
     if filer is not None and filer.site is None:
         raise UsageError(
-            f"{calibration.source} was made on an emulated site, whose hosts and databases are in its times: it tells of"
-            " sites only; give --site, or a result made without one"
+            f"{calibration.source} was made on an emulated site, whose hosts and databases are in its times: it predicts"
+            " sites only; give --site, or a result that was measured without a site"
         )
     if wish.one_host:
         raise UsageError(
-            f"--one-host: {calibration.source} was made on an emulated site, which says where everything is; leave it out"
+            f"--one-host: {calibration.source} was measured on an emulated site, which defines the hosts; remove --one-host"
         )
 
 
@@ -221,11 +221,11 @@ def _filer(wish: Wish) -> FilerModel | None:
         if wish.filer is not None:
             raise UsageError("--site and --filer exclude each other: a site has a filer of its own")
         if wish.one_host:
-            raise UsageError("--site and --one-host exclude each other: a site says where everything is")
+            raise UsageError("--site and --one-host exclude each other: a site defines the hosts")
         return load_filer(site_source(wish.site))
     filer = None if wish.filer is None else load_filer(wish.filer)
     if wish.filer is not None and filer is None:
-        raise UsageError("--filer none is no filer to predict for; give a profile or a file, or leave it out")
+        raise UsageError("--filer none is not a filer to predict for; give a profile or a file, or remove the option")
     return filer
 
 
@@ -262,8 +262,8 @@ def _streams_told(wish: Wish, calibration: Calibration) -> str:
 def _speed_told(calibration: Calibration) -> str:
     """What the processor time of a calibration that was made on no site is counted in."""
     if calibration.speed is None:
-        return "processor time of the calibration is taken for that of a processor of speed 1: nobody measured its speed there"
-    return f"processor time of the calibration is that of processors of speed {calibration.speed:.2f}, as measured before its runs"
+        return "CPU time of the calibration is assumed to be that of cores of speed 1, because their speed was not measured"
+    return f"CPU time of the calibration is that of cores of speed {calibration.speed:.2f}, as measured before its runs"
 
 
 def _unlike_r1(filer: FilerModel) -> list[str]:
@@ -272,7 +272,7 @@ def _unlike_r1(filer: FilerModel) -> list[str]:
         return []
     return [
         f"this is not what `edbench bench r1` runs: that has {INDEX_STREAMS} index streams a job (--index-streams {INDEX_STREAMS}"
-        " says so here) and far smaller tasks; --from a result of it has both"
+        " here) and far smaller tasks; a result of it, given with --from, has both"
     ]
 
 
@@ -300,8 +300,8 @@ def _unknown(filer: FilerModel | None) -> list[str]:
     if filer is not None:
         return []
     return [
-        "From how many workers on this filer is the limit cannot be told: the result was made on real storage, which"
-        " tells how long calls took and not how many at once it can serve; describe it in a file for --filer."
+        "It is not known from how many workers on this filer is the limit: the result was measured on real storage, which"
+        " shows how long calls took and not how many at once it can serve; describe it in a file for --filer."
     ]
 
 
@@ -313,9 +313,9 @@ def _assumptions(
     hosts = (
         _site_told(filer, site)
         if filer is not None and site is not None
-        else f"all on one host of {calibration.processors} processors"
+        else f"all on one host of {calibration.processors} cores"
         if wish.one_host
-        else f"each worker and each database server on a host of its own, of {calibration.processors} processors as measured"
+        else f"each worker and each database server on a host of its own, of {calibration.processors} cores as measured"
     )
     size = calibration.raw_bytes * times / 1e9
     several = "one data set shared out over the databases" if wish.shard else "on each database a job over all of it"
@@ -332,7 +332,7 @@ def _assumptions(
             out.append(_NO_INTERVAL)
         if not calibration.on_a_site:
             out.append(
-                "transactions and rows as its database counted them, of the queue manager and of whoever looked on too"
+                "transactions and rows as its database counted them, including those of the queue manager and of other readers"
                 if calibration.ledger_counted
                 else f"{TRANSACTIONS_A_TASK:g} transactions a task, rows by item and phase as a run on a site had them: the"
                 " calibration was made on none"

@@ -18,7 +18,7 @@ def study_of(result: schema.Result, kind: JobType, name: str) -> Result:
     """The study of the jobs of one type, workers varied. Raises UsageError where `result`, called `name`, has none."""
     if kind is JobType.REPLAY:
         raise UsageError(
-            "a replay is not predicted: it makes the calls of a trace as that says; `edbench trace replay` runs it"
+            "a replay is not predicted: it repeats the calls of a trace; run it with `edbench trace replay`"
         )
     if isinstance(result, TypeResult):
         return _of_types(result, kind, name)
@@ -35,9 +35,7 @@ def _of_types(result: TypeResult, kind: JobType, name: str) -> Result:
     if not mine:
         raise UsageError(f"{name} has no job of type {kind.value}")
     if not all(run.phases for point in mine for run in point.repeats):
-        raise UsageError(
-            f"{name} does not tell what each phase took: an older version made it; run the experiment again"
-        )
+        raise UsageError(f"{name} has no times of phases, because an older version wrote it; run the experiment again")
     return Result(
         workload=result.workload,
         kind=result.kind,

@@ -143,7 +143,7 @@ class Network:
         if self.own_processors is not None:
             names.append(self.own_processors.name)
         elif self.hosts:
-            raise UsageError("hosts are shared by workers' own processors, and these have none")
+            raise UsageError("workers share the cores of hosts, but these workers have none of their own")
         if len(set(names)) < len(names) or {DATABASE, SLOTS, TASKS, STREAMS} & {s.name for s in self.stations}:
             raise UsageError(f"stations need names of their own: {', '.join(names)}")
         known = {DATABASE, *names}
@@ -152,7 +152,7 @@ class Network:
                 raise UsageError(f"job {job.name} is on database {job.database + 1} of {len(self.databases)}")
             unknown = {name for p in job.phases for name in (*p.demands, *p.database_io, *p.beside)} - known
             if unknown:
-                raise UsageError(f"job {job.name} asks for {', '.join(sorted(unknown))}, which is no station")
+                raise UsageError(f"job {job.name} demands {', '.join(sorted(unknown))}, which is not a station")
 
     @property
     def slots(self) -> int:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from core.errors import UsageError
+from core.reading import read_problem
 from experiments.result.codec import from_json, to_json
 from experiments.workloads.discovery.result import Result, Run, Series, of_discovery
 
@@ -24,9 +25,7 @@ def read_reference() -> Result:
     try:
         return of_discovery(from_json(json.loads(gzip.decompress(FILE.read_bytes()))))
     except (OSError, ValueError, UsageError) as error:
-        raise UsageError(
-            f"{NAME} cannot be read ({error}); install edbench again, or give a result with --from"
-        ) from error
+        raise UsageError(f"{read_problem(NAME, error)}; install edbench again, or give a result with --from") from error
 
 
 def write_reference(result: Result, file: Path = FILE) -> None:

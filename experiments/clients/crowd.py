@@ -159,7 +159,7 @@ class _Process:
     def died(self) -> RunFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_END_S)
-        return RunFailed(f"a process of clients died (status {self.process.returncode}); the run is over")
+        return RunFailed(f"a process of clients died (status {self.process.returncode}); the run has ended")
 
     def end(self) -> None:
         self.process.kill()
@@ -177,7 +177,7 @@ def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None
     Raises UsageError, RunFailed.
     """
     if not 1 <= clients <= MOST:
-        raise UsageError(f"{clients:,} clients on one host; 1 to {MOST:,} can be had")
+        raise UsageError(f"{clients:,} clients on one host; use 1 to {MOST:,}")
     parts = min(clients, processors()) if place.filer is None else clients
     processes: list[_Process] = []
     try:

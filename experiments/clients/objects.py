@@ -58,9 +58,7 @@ def place_of(url: str) -> Place:
     parts = urlsplit(url)
     path = parts.path.strip("/")
     if parts.username or parts.password:
-        raise UsageError(
-            "--s3: credentials do not belong into the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        )
+        raise UsageError("--s3: the URL must not contain credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     if parts.scheme == "s3" and parts.netloc:
         return Place(parts.netloc, path, None)
     if parts.scheme in ("http", "https") and parts.netloc and path:
@@ -163,7 +161,7 @@ def remove_below(place: Place) -> int:
     import obstore
 
     if not place.prefix:
-        raise ValueError("a whole bucket is not removed")
+        raise ValueError("refusing to remove a whole bucket")
     store, removed = connect(place), 0
     for names in names_below(place):
         with _told():

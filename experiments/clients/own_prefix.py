@@ -60,12 +60,12 @@ def _forget_dead(place: Place) -> None:
     for name in [name for name in names if name.endswith(_MARK)]:
         owner = _read(place, name)
         if owner.alive():
-            raise UsageError(f"--s3: {place}: process {owner.pid} runs a profile there")
+            raise UsageError(f"--s3: {place}: process {owner.pid} runs a storage test there")
         remove_below(place.below(owner.directory))
         remove(place, name)
     others = next(names_below(place), [])
     if others:
-        raise UsageError(f"--s3: {place} is not empty ({others[0]}): a profile takes an empty prefix of its own")
+        raise UsageError(f"--s3: {place} is not empty ({others[0]}): a storage test needs an empty prefix")
 
 
 def _read(place: Place, name: str) -> Owner:
@@ -75,6 +75,6 @@ def _read(place: Place, name: str) -> Owner:
             raise ValueError("it names another")
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"--s3: {place}: {name} is not what edbench writes ({error}); nothing is touched there"
+            f"--s3: {place}: {name} was not written by edbench ({error}); nothing was changed there"
         ) from error
     return owner

@@ -91,7 +91,7 @@ class PathStore:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise Failed(f"this host's cache cannot be asked to forget {name}: {error.strerror}") from error
+            raise Failed(f"this host's cache of {name} cannot be dropped: {error.strerror}") from error
 
 
 def _told(fault: SourceFileError | StorageFault) -> Refused | Failed:

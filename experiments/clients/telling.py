@@ -32,7 +32,7 @@ class ClientsTelling(ProfileTelling):
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
         """The words of what went wrong."""
         said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
-        return (*super().warnings(points), *(f"not everything was taken: {word}" for word in list(said)[:_MOST]))
+        return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))
 
 
 def _drifts(run: Any) -> bool:

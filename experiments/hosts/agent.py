@@ -103,7 +103,7 @@ class Agent:
                     if self._clock.monotonic_ns() - heard > ALIVE_SECONDS * 1e9:
                         self._end_workers()
                     if not silent:
-                        self._say(f"no experiment answers there now ({error}); trying on")
+                        self._say(f"no experiment answers there now ({error}); retrying")
                     silent = True
                     self._stop.wait(_BEAT_SECONDS)
                 else:

@@ -133,8 +133,8 @@ class HostsCluster:
             if time.monotonic() > deadline:
                 if wanted == 0:
                     raise SystemFault(
-                        f"other workers still live after {_ALL_UP_SECONDS:.0f} s: of a host that was lost, and they end with"
-                        " its agent, or of another command"
+                        f"other workers are still running after {_ALL_UP_SECONDS:.0f} s: those of a lost host stop with"
+                        " its agent, others belong to another command"
                     )
                 raise SystemFault(
                     f"{min(slots)} slots of the hosts live after {_ALL_UP_SECONDS:.0f} s where {wanted} are wanted; each"

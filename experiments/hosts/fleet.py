@@ -64,7 +64,7 @@ class Fleet:
                 return sorted(hosts, key=lambda host: host.name)
             if time.monotonic() > deadline:
                 here = ", ".join(hello.name for hello in present) or "nobody"
-                raise RunFailed(f"{self.wanted} hosts are wanted, and after {seconds:.0f} s there is {here}")
+                raise RunFailed(f"{self.wanted} hosts are required, and after {seconds:.0f} s there is {here}")
             time.sleep(_POLL_SECONDS)
 
     @property
@@ -85,10 +85,10 @@ class Fleet:
         if abs(offset) - error > _MOST_OFFSET_SECONDS:
             raise UsageError(
                 f"the clock of host {hello.name} is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this"
-                " one's, and its calls would be told at the wrong time: set it"
+                " one's, so that its calls would have wrong times: synchronise it"
             )
         self._say(
-            f"host {hello.name}: {host.sight.host['processors']} processors, {mounted(host.sight.storage)} at"
+            f"host {hello.name}: {host.sight.host['processors']} cores, {mounted(host.sight.storage)} at"
             f" {self._storage}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
         )
         for other in self._admitted.values():
@@ -132,7 +132,7 @@ class Doubles:
         self._first = {one.incarnation: self._first.get(one.incarnation, one.beat) for one in doubled}
         alive = Counter(one.name for one in doubled if one.beat > self._first[one.incarnation])
         for name in sorted(name for name, count in alive.items() if count > 1):
-            raise UsageError(f"two hosts are called {name}: join one of them with another --name")
+            raise UsageError(f"two hosts have the name {name}: join one of them with another --name")
         return bool(doubled)
 
 

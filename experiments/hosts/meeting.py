@@ -80,7 +80,7 @@ class Meeting:
         for host in hosts:
             now = here.get(host.incarnation)
             if now is None:
-                raise HostLost(f"host {host.name} was lost: it is not heard of any more")
+                raise HostLost(f"host {host.name} was lost: it does not answer any more")
             if working and now.trouble:
                 raise SystemFault(f"host {host.name}: {now.trouble}")
 
@@ -110,7 +110,7 @@ class Meeting:
         while (answered := self._client.blpop(f"{ANSWERS}{order.id}", timeout=_WAIT_SECONDS)) is None:
             self.check([host], working=False)
             if time.monotonic() > deadline:
-                raise HostLost(f"host {host.name} was lost: it is there and did not answer {order.what} in time")
+                raise HostLost(f"host {host.name} was lost: it is connected but did not answer {order.what} in time")
         return msgspec.json.decode(answered[1], type=Answer)
 
     def ask_all(
@@ -145,7 +145,7 @@ def _hello(key: bytes, text: bytes) -> Hello:
         return msgspec.json.decode(text, type=Hello)
     except msgspec.MsgspecError:
         incarnation = key.decode(errors="replace").removeprefix(ALIVE)
-        return Hello(name=f"with agent {incarnation}", incarnation=incarnation, version="of words unknown here")
+        return Hello(name=f"with agent {incarnation}", incarnation=incarnation, version="with unknown words")
 
 
 @contextmanager

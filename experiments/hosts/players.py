@@ -102,7 +102,7 @@ def players(
 ) -> Iterator[Players]:  # fmt: skip
     """The hosts are there and see the storage root and the first path. Raises UsageError, RunFailed."""
     if settings.filer != "none":
-        raise UsageError("an emulated filer has one arbiter, and several hosts have none in common: leave --filer out")
+        raise UsageError("several hosts cannot share one emulated filer: remove --filer")
     with meeting(settings.scratch, wanted.address, wanted.port) as place:
         say(awaited(wanted, settings.scratch))
         fleet = Fleet(place, wanted.hosts, settings.storage, paths[0], say)

@@ -23,7 +23,7 @@ def seat(scratch: Path, name: str, incarnation: str) -> Iterator[str]:
     try:
         if not lock.try_alone():
             raise UsageError(
-                f"another agent is host {name} here: end that, or give this one another --name or EDBENCH_SCRATCH"
+                f"another agent is host {name} here: stop that agent, or give this one another --name or EDBENCH_SCRATCH"
             )
         yield _told(scratch, incarnation)
     finally:

@@ -73,29 +73,35 @@ def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> N
     who, here = f"host {hello.name}", place(Path(look.storage))
     if "storage" in sight.unseen:
         raise UsageError(
-            f"{who} does not see the storage {look.storage} ({sight.unseen['storage']}): mount it there at the same path"
+            f"{who} cannot see the storage {look.storage} ({sight.unseen['storage']}): mount it there at the same path"
         )
     why = sight.unseen.get("token", _MISSING)
     if why != _MISSING:
-        raise UsageError(f"{who} cannot read what is written to the storage {look.storage} here ({why}): let it")
+        raise UsageError(
+            f"{who} cannot read files that this host writes to the storage {look.storage} ({why}): grant it read access"
+        )
     if sight.token != text:
         raise UsageError(
             f"{who} has another storage at {look.storage} than this one: {mounted(sight.storage)} there,"
             f" {mounted(here)} here"
         )
     if "sign" in sight.unseen:
-        raise UsageError(f"{who} cannot write to the storage {look.storage} ({sight.unseen['sign']}): let it")
+        raise UsageError(
+            f"{who} cannot write to the storage {look.storage} ({sight.unseen['sign']}): grant it write access"
+        )
     lost = _unsigned(look, hello.name, text)
     if lost == _MISSING:
         raise UsageError(
-            f"what {who} writes to the storage {look.storage} does not arrive here: {mounted(sight.storage)}"
+            f"files that {who} writes to the storage {look.storage} do not appear here; mount the same storage on both: {mounted(sight.storage)}"
         )
     if lost is not None:
-        raise UsageError(f"what {who} writes to the storage {look.storage} cannot be read here ({lost}): let this user")
+        raise UsageError(
+            f"this host cannot read files that {who} writes to the storage {look.storage} ({lost}): grant this user read access"
+        )
     root = os.stat(look.source)
     if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
         why = sight.unseen.get("source", "it is another directory there")
-        raise UsageError(f"{who} does not see the source {look.source} ({why}): mount it there at the same path")
+        raise UsageError(f"{who} cannot see the source {look.source} ({why}): mount it there at the same path")
 
 
 def mounted(storage: Place) -> str:

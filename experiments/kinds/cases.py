@@ -47,7 +47,7 @@ class Cases:
         if self._search is None or self._base is None:
             return self._points
         if self._search.most < 1:
-            raise UsageError("a search wants a highest load of at least 1")
+            raise UsageError("a search requires a highest load of at least 1")
         return [*self._points, self._at(1), self._at(self._search.most)]
 
     def run(self, measure: Measure) -> Findings:

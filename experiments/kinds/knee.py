@@ -32,7 +32,7 @@ def parse_bounds(text: str) -> dict[str, float]:
         if match is None or not float(match[2]):
             raise UsageError(f"--max-p99: {part!r} is not OP=TIME; write read=20ms,write=40ms (us, ms or s)")
         if match[1] not in known:
-            raise UsageError(f"--max-p99: there is no op {match[1]!r}; it can be {', '.join(known)}")
+            raise UsageError(f"--max-p99: there is no op {match[1]!r}; use {', '.join(known)}")
         out[match[1]] = float(match[2]) * _UNITS[match[3]]
     if not out:
         raise UsageError("--max-p99 needs at least one bound, such as read=20ms")

@@ -20,7 +20,7 @@ def kind_of(plan: Plan, about: About) -> Kind:
     """The kind whose plan it is; raises UsageError for a plan that none has."""
     if not 1 <= plan.repeats <= _MOST or len(plan.points) > _MOST:
         raise UsageError(
-            f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; {_MOST:,} are the most"
+            f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; at most {_MOST:,} are allowed"
         )
     points = [decode(about.load_type, at, "plan.points") for at in plan.points]
     if plan.kind == KneeSearch.name:

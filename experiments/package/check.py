@@ -17,6 +17,7 @@ from typing import Any
 
 from core.errors import RunFailed, UsageError
 from core.plain import unambiguous
+from core.reading import read_problem
 from experiments.evaluation import evaluated
 from experiments.package.manifest import SIGNATURE, broken, files_of
 from experiments.package.records import RAW, RUNS, STUDY, Records, read_study
@@ -32,10 +33,10 @@ _DRAWN = re.compile(
 )  # what a drawing calls a part of it, after that part's coordinates
 
 TRUSTED = (
-    "that what lies in raw/ was observed: a signature says who vouches for it",
-    "that the last repeats were not left out, and the number of repeats in raw/study.json lowered to fit",
-    "what a sheet says of the filer and its price",
-    "figures/*.png: drawings of series/*.csv, held by the manifest alone",
+    "that the records in raw/ were observed: a signature shows who vouches for them",
+    "that the last repeats were not removed and the number of repeats in raw/study.json lowered to match",
+    "the sheet about the filer and its price",
+    "figures/*.png: drawings of series/*.csv, protected by the manifest only",
 )
 
 
@@ -68,7 +69,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     except (UsageError, RunFailed) as error:
         differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        differences.append(f"{RAW}: what was observed makes no result: {type(error).__name__} {error}")
+        differences.append(f"{RAW}: the records give no result: {type(error).__name__} {error}")
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
@@ -87,7 +88,7 @@ def _against_result(directory: Path, result: Result) -> Iterator[str]:
     try:
         written = unambiguous((directory / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{FILE} cannot be read: {error}") from error
+        raise UsageError(read_problem(FILE, error)) from error
     yield from differing(written, json.loads(json.dumps(to_json(result))), "")
 
 
@@ -101,7 +102,7 @@ def differing(written: Any, again: Any, at: str) -> Iterator[str]:
             if key not in written:
                 yield f"{FILE}: {where} is missing; it is {_short(again[key])}"
             elif key not in again:
-                yield f"{FILE}: {where} is {_short(written[key])}; there is no such thing"
+                yield f"{FILE}: {where} is {_short(written[key])}; it should not exist"
             else:
                 yield from differing(written[key], again[key], where)
     elif isinstance(written, list) and isinstance(again, list):
@@ -132,10 +133,10 @@ def _against_files(directory: Path, result: Result) -> Iterator[str]:
     own = own.union(made, map(figure_name, plots(sections)), [] if sheet is None else [SHEET])
     there = files_of(directory)
     yield from (f"{name}: missing" for name in sorted(own) if name not in there)
-    yield from (f"{name}: no part of this result" for name in there if name not in own)
+    yield from (f"{name}: not part of this result" for name in there if name not in own)
     for name, text in made.items():
         if name in there and not same_text(name, (directory / name).read_bytes(), text):
-            yield f"{name}: not what the result makes of it"
+            yield f"{name}: not what the result gives"
 
 
 def same_text(name: str, one: bytes, other: str) -> bool:

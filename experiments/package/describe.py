@@ -16,7 +16,7 @@ def describe(directory: Path, text: str, what: str = FILE) -> Path:
     sheet, which is named as `what`, and for a package that does not check, RunFailed."""
     parse_sheet(text, what)
     if differences := check(directory).differences:
-        raise UsageError(f"{directory} does not check, so nothing is added to it: {differences[0]}")
+        raise UsageError(f"{directory} fails its check, so nothing is added to it: {differences[0]}")
     try:
         (directory / FILE).write_text(text, encoding="utf-8")
     except OSError as error:

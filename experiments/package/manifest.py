@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 from core.storage.naming import strays
 
 MANIFEST = "MANIFEST.sha256"
@@ -56,7 +57,7 @@ def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
                 continue
             same = _hash(path) == digest
         except OSError as error:
-            yield f"{name}: cannot be read: {error.strerror}"
+            yield read_problem(name, error)
             continue
         if not same:
             yield f"{name}: changed since the manifest was written"
@@ -70,11 +71,11 @@ def _read(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
-        raise UsageError(f"{path.parent} is no result package: it has no {MANIFEST}") from error
+        raise UsageError(f"{path.parent} is not a result package: it has no {MANIFEST}") from error
     except NotADirectoryError as error:
         raise UsageError(f"{path.parent} is a file; a result package is a directory: unpack it first") from error
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        raise UsageError(read_problem(path, error)) from error
     out = {}
     for number, line in enumerate(lines, 1):
         match = _LINE.fullmatch(line)
@@ -90,6 +91,6 @@ def _inside(name: str) -> bool:
 
 def _hash(path: Path) -> str:
     if path.is_symlink():  # what it leads to is not in the package
-        raise RunFailed(f"{path} is a link; a package holds files")
+        raise RunFailed(f"{path} is a link; a package contains files only")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

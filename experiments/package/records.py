@@ -17,6 +17,7 @@ import msgspec
 
 from core.errors import RunFailed, UsageError
 from core.plain import unambiguous
+from core.reading import read_problem
 from experiments.kinds.kind import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At
@@ -59,7 +60,7 @@ class Records:
             draft.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))
             draft.replace(file)
         except OSError as error:
-            raise RunFailed(f"{file}: what was observed cannot be kept: {error.strerror}") from error
+            raise RunFailed(f"{file}: cannot write the records: {error.strerror}") from error
         return self.read(turn.order, turn.at, turn.repeat)
 
     def read(self, order: int, at: At, repeat: int) -> Any:
@@ -73,7 +74,7 @@ class Records:
         except FileNotFoundError as error:
             raise UsageError(f"{name}: run {order + 1} ({at}, repeat {repeat + 1}) is missing") from error
         except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
-            raise UsageError(f"{name} cannot be read: {error}") from error
+            raise UsageError(read_problem(name, error)) from error
         return observed
 
     def has(self, order: int) -> bool:
@@ -95,7 +96,7 @@ def write_study(study: Study, directory: Path) -> None:
         text = json.dumps(msgspec.to_builtins(study), indent=1, allow_nan=False)
         (directory / STUDY).write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise RunFailed(f"{directory}: what was observed cannot be kept: {error.strerror}") from error
+        raise RunFailed(f"{directory}: cannot write the records: {error.strerror}") from error
 
 
 def read_study(directory: Path) -> Study:
@@ -104,4 +105,4 @@ def read_study(directory: Path) -> Study:
     try:
         return decode(Study, unambiguous(file.read_text(encoding="utf-8")), "study")
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{RAW}/{STUDY} cannot be read: {error}") from error
+        raise UsageError(read_problem(f"{RAW}/{STUDY}", error)) from error

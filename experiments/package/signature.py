@@ -30,7 +30,7 @@ def signed_by(directory: Path, signers: Path | None) -> str:
     was signed, UsageError when there is no ssh-keygen."""
     signature = directory / SIGNATURE
     if not signature.is_file():
-        raise RunFailed(f"{SIGNATURE}: missing; nobody signed it")
+        raise RunFailed(f"{SIGNATURE}: missing; the package is not signed")
     given = ["-n", NAMESPACE, "-s", str(signature)]
     if signers is None:
         done = _run(["-Y", "check-novalidate", *given], directory / MANIFEST)

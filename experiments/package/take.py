@@ -24,7 +24,7 @@ def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[
         if why is None:
             continue
         if not unchecked:
-            raise UsageError(f"result {number}: {why}; --unchecked takes it all the same, labelled")
+            raise UsageError(f"result {number}: {why}; --unchecked accepts it and labels it")
         labels.append(f"result {number}: {why}")
     return results, labels
 
@@ -41,7 +41,7 @@ def unsealed(directory: Path) -> str | None:
 def doubt(path: Path) -> str | None:
     """Why a result is not to be believed, in one line; None when it checks."""
     if not path.is_dir() and path.name != FILE:
-        return f"{path} is no result package: give its directory"
+        return f"{path} is not a result package: give its directory"
     directory = path if path.is_dir() else path.parent
     try:
         differences = check(directory).differences
@@ -50,4 +50,4 @@ def doubt(path: Path) -> str | None:
     if not differences:
         return None
     more = f" (and {len(differences) - 1:,} more)" if len(differences) > 1 else ""
-    return f"{path} does not check: {differences[0]}{more}"
+    return f"{path} fails its check: {differences[0]}{more}"

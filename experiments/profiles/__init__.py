@@ -2,7 +2,7 @@
 
 A profile is a workload (`experiments.workload`, CONTRIBUTING "Adding a workload") in a module or package of
 `experiments/workloads/`, named as it is but with `_` for `-`. Beside its `ABOUT` it has a `PROFILE`, the class that runs it;
-by that it is found, listed, described and run (`edbench profile`). Nothing else has to know of it.
+by that it is found, listed, described and run (`edbench bench storage`). Nothing else has to know of it.
 
 What it gives (an example, whole: `experiments/workloads/stream`):
 

@@ -24,7 +24,7 @@ def profile_named(name: str) -> type[Profile[Any]]:
     """Raises UsageError when there is none."""
     every = profiles()
     if name not in every:
-        raise UsageError(f"there is no profile {name!r} to run; it can be {', '.join(every)}")
+        raise UsageError(f"there is no storage test {name!r}; use {', '.join(every)}")
     return every[name]
 
 

@@ -22,12 +22,12 @@ _MOST_LINES = 200
 
 # Of each panel: id, title, unit, and its series; a series' values are under "panel.series".
 _PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
-    ("moved", "Our clients' bytes/second", "bytes/s", (("all", "moved"),)),
+    ("moved", "Bytes/second of edbench's clients", "bytes/s", (("all", "moved"),)),
     ("files", "Files or objects/second", "files/s", (("done", "done"), ("troubles", "refused or failed"))),
     ("file_time", "Mean time of a file or object", "µs", (("mean", "mean"),)),
-    ("worker_host", "Processors of this host", "share of all", (("busy", "busy"),)),
+    ("worker_host", "CPU of this host", "share of all", (("busy", "busy"),)),
     ("block_bytes", "Block devices below the paths, bytes/second", "bytes/s", (("read", "read"), ("written", "written"))),
-    ("block_requests", "Their requests/second", "requests/s", (("reads", "reads"), ("writes", "writes"))),
+    ("block_requests", "Requests/second of these devices", "requests/s", (("reads", "reads"), ("writes", "writes"))),
     ("emulated_busy", "Stations of the emulated filer", "share busy",
      (("metadata", "metadata"), ("data", "data"), ("link", "link"))),
 )  # fmt: skip
@@ -108,7 +108,7 @@ class Live:
             "said": said,
             "now_s": self._now(),
             "step_s": together * _EACH_S,
-            "since": "the command began",
+            "since": "start of the command",
             "state": "running",
             "phases": runs,
             "pauses": [],

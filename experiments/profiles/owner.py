@@ -22,6 +22,7 @@ from pathlib import Path
 
 from core.errors import StorageFault, UsageError
 from core.plain import unambiguous
+from core.reading import read_problem
 
 MARKER = ".edbench-profile.json"
 _PREFIX = "edbench-profile-"
@@ -54,12 +55,12 @@ class Owner:
         """Whether it still runs on this host; raises UsageError where that cannot be told from here."""
         if self.host != socket.gethostname():
             raise UsageError(
-                f"it belongs to a command of host {self.host}; it goes when a command runs there, or remove it"
+                f"it belongs to a command of host {self.host}; run a command there, which removes it, or remove it by hand"
             )
         try:
             return self.boot_id == _boot_id() and self.started == started_of(self.pid)
         except PermissionError as error:
-            raise UsageError(f"process {self.pid} may not be looked at from here: {error.strerror}") from error
+            raise UsageError(f"process {self.pid} cannot be examined from here: {error.strerror}") from error
 
 
 def this_process() -> Owner:
@@ -67,7 +68,7 @@ def this_process() -> Owner:
     pid = os.getpid()
     started = started_of(pid)
     if started is None:
-        raise StorageFault(f"{_PROC} does not tell when process {pid} began: it is no /proc of Linux")
+        raise StorageFault(f"{_PROC} has no start time of process {pid}: it is not a Linux /proc")
     return Owner(id=uuid.uuid4().hex, host=socket.gethostname(), boot_id=_boot_id(), pid=pid, started=started)
 
 
@@ -88,7 +89,7 @@ def claimed(path: Path) -> Iterator[Path]:
     another command works there; StorageFault.
     """
     if not path.is_dir():
-        raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
+        raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
     with told(path):
         forget_dead(path)
         _refuse_others(path)
@@ -121,7 +122,7 @@ def forget_dead(path: Path) -> bool:
     try:
         text = marker.read_text(encoding="utf-8") if marker.is_file() and not marker.is_symlink() else None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{marker} cannot be read: {error}; remove it if nobody needs it") from error
+        raise UsageError(f"{read_problem(marker, error)}; remove it if no storage test runs there") from error
     if text is None:
         return drafts
     if not text:  # without hard links: killed before it wrote anything, or just about to
@@ -134,7 +135,7 @@ def forget_dead(path: Path) -> bool:
     except UsageError as error:
         raise UsageError(f"{marker}: {error}") from error
     if alive:
-        raise UsageError(f"{path}: process {owner.pid} runs a profile there")
+        raise UsageError(f"{path}: process {owner.pid} runs a storage test there")
     _remove(path, owner)
     return True
 
@@ -145,7 +146,7 @@ def _read(marker: Path, text: str) -> Owner:
         if not _ID.fullmatch(owner.id):
             raise ValueError("no id")
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{marker} is not what edbench writes ({error}); nothing is touched there") from error
+        raise UsageError(f"{marker} was not written by edbench ({error}); nothing was changed there") from error
     return owner
 
 
@@ -165,7 +166,7 @@ def _refuse_young(file: Path) -> None:
 
 
 def _begun(path: Path) -> UsageError:
-    return UsageError(f"{path}: another command began there just now")
+    return UsageError(f"{path}: another command has just started there")
 
 
 def _mark(path: Path, owner: Owner) -> None:
@@ -196,7 +197,7 @@ def _remove(path: Path, owner: Owner) -> None:
     """First what was written, then the marker: killed in between, the next one goes on."""
     own = path / owner.directory
     if own.is_symlink():
-        raise UsageError(f"{own} is a link: it is not what edbench made, and nothing is removed")
+        raise UsageError(f"{own} is a link, which edbench did not create; nothing was removed")
     if own.exists():
         shutil.rmtree(own)
     (path / MARKER).unlink(missing_ok=True)
@@ -206,7 +207,7 @@ def _refuse_others(path: Path) -> None:
     others = sorted(set(os.listdir(path)) - _THEIRS)
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-        raise UsageError(f"{path} is not empty ({others[0]}{more}): a profile takes an empty directory of its own")
+        raise UsageError(f"{path} is not empty ({others[0]}{more}): a storage test needs an empty directory")
 
 
 def _boot_id() -> str:

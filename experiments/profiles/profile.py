@@ -71,7 +71,7 @@ class Profile(ABC, Generic[S]):
         False  # whether its calls go through the storage layer, so that an emulated filer delays them
     )
     indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # where O_DIRECT is not taken
-    no_pair: str = "this profile has no load that memory could answer"
+    no_pair: str = "this storage test has no load that null storage could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:
         self.settings, self.targets = settings, targets

@@ -103,9 +103,9 @@ def _set(queue: Path, wanted: dict[str, str], ledger: Path, back: contextlib.Exi
             out.write(kept + "\n")
     except OSError as error:
         if file.exists():
-            yield f"{queue.parent.name}: another command has set its queue"
+            yield f"{queue.parent.name}: another command has changed its queue"
             return
-        yield f"{queue.parent.name}: nothing is set, for what it was cannot be kept in {ledger} ({error.strerror})"
+        yield f"{queue.parent.name}: nothing was changed, because the old value cannot be written to {ledger} ({error.strerror})"
         return
     back.callback(file.unlink, missing_ok=True)
     back.callback(_restore, queue, before)

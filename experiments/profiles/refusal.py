@@ -19,15 +19,15 @@ MOST_OF_FREE = 0.8  # of the free space, unless the operator says yes
 def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
     """Raises UsageError for targets that the profile does not take, and for paths that overlap."""
     if targets.s3 and not profile.takes_s3:
-        raise UsageError(f"{profile.name} works on paths: --path")
+        raise UsageError(f"{profile.name} requires paths: --path")
     if targets.paths and not profile.takes_paths:
-        raise UsageError(f"{profile.name} works on no path")
+        raise UsageError(f"{profile.name} takes no path")
     if not targets.s3 and not targets.paths and (profile.takes_paths or profile.takes_s3):
         other = " or --s3 URL" if profile.takes_s3 else ""
-        raise UsageError(f"{profile.name} needs --path DIR{other}: where it is to run")
+        raise UsageError(f"{profile.name} needs --path DIR{other}: where to run")
     for one, other_path in itertools.permutations(targets.paths, 2):
         if lies_in(one, other_path):
-            raise UsageError(f"--path {one}: two of the paths are one directory, or one lies in the other")
+            raise UsageError(f"--path {one}: two of the paths are the same directory, or one is inside the other")
 
 
 def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
@@ -36,14 +36,14 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
     if filer is None:
         return
     if filer.site is not None:
-        raise UsageError(f"{profile.name} is no job on a site: name its filer alone, or --filer none")
+        raise UsageError(f"{profile.name} does not run on a site: give a filer, or --filer none")
     if profile.targets.paths and not profile.emulates:
         raise UsageError(
-            f"{profile.name}: the emulated filer {filer.name} delays our own clients' calls and no other program's; --filer none"
+            f"{profile.name}: the emulated filer {filer.name} delays the calls of edbench's own clients only, and this test runs another program; use --filer none"
         )
     if profile.targets.s3:
         raise UsageError(
-            f"{profile.name}: the emulated filer {filer.name} delays calls on paths, none to S3; --filer none"
+            f"{profile.name}: the emulated filer {filer.name} delays calls on paths and not to S3; use --filer none"
         )
 
 
@@ -57,7 +57,7 @@ def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-ar
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:
         if not path.is_dir():
-            raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
+            raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
         with told(path):
             forget_dead(path)
             on_device.setdefault(os.stat(path).st_dev, []).append(path)
@@ -72,10 +72,10 @@ def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -
     if needed > free or (there.f_files and files > there.f_favail):
         raise UsageError(
             f"{path}: {name} needs {words.size(needed)} and {words.many(files, 'file')},"
-            f" {words.size(free)} and {there.f_favail:,} are free; --set makes it smaller"
+            f" {words.size(free)} and {there.f_favail:,} are free; make it smaller with --set"
         )
     if needed > MOST_OF_FREE * free and not yes:
         raise UsageError(
             f"{path}: {name} would take {words.size(needed)} of {words.size(free)} that are free, over"
-            f" {words.percent(MOST_OF_FREE)}; --yes does it all the same, --set makes it smaller"
+            f" {words.percent(MOST_OF_FREE)}; confirm with --yes, or make it smaller with --set"
         )

@@ -33,7 +33,7 @@ def beside_report(result: Result, report: str, published: Sequence[Published]) -
     shown, numbers = [], list[tuple[Cell, ...]]()
     for one in published:
         figure, ours = figures[one.figure], of_same_quantity(result, one)
-        told = "not measured so" if ours is None else figure.write(ours)
+        told = "not measured like this" if ours is None else figure.write(ours)
         share = "" if ours is None or not one.value else f"{ours / one.value:.2f} x"
         shown.append((one.what, figure.column, figure.write(one.value), told, share, one.remark))
         numbers.append((one.what, one.figure, one.value, ours))
@@ -42,8 +42,10 @@ def beside_report(result: Result, report: str, published: Sequence[Published]) -
         table=table(header, shown, text_columns=frozenset({0, 1, 5})),
         series=Series(name="published", header=("row", "figure", "published", "here"), rows=tuple(numbers)),
     )
-    said = note("A figure stands here only where load and settings were the report's. The storage is another one.")
-    return Section(anchor="published", title=f"Beside report {report}", parts=(tabled, said))
+    said = note(
+        "The table has a figure only where load and settings were those of the report. The storage is another one."
+    )
+    return Section(anchor="published", title=f"Compared with report {report}", parts=(tabled, said))
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
@@ -74,18 +76,18 @@ def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
                           words.percent(ours.median / top)))  # fmt: skip
             numbers.append((named(point, result), figure.name, ours.median, top))
     if not shown:
-        why = result.conditions["null_storage"]["why_not"] or "no run has a pair"
-        return missing("ceilings", "The harness's own ceilings", why)
+        why = result.conditions["null_storage"]["why_not"] or "no run has a null baseline"
+        return missing("ceilings", "Ceilings of the harness itself", why)
     header = ("point", "figure", "measured", "on null storage", "share")
     tabled = Tabled(
         table=table(header, shown, text_columns=frozenset({0, 1}), marked=frozenset(marked)),
         series=Series(name="ceilings", header=("point", "figure", "measured", "null_storage"), rows=tuple(numbers)),
     )
     said = note(
-        f"What the same load has in memory, on this host: marked where the figure is over {words.percent(MARK)} of it. Such a"
-        " figure is the harness's and not the storage's."
+        f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such a"
+        " figure is limited by the harness and not by the storage."
     )
-    return Section(anchor="ceilings", title="The harness's own ceilings", parts=(tabled, said))
+    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(tabled, said))
 
 
 def _ceiling(point: Point, figure: Figure) -> float | None:

@@ -148,7 +148,7 @@ class ProfileStudy(Workload):
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
         """As many directories as it has paths. Raises RunFailed where memory does not hold them, StorageFault."""
         if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
-            raise RunFailed(f"{MEMORY} is no memory file system")
+            raise RunFailed(f"{MEMORY} is not a memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
         if wanted > free_memory() * _SHARE:
             raise RunFailed(

@@ -86,7 +86,7 @@ class ProfileTelling(Telling):
     def _through_cache(self) -> Iterator[str]:
         for place in self.surroundings["targets"]:
             if place.get("direct") == Direct.CACHED:
-                yield f"{place['path']}: O_DIRECT was asked for and is {Direct.CACHED}"
+                yield f"{place['path']}: O_DIRECT was requested and is {Direct.CACHED}"
 
 
 def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -101,6 +101,6 @@ def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if len(places) > 1:
             paths = ", ".join(str(place["path"]) for place in places)
             yield (
-                f"{paths} lie on one file system ({places[0]['label']}): they share whatever is beneath it, and are no volumes,"
-                " members or tiers of their own"
+                f"{paths} are on one file system ({places[0]['label']}): they share its storage, and are no separate volumes,"
+                " members or tiers"
             )

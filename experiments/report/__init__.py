@@ -1,4 +1,4 @@
-"""The report of a study: one self-contained page, with figures and series beside it."""
+"""The report of an experiment: one self-contained page, with figures and series as files."""
 
 FILE = "report.html"
-FIGURES = "figures"  # the folder beside it with its pictures
+FIGURES = "figures"  # the directory of its pictures

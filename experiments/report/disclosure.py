@@ -17,7 +17,7 @@ ANCHOR, TITLE = "disclosure", "Full disclosure"
 
 
 def disclosure(result: Result) -> Section:
-    """Conditions as they stand in the result, then all runs."""
+    """The conditions of the result, then all runs."""
     return Section(anchor=ANCHOR, title=TITLE, parts=(conditions_table(result.conditions), _runs(result)))
 
 
@@ -83,7 +83,5 @@ def _runs(result: Result) -> Tabled:
     header = ("order", "point", "repeat", "started (UTC)", "elapsed", *(f.title for f in figures), *workload.notes)
     columns = ("order", *result.points[0].at.values(), "repeat", "started_at", "elapsed_s", *(f.name for f in figures),
                *workload.notes)  # fmt: skip
-    shown = html_table(
-        header, rows, text_columns=frozenset({1}), caption="Every run, in the order in which it was made"
-    )
+    shown = html_table(header, rows, text_columns=frozenset({1}), caption="All runs in the order of their start")
     return Tabled(table=shown, series=Series(name="runs", header=columns, rows=tuple(numbers)))

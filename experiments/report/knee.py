@@ -16,7 +16,7 @@ ANCHOR, TITLE = "knee", "Peak and knee under the latency bounds"
 def knee(result: Result) -> Section:
     """p99 of each bounded op against the rate."""
     if result.knee is None:
-        return missing(ANCHOR, TITLE, "no latency bound was set (--max-p99 read=20ms does that).")
+        return missing(ANCHOR, TITLE, "no latency bound was set (--max-p99 read=20ms sets one).")
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(result, result.knee),))
 
 
@@ -50,11 +50,11 @@ def _sentence(result: Result, knee: Knee) -> str:
     rate = about(result.workload).headlines[0]
     peak = result.points[knee.peak]
     top = words.figure(peak.figures[rate.name].median)
-    said = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
+    text = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
     if knee.knee is None:
-        said += "not even the first point keeps every bound"
+        text += "even the first point exceeds a bound"
     else:
         knee_point = result.points[knee.knee]
         kept = words.figure(knee_point.figures[rate.name].median)
-        said += f"the last point within every bound is {named(knee_point, result)} with {kept}"
-    return f"{said} ({knee.broken or 'no bound was broken'}). Numbers beside the markers are {result.axis}."
+        text += f"the last point within every bound is {named(knee_point, result)} with {kept}"
+    return f"{text} ({knee.broken or 'no bound was exceeded'}). Numbers at the markers are {result.axis}."

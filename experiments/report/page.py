@@ -26,8 +26,8 @@ SERIES = "series"
 def write_report(result: Result, directory: Path) -> Path:
     """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; returns the page's path.
 
-    The page needs nothing but itself. What is there under the same names is replaced; a sheet that is there is in it.
-    Raises RunFailed when a file cannot be written, UsageError for a sheet that is none.
+    The page is self-contained. Existing files are replaced, and an existing disclosure sheet is included. Raises RunFailed when a
+    file cannot be written, UsageError for an invalid sheet.
     """
     sections = build_sections(result, sheet_in(directory))
     page = directory / FILE
@@ -39,18 +39,18 @@ def write_report(result: Result, directory: Path) -> Path:
         for plot in plots(sections):
             write_png(plot.figure, directory / figure_name(plot))
     except OSError as error:
-        raise RunFailed(f"the report cannot be written to {directory}: {error.strerror}") from error
+        raise RunFailed(f"cannot write the report to {directory}: {error.strerror}") from error
     return page
 
 
 def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
-    """Every section that the workload contributes, in its order, and what the operator says of the filer."""
+    """The sections of the workload in order, and the operator's disclosure sheet of the filer."""
     sections = about(result.workload).sections(result)
     return sections if sheet is None else [*sections, sheet_section(result, sheet)]
 
 
 def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
-    """The page and every series, by the names of their files: for the same result the same."""
+    """The page and every series by file name; equal results give equal texts."""
     series = [part.series for section in sections for part in section.parts if isinstance(part, Plot | Tabled)]
     return {FILE: page_html(result, sections)} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
 
@@ -66,7 +66,7 @@ def figure_name(plot: Plot) -> str:
 
 
 def _csv(series: Series) -> str:
-    """Header and rows; numbers in full precision, what is not known as nothing."""
+    """Header and rows; numbers in full precision, unknown values empty."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(series.header)

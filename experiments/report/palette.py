@@ -1,8 +1,9 @@
 """The report's colours, in light and dark, and how a figure's colours become the page's.
 
 A figure is drawn once in the light colours (the PNG keeps them); in the page each colour is a CSS variable, so that
-one figure serves light, dark and print. The six series colours follow Okabe and Ito (Color Universal Design, 2008):
-people with any of the three kinds of colour blindness can tell them apart. Line styles differ as well.
+one figure serves light, dark and print. The first six series colours follow Okabe and Ito (Color Universal Design, 2008):
+people with any of the three kinds of colour blindness can tell them apart. Six more follow for charts with many series.
+Line styles differ as well.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ SERIES = (
     Colour("s3", "#b5548d", "#e6a3cb"),
     Colour("s4", "#c98a00", "#f0c04a"),
     Colour("s5", "#7a7f87", "#c3c9d2"),
+    Colour("s6", "#5a3fb0", "#ab9cf7"),
+    Colour("s7", "#7a4a2b", "#c99b7a"),
+    Colour("s8", "#00a3c4", "#00c8e0"),
+    Colour("s9", "#6f8f00", "#a9c92f"),
+    Colour("s10", "#a3121f", "#ff6f6f"),
+    Colour("s11", "#22272e", "#ffffff"),
 )
 LINE_STYLES: tuple[str, ...] = ("-", "--", "-.", ":")
 MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
@@ -41,7 +48,7 @@ ALL = (INK, FAINT, GRID, PAPER, PANEL, WARN, *SERIES)
 
 
 def series_colour(number: int) -> str:
-    """The light colour of a figure's n-th series; they come round after six, with another line style."""
+    """The light colour of a figure's n-th series; they repeat after twelve, with another line style."""
     return SERIES[number % len(SERIES)].light
 
 

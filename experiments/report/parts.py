@@ -15,7 +15,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """The numbers behind a figure or table, written as `series/<name>.csv`; units stand in the header."""
+    """The numbers of a figure or table, written as `series/<name>.csv`; units are in the header."""
 
     name: str
     header: tuple[str, ...]

@@ -65,17 +65,17 @@ def _intervals(result: Result) -> str:
     every = (estimate for point in result.points for estimate in point.figures.values() if estimate.n == least)
     coverage = min(estimate.coverage or 0.0 for estimate in every)
     return (
-        f"Medians of the repeats, under them the interval that holds the true median with a probability of "
+        f"Medians of the repeats, with the interval that contains the true median with a probability of "
         f"{words.percent(coverage)} (order statistics of {words.many(least, 'repeat')}; six or more give 95 %). "
-        "Whether points differ is not told by whether these overlap. 1 GB is 10⁹ bytes."
+        "Overlapping intervals do not prove that points are equal. 1 GB is 10⁹ bytes."
     )
 
 
 def _rule(workload: About) -> str:
-    so = "Without a pair it is one" if workload.pair_decides else "So is one"
+    so = "Without a null baseline it is one" if workload.pair_decides else "So is one"
     return (
-        f"{workload.rule} {so} whose {workload.makers} take over {words.percent(CPU_SHARE)} of the processors, or wait for"
-        f" one for over {words.percent(RUN_QUEUE_SHARE)} of the time spent in calls: it says nothing about the storage."
+        f"{workload.rule} {so} whose {workload.makers} use over {words.percent(CPU_SHARE)} of the CPU, or wait for"
+        f" a core for over {words.percent(RUN_QUEUE_SHARE)} of the time in calls: it shows nothing about the storage."
     )
 
 
@@ -83,7 +83,7 @@ def _reasons(result: Result) -> Html:
     limited = [(point, reason) for point in result.points if point.limited for reason in point.limits]
     if limited:
         lines = [tag("li", f"{named(point, result)}: {reason}") for point, reason in limited]
-        return tag("div", tag("p", f"{LIMITED} points say nothing about the storage:"), tag("ul", *lines))
+        return tag("div", tag("p", f"{LIMITED} points show nothing about the storage:"), tag("ul", *lines))
     if all(run.null_elapsed_s is None for point in result.points for run in point.repeats):
-        return note("No point was found limited by the generator, but no run has a pair on null storage to tell by.")
+        return note("No point was found limited by the generator, but no run has a null baseline to prove it.")
     return note("No point was limited by the generator.")

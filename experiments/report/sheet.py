@@ -1,6 +1,6 @@
 """The sheet on which an operator says what was measured and what it costs (`edbench result describe`).
 
-Nobody checks what it says; a package's manifest holds that it was said. Where a price is given, figures are shown for it.
+It is not checked; the package's manifest proves only that it was stated. With a price, figures per price are shown.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PER = 1_000  # units of the currency
 _GB = "gb_per_hour_discovered"  # of results that have it
 
 TEMPLATE = """\
-# What was measured, and what it costs. It is printed in the report; nobody checks it.
+# The measured system and its price. The report prints it; it is not checked.
 name = ""           # vendor, model, number of nodes
 software = ""       # version of the filer's software
-controllers = ""    # processors, memory, caches
+controllers = ""    # CPUs, memory, caches
 disks = ""          # number, kind, size, protection
 network = ""        # links from clients to filer, switches, MTU
 settings = ""       # what is not as delivered: tuning, compression, deduplication, snapshots
-price = 0.0         # of all that; 0: not said
+price = 0.0         # of all of it; 0: not stated
 currency = ""       # such as EUR
 price_of = ""       # what it holds: a purchase with three years of support, a month …
 priced_on = ""      # the day, such as 2026-01-31
@@ -57,20 +57,22 @@ class Sheet:
 
 
 def parse_sheet(text: str, what: str = FILE) -> Sheet:
-    """Raises UsageError for what is no sheet, has no name, or a price without a currency."""
+    """Raises UsageError for an invalid sheet, one without a name, or a price without a currency."""
     try:
         sheet = decode(Sheet, tomllib.loads(text), "sheet")
     except (tomllib.TOMLDecodeError, UsageError) as error:
         raise UsageError(f"{what}: {error}") from error
     if not sheet.name.strip():
-        raise UsageError(f"{what}: name is empty; say there what was measured")
-    if sheet.price < 0 or (sheet.price and not sheet.currency.strip()):
-        raise UsageError(f"{what}: a price is positive and has a currency")
+        raise UsageError(f"{what}: name is empty; enter the name of the measured system")
+    if sheet.price < 0:
+        raise UsageError(f"{what}: price {sheet.price} is negative")
+    if sheet.price and not sheet.currency.strip():
+        raise UsageError(f"{what}: the price has no currency; enter one, such as EUR")
     return sheet
 
 
 def sheet_in(directory: Path) -> Sheet | None:
-    """The sheet of a package; None where nobody filled one in. Raises UsageError."""
+    """The sheet of a package, None without one. Raises UsageError."""
     try:
         return parse_sheet((directory / FILE).read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -80,15 +82,17 @@ def sheet_in(directory: Path) -> Sheet | None:
 
 
 def sheet_section(result: Result, sheet: Sheet) -> Section:
-    """What it says, and each point's figures for the price."""
-    said = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
+    """The sheet, and the figures of each point per price."""
+    stated = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
     if sheet.price:
-        said.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
+        stated.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
     tabled = Tabled(
-        table=table(("of the filer", "said"), said, text_columns=frozenset({0, 1}), caption="Configuration and price"),
-        series=Series(name="sheet", header=("of_the_filer", "said"), rows=tuple(said)),
+        table=table(
+            ("of the filer", "statement"), stated, text_columns=frozenset({0, 1}), caption="Configuration and price"
+        ),
+        series=Series(name="sheet", header=("of_the_filer", "statement"), rows=tuple(stated)),
     )
-    parts: list[Part] = [tabled, note("As its operator filled it in; nothing here was measured or checked.")]
+    parts: list[Part] = [tabled, note("As stated by the operator; not measured and not checked.")]
     return Section(anchor=ANCHOR, title=TITLE, parts=(*parts, *([_priced(result, sheet)] if sheet.price else [])))
 
 
@@ -117,6 +121,6 @@ def _gb(point: Point, sheet: Sheet) -> tuple[float | None, float | None]:
 
 
 def _calls_per_second(run: Run) -> float:
-    """All ops together, which some workloads have beside the single ones."""
+    """All ops together, which some workloads have in addition to the single ones."""
     calls = sum(one.calls for op, one in run.latency.items() if op != "all")
     return calls / run.elapsed_s if run.elapsed_s else 0.0

@@ -1,4 +1,4 @@
-"""Section: how long runs were and how evenly they went, by the rule that a result has to meet."""
+"""Section: length and steadiness of runs, by the rule for results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.result.schema import Result
 from experiments.result.steady import RULE
 
 ANCHOR, TITLE = "steady", "Length and steady state"
-_HEADER = ("point", "repeat", "of", "judged", "a second", "spread", "drift", "its 95 % interval", "")
+_HEADER = ("point", "repeat", "of", "judged", "per second", "spread", "drift", "95 % interval of the drift", "")
 _COLUMNS = (
     "point",
     "repeat",
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 def steadiness(result: Result) -> Section:
-    """A line for each interval of each run that is long enough to be judged."""
+    """A line for each interval of each run that is long enough."""
     shown, numbers = [], list[tuple[Cell, ...]]()
     for point in result.points:
         for run in point.repeats:
@@ -60,7 +60,7 @@ def steadiness(result: Result) -> Section:
 def _length(result: Result) -> str:
     shortest = min(run.elapsed_s for point in result.points for run in point.repeats)
     least = (result.conditions.get("steady_state") or {}).get("min_seconds")
-    rule = f"; a result wants {words.seconds(least)} of each" if least is not None else ""
+    rule = f"; a result requires {words.seconds(least)} of each" if least is not None else ""
     short = [point for point in result.points if point.short]
     many = f" SHORT: {words.listed(named(point, result) for point in short)}." if short else ""
     return f"The shortest run took {words.seconds(shortest)}{rule}.{many} Points that are SHORT are not judged."

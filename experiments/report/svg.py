@@ -1,4 +1,4 @@
-"""Turns a matplotlib figure into SVG that lies inside the page, and into a PNG beside it.
+"""Converts a matplotlib figure to SVG inside the page and to a PNG file.
 
 The same figure gives the same text on every run: identifiers come from a salt, not from chance, and there is no date.
 

@@ -21,18 +21,18 @@ _BAR = 0.8
 Drawn = tuple[str, str, Figure, str]  # name, title, figure, the sentence under it
 
 
-def trace_figures(said: Mapping[str, Any]) -> Iterator[Drawn]:
+def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
     """Every picture that this trace has something for."""
-    if said["ops"]:
-        yield "ops", "What the calls are", op_mix(said["ops"]), _mix_sentence(said)
-        yield "time", "Calls a second over time", calls_over_time(said["timeline"]), _time_sentence(said)
-        yield "flight", "Calls in flight over time", in_flight(said["timeline"]), _flight_sentence(said)
-    moved = {op: access for op, access in said["sizes"].items() if access["calls"]}
+    if info["ops"]:
+        yield "ops", "Calls by operation", op_mix(info["ops"]), _mix_sentence(info)
+        yield "time", "Calls per second over time", calls_over_time(info["timeline"]), _time_sentence(info)
+        yield "flight", "Calls in flight over time", in_flight(info["timeline"]), _flight_sentence(info)
+    moved = {op: access for op, access in info["sizes"].items() if access["calls"]}
     if moved:
         yield "sizes", "Bytes of a read and of a write", sizes(moved, "calls", "bytes moved"), _size_sentence(moved)
-    if said["think"]["histogram"]:
-        yield "think", "Think time", think_time(said["think"]), _think_sentence(said)
-    tree = said["tree"]
+    if info["think"]["histogram"]:
+        yield "think", "Think time", think_time(info["think"]), _think_sentence(info)
+    tree = info["tree"]
     files = {name: tree[key] for name, key in (("were there", "existing"), ("made", "made")) if tree[key]["files"]}
     if files:
         yield "files", "Sizes of the files", sizes(files, "files", "size of the file"), _files_sentence(tree)
@@ -40,7 +40,7 @@ def trace_figures(said: Mapping[str, Any]) -> Iterator[Drawn]:
 
 
 def op_mix(ops: Mapping[str, Any]) -> Figure:
-    """For each op its share of the calls beside its share of the time they took."""
+    """For each op its share of the calls and its share of their time."""
     busy = sum(of["busy_s"] for of in ops.values()) or 1.0
     names = list(ops)
     with drawing():
@@ -162,41 +162,41 @@ def _short(value: int) -> str:
     return str(value)
 
 
-def _mix_sentence(said: Mapping[str, Any]) -> str:
-    most = sorted(said["ops"].items(), key=lambda pair: -pair[1]["calls"])[:3]
+def _mix_sentence(info: Mapping[str, Any]) -> str:
+    most = sorted(info["ops"].items(), key=lambda pair: -pair[1]["calls"])[:3]
     listed = words.listed(f"{op} {words.percent(of['share'])}" for op, of in most)
-    return f"{words.count(said['calls'])} calls; {listed} of them."
+    return f"{words.count(info['calls'])} calls; {listed} of them."
 
 
-def _time_sentence(said: Mapping[str, Any]) -> str:
-    timeline = said["timeline"]
+def _time_sentence(info: Mapping[str, Any]) -> str:
+    timeline = info["timeline"]
     totals = [sum(counts) for counts in zip(*timeline["calls"].values(), strict=True)]
     peak = max(totals) / timeline["bin_s"]
-    mean = said["calls"] / max(said["duration_s"], 1e-9)
+    mean = info["calls"] / max(info["duration_s"], 1e-9)
     over = words.seconds(timeline["bin_s"])
-    return f"{words.count(mean)} calls a second on average, {words.count(peak)} at most over {over}."
+    return f"{words.count(mean)} calls per second on average, at most {words.count(peak)} over {over}."
 
 
-def _flight_sentence(said: Mapping[str, Any]) -> str:
-    flight = said["concurrency"]
+def _flight_sentence(info: Mapping[str, Any]) -> str:
+    flight = info["concurrency"]
     return (
-        f"{words.figure(flight['mean_in_flight'])} calls in flight on average, {words.figure(flight['peak_in_flight'])} "
-        f"at most over {words.seconds(flight['over_s'])}; {words.many(flight['streams'], 'stream')}."
+        f"{words.figure(flight['mean_in_flight'])} calls in flight on average, at most {words.figure(flight['peak_in_flight'])} "
+        f"over {words.seconds(flight['over_s'])}; {words.many(flight['streams'], 'stream')}."
     )
 
 
 def _size_sentence(moved: Mapping[str, Any]) -> str:
-    said = (
-        f"{words.percent(access['sequential_share'])} of {words.count(access['calls'])} {op}s go on where the last ended"
+    info = (
+        f"{words.percent(access['sequential_share'])} of {words.count(access['calls'])} {op}s continue at the end of the previous one"
         for op, access in moved.items()
     )
-    return f"{'; '.join(said)}."
+    return f"{'; '.join(info)}."
 
 
-def _think_sentence(said: Mapping[str, Any]) -> str:
-    think = said["think"]
+def _think_sentence(info: Mapping[str, Any]) -> str:
+    think = info["think"]
     return (
-        f"Between the end of a call and its stream's next: p50 {words.microseconds(think['p50_us'])}, p99 "
+        f"Time between the end of a call and the next call of its stream: p50 {words.microseconds(think['p50_us'])}, p99 "
         f"{words.microseconds(think['p99_us'])}; {words.percent(think['share'])} of the streams' time."
     )
 
@@ -204,7 +204,7 @@ def _think_sentence(said: Mapping[str, Any]) -> str:
 def _files_sentence(tree: Mapping[str, Any]) -> str:
     existing, made = tree["existing"], tree["made"]
     return (
-        f"{words.many(existing['files'], 'file')} of {words.size(existing['bytes'])} were there, the calls make "
+        f"{words.many(existing['files'], 'file')} of {words.size(existing['bytes'])} existed; the calls create "
         f"{words.count(made['files'])} of {words.size(made['bytes'])}."
     )
 

@@ -15,30 +15,30 @@ from experiments.report.svg import figure_svg
 from experiments.report.trace_figures import Drawn, trace_figures
 
 
-def write_trace_page(said: Mapping[str, Any], name: str, totals: str, target: Path) -> None:
-    """`said` is what `traces.as_data.trace_info` gives. Raises RunFailed when the file cannot be written."""
-    page = trace_page(said, name, totals)
+def write_trace_page(info: Mapping[str, Any], name: str, totals: str, target: Path) -> None:
+    """`info` is what `traces.as_data.trace_info` gives. Raises RunFailed when the file cannot be written."""
+    page = trace_page(info, name, totals)
     try:
         target.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise RunFailed(f"{target} cannot be written: {error.strerror}") from error
+        raise RunFailed(f"cannot write {target}: {error.strerror}") from error
 
 
-def trace_page(said: Mapping[str, Any], name: str, totals: str) -> str:
-    """The whole page; needs nothing but itself, well-formed as XML as well as HTML."""
-    made = f"{datetime.fromtimestamp(said['created'], UTC):%Y-%m-%d %H:%M} UTC"
+def trace_page(info: Mapping[str, Any], name: str, totals: str) -> str:
+    """The whole self-contained page; well-formed as XML and as HTML."""
+    made = f"{datetime.fromtimestamp(info['created'], UTC):%Y-%m-%d %H:%M} UTC"
     return document(
         f"edbench trace: {name}",
         tag("p", totals, class_="verdict", role="note"),
         tag("h1", f"edbench trace {name}"),
-        tag("p", f"Recorded {made}.{_lost(said)}", class_="facts"),
-        *(_section(drawn) for drawn in trace_figures(said)),
-        tag("section", tag("h2", "Latency by op"), _latency(said)),
+        tag("p", f"Recorded {made}.{_lost(info)}", class_="facts"),
+        *(_section(drawn) for drawn in trace_figures(info)),
+        tag("section", tag("h2", "Latency by operation"), _latency(info)),
     )
 
 
-def _lost(said: Mapping[str, Any]) -> str:
-    return f" {said['lost']:,} calls could not be kept while it was recorded." if said["lost"] else ""
+def _lost(info: Mapping[str, Any]) -> str:
+    return f" {info['lost']:,} calls were lost during recording." if info["lost"] else ""
 
 
 def _section(drawn: Drawn) -> Html:
@@ -47,10 +47,10 @@ def _section(drawn: Drawn) -> Html:
     return tag("section", tag("h2", title), shown, id=name)
 
 
-def _latency(said: Mapping[str, Any]) -> Html:
-    header = ("op", "calls", "errors", "bytes", "p50", "p95", "p99", "longest")
+def _latency(info: Mapping[str, Any]) -> Html:
+    header = ("operation", "calls", "errors", "bytes", "p50", "p95", "p99", "longest")
     rows: list[tuple[str, ...]] = []
-    for op, of in said["ops"].items():
+    for op, of in info["ops"].items():
         counts = (words.count(of["calls"]), words.count(of["errors"]), words.size(of["bytes"]))
         rows.append((op, *counts, *_percentiles(of), words.microseconds(of["max_us"])))
         for size, sized in of["latency_by_size"].items():

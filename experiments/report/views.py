@@ -1,4 +1,4 @@
-"""What sections need to know of any result: names of its points, the run that stands for a point, rates, intervals."""
+"""Views of a result that sections share: names of points, the representative run of a point, rates, intervals."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _R = TypeVar("_R", bound=Run)
 
 
 def middle(repeats: Sequence[_R]) -> _R:
-    """The repeat that stands for the others: the one with the (lower) median elapsed time."""
+    """The representative repeat: the one with the (lower) median elapsed time."""
     runs = sorted(repeats, key=lambda run: (run.elapsed_s, run.repeat))
     return runs[(len(runs) - 1) // 2]
 
 
 def named(point: Point, result: Result) -> str:
     """A point by its load, and by whatever else differs (0: it has none): "4 clients, local storage (ext4)"."""
-    said = [load(point, result.axis)]
+    parts = [load(point, result.axis)]
     for name, value in point.at.values().items():
         if name != result.axis and len({other.at.values()[name] for other in result.points} - {0}) > 1:
-            said.append(point.at.on(name) if isinstance(value, int) else str(value))
-    return ", ".join(said)
+            parts.append(point.at.on(name) if isinstance(value, int) else str(value))
+    return ", ".join(parts)
 
 
 def load(point: Point, axis: str) -> str:
@@ -59,7 +59,7 @@ def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
 
 
 def percentiles(one: Latency | SizedLatency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
-    """In words, marked where waiting for a processor is more than half of them."""
+    """In words, marked where waiting for a core is more than half of them."""
     marked = one.processor if isinstance(one, Latency) else ()
     return [words.microseconds(getattr(one, f"{name}_us")) + (MARK if name in marked else "") for name in names]
 
@@ -68,19 +68,19 @@ def in_calls(time: CallTime | None) -> str | None:
     """What the time inside calls was, as a sentence; None where it is not known."""
     if time is None or not time.call_s:
         return None
-    said = [f"{words.percent(time.service_s / time.call_s)} service"]
+    parts = [f"{words.percent(time.service_s / time.call_s)} service"]
     if time.queue_s is not None:
-        said.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
+        parts.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
     most = "" if time.exact else "about "
-    said.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a processor")
+    parts.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a core")
     more = f" Of percentiles marked {MARK} that is more than half." if time.dominated else ""
-    return f"Of {words.seconds(time.call_s)} inside calls, over all who made them: {', '.join(said)}.{more}"
+    return f"Of {words.seconds(time.call_s)} inside calls, over all processes that made them: {', '.join(parts)}.{more}"
 
 
 def shouted(result: Result) -> list[str]:
     """The labels that change what every number means, such as CACHED and EMULATED FILER: those that begin in capitals.
 
-    GENERATOR-LIMITED is not among them: it is said of each point by itself.
+    GENERATOR-LIMITED is not one of them: each point has its own.
     """
     return [label for label in result.labels if label[:2].isupper() and not label.startswith(LIMITED)]
 

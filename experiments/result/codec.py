@@ -10,6 +10,7 @@ import msgspec
 
 from core.errors import RunFailed, UsageError
 from core.plain import surplus, unambiguous
+from core.reading import read_problem
 from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about
 
@@ -59,7 +60,7 @@ def _upgraded(upgrade: Any, data: dict[str, Any]) -> dict[str, Any]:
     try:
         upgraded: dict[str, Any] = upgrade(data)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"this is no whole {data['schema']}: {type(error).__name__} {error}") from error
+        raise UsageError(f"incomplete or damaged {data['schema']}: {type(error).__name__} {error}") from error
     return upgraded | {"schema": SCHEMA}
 
 
@@ -70,7 +71,7 @@ def write_result(result: Result, directory: Path) -> Path:
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(to_json(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
-        raise RunFailed(f"the result cannot be written to {path}: {error.strerror}") from error
+        raise RunFailed(f"cannot write the result to {path}: {error.strerror}") from error
     return path
 
 
@@ -79,10 +80,8 @@ def read_result(path: Path) -> Result:
     file = path / FILE if path.is_dir() else path
     try:
         data = unambiguous(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}; give a result.json or its directory") from error
-    except ValueError as error:
-        raise UsageError(f"{file} is not JSON: {error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{read_problem(file, error)}; give a result.json or its directory") from error
     try:
         return from_json(data)
     except UsageError as error:

@@ -62,7 +62,7 @@ def compare(
     """Raises UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
     have no figure in common and are always refused. `allow`: grounds (`experiments.result.grounds`) that may differ; `unchecked`: what is to be said of results taken all the same."""
     if len(results) < 2:
-        raise UsageError("there must be at least two results to compare")
+        raise UsageError("give at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
     for number, other in enumerate(results[1:], 2):
         if other.workload != first.workload:
@@ -78,7 +78,7 @@ def compare(
     )
     if differences and not force:
         raise UsageError(
-            f"these results may not be compared: {'; '.join(differences)}; --force shows them all the same{_by_name(results, allow)}"
+            f"these results are not comparable: {'; '.join(differences)}; --force compares them nevertheless{_by_name(results, allow)}"
         )
     rows, overall = _judged(about, results, keys)
     return Comparison(

@@ -69,7 +69,7 @@ def parse_grounds(text: str | None) -> frozenset[str]:
     """`mount-options,cache-state`; raises UsageError for a name that is none."""
     names = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
     if unknown := sorted(names - GROUNDS.keys()):
-        raise UsageError(f"--allow: there is no {unknown[0]!r}; it can be {', '.join(GROUNDS)}")
+        raise UsageError(f"--allow: there is no {unknown[0]!r}; use {', '.join(GROUNDS)}")
     return names
 
 

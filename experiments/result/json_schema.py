@@ -22,7 +22,7 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,
-        "description": "result.json of a study. Units are part of the names: _s seconds, _us microseconds.",
+        "description": "result.json of an experiment. Units are part of the names: _s seconds, _us microseconds.",
         "oneOf": list(every),
         "$defs": dict(sorted(defined.items())),
     }

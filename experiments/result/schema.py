@@ -171,7 +171,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """A whole study. `conditions` is design §7's disclosure."""
+    """A whole experiment. `conditions` is design §7's disclosure."""
 
     schema: Literal["edbench-result/2"] = SCHEMA
     workload: str

@@ -107,7 +107,7 @@ def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def _reasons(run: Run) -> list[str]:
     if not run.steady:
-        return ["nothing in it is long enough to be judged"]
+        return ["no part of it is long enough to be judged"]
     return [said(one) for one in run.steady if not one.steady]
 
 

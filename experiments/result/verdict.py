@@ -144,10 +144,10 @@ def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     peak = points[knee.peak]
     said = f"peak {_told(about, peak)} at {peak.at.on(axis)}"
     if knee.knee is None:
-        return f"{said}; no load keeps the bounds: {knee.broken}"
+        return f"{said}; no load stays within the bounds: {knee.broken}"
     at = points[knee.knee]
-    kept = f"{_told(about, at)} at {at.at.on(axis)} keeps all bounds"
-    return f"{said}; {kept}; {knee.broken or 'no bound was broken up to the highest load'}"
+    kept = f"{_told(about, at)} at {at.at.on(axis)} stays within all bounds"
+    return f"{said}; {kept}; {knee.broken or 'no bound was exceeded up to the highest load'}"
 
 
 def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
@@ -156,15 +156,19 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float 
     fewest = min(len(point.repeats) for point in points)
     if fewest < LEAST_REPEATS:
         out.append(
-            f"{fewest} repeat{'s' if fewest > 1 else ''} a point: nothing is compared under {LEAST_REPEATS}"
+            f"{fewest} repeat{'s' if fewest > 1 else ''} a point: comparisons need {LEAST_REPEATS}"
             " (an interval reaches 95 % with 6)"
         )
     if any(point.short for point in points):
         shortest = min(run.elapsed_s for point in points for run in point.repeats)
-        out.append(f"SHORT: the shortest run took {duration(shortest)}, {duration(least_s)} are the least")
+        out.append(f"SHORT: the shortest run took {duration(shortest)}, at least {duration(least_s)} are required")
     out += [f"NOT STEADY at {point.at}: {reason}" for point in points for reason in point.unsteady]
     paired = [run.null_elapsed_s is not None for point in points for run in point.repeats]
     if no_pair is not None and not all(paired):
-        lacking = f"{paired.count(False)} of {len(paired)} runs have no pair" if any(paired) else "no run has a pair"
-        out.append(f"{lacking} on null storage: {no_pair}; so nothing is said there about who was the limit")
+        lacking = (
+            f"{paired.count(False)} of {len(paired)} runs have no null baseline"
+            if any(paired)
+            else "no run has a null baseline"
+        )
+        out.append(f"{lacking}: {no_pair}; so it is not known there what limited the run")
     return out

@@ -99,7 +99,7 @@ def refuse_room(sizing: Sizing, storage: Path) -> None:
     free = shutil.disk_usage(storage).free
     if free < sizing.room_bytes:
         raise UsageError(
-            f"{storage} has {size(free)} free, and scale {sizing.scale:g} needs {size(sizing.room_bytes)} there: make room, or plan"
+            f"{storage} has {size(free)} free, and scale {sizing.scale:g} needs {size(sizing.room_bytes)} there: free space, or plan"
             " for clients with less memory"
         )
 
@@ -162,9 +162,7 @@ def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repe
     share = rates.null_share
     if share is not None:
         for number, seconds in runs.items():
-            yield Part(
-                what=f"its pair on null storage, {many(number, 'worker')}", times=repeats, each_s=seconds * share
-            )
+            yield Part(what=f"its null baseline, {many(number, 'worker')}", times=repeats, each_s=seconds * share)
         yield Part(what="copy the corpus to null storage", times=repeats * len(runs), each_s=rates.copy_s * data)
     yield Part(what="remove what a run wrote", times=repeats * len(runs), each_s=rates.remove_s * data)
     yield Part(what="between runs: services, workers", times=repeats * len(runs), each_s=rates.around_s)
@@ -177,10 +175,10 @@ def _index(rates: Rates, discovered: int) -> float:
 def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:
     """What the operator must know before he begins."""
     if rates.null_share is None:
-        yield "UNPAIRED is to be expected: the runs that were measured had no pair on null storage"
+        yield "NO BASELINE is to be expected: the measured runs had no null baseline"
     elif (store := _largest_store(rates, profile, raw)) > SHARE * wish.client_memory:
         yield (
-            f"UNPAIRED is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
+            f"NO BASELINE is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
             f" storage may hold {percent(SHARE)} of {size(wish.client_memory)}; a profile with more custodians has smaller ones"
         )
     if max(workers) > (most := rates.measured[-1].workers):

@@ -44,7 +44,7 @@ def _declared(nbytes: int) -> str:
 
 
 class Measured(Document):
-    """A rate that it stands on."""
+    """A rate that the plan is based on."""
 
     workers: int
     gb_per_hour_discovered: Milli

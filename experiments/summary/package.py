@@ -51,15 +51,15 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
     except (UsageError, RunFailed) as error:
         differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        differences.append(f"{PACKAGES}: no summary can be told of them: {type(error).__name__} {error}")
+        differences.append(f"{PACKAGES}: they give no summary: {type(error).__name__} {error}")
     return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
 def _against_files(directory: Path, summary: Summary) -> Iterator[str]:
     """The page is made again; beside it there is nothing but the packages."""
     if (directory / REPORT).read_text(encoding="utf-8") != summary_html(summary, results_of(directory, summary)):
-        yield f"{REPORT}: not what the packages make of it"
+        yield f"{REPORT}: not what the packages give"
     own = {FILE, REPORT}
     inside = tuple(f"{PACKAGES}/{entry.name}/" for entry in summary.entries if entry.why_not is None)
-    yield from (f"{name}: no part of this summary" for name in files_of(directory)
+    yield from (f"{name}: not part of this summary" for name in files_of(directory)
                 if name not in own and not name.startswith(inside))  # fmt: skip

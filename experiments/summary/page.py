@@ -27,12 +27,12 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
         tag("h1", "edbench bench storage all"),
         tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
         _table(summary, results),
-        tag("p", "The most is the median of the load with the highest rate; who limits it is told at that load. What is CACHED, SHORT or"
-            " NOT STEADY is no result of the storage. 1 GB is 10⁹ bytes.", class_="note"),
+        tag("p", "The highest is the median of the load with the highest rate; the limit is that of this load. A test that is CACHED, SHORT or"
+            " NOT STEADY is not a result about the storage. 1 GB is 10⁹ bytes.", class_="note"),
         _storage(summary, results),
         _advice(results),
-        tag("p", "Every figure here is told from a package below packages/, with its own report; edbench result check on this directory"
-            " tells all of it again from what was observed.", class_="note"),
+        tag("p", "Every figure here comes from a package below packages/, with its own report; edbench result check on this directory"
+            " recomputes all of them from the records.", class_="note"),
     )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
     said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
     if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
-        said.append(f"{len(void)} of them are no storage results (CACHED, SHORT, NOT STEADY)")
+        said.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
     labelled = sum(bool(result.labels) for result in results.values())
     said.append(f"{labelled} carry labels" if labelled else "none carries a label")
     if lacking:

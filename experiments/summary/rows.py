@@ -78,4 +78,4 @@ def _beside_ceilings(result: Result, best: Point) -> str:
             share = words.percent(best.figures[figure.name].median / max(tops))
             return f"not this host: {figure.title} is {share} of the same load's in memory"
     null = result.conditions.get("null_storage") or {}
-    return f"not told: {null.get('why_not') or 'no pair on null storage'}"
+    return f"not known: {null.get('why_not') or 'no null baseline'}"

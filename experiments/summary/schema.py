@@ -12,6 +12,7 @@ import msgspec
 
 from core.errors import RunFailed, UsageError
 from core.plain import unambiguous
+from core.reading import read_problem
 from experiments.result.codec import decode, read_result
 from experiments.result.schema import Result
 
@@ -54,9 +55,9 @@ def read_summary(directory: Path) -> Summary:
     try:
         summary = decode(Summary, unambiguous((directory / FILE).read_text(encoding="utf-8")), "summary")
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{FILE} cannot be read: {error}") from error
+        raise UsageError(read_problem(FILE, error)) from error
     if any("/" in entry.name or entry.name in ("", ".", "..") for entry in summary.entries):
-        raise UsageError(f"{FILE}: a test's name is no path")
+        raise UsageError(f"{FILE}: the name of a test must not be a path")
     return summary
 
 

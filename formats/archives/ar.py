@@ -28,7 +28,7 @@ class ArHandler(LeafHandler):
             title="Unix archives (ar) and Debian packages",
             extensions=("a", "ar", "deb"),
             children="members in order, not the symbol table",
-            leaves_out=("members behind damage", "thin archives, whose members lie elsewhere"),
+            leaves_out=("members after a damaged one", "thin archives, whose members are stored elsewhere"),
         ),
     )
 

@@ -27,21 +27,25 @@ _EXTENSIONS = {
 }
 BY_EXTENSION = {ext.encode(): media_type for media_type, exts in _EXTENSIONS.items() for ext in exts.split()}
 _FOLDERS = {b"word": DOCX, b"xl": XLSX, b"ppt": PPTX, b"visio": VSDX}
-_CONTENT_TYPES = b"[Content_Types].xml"
-_MANIFEST, _CONTENT = b"META-INF/manifest.xml", b"content.xml"
+_CONTENT_TYPES = b"[content_types].xml"
+_MANIFEST, _CONTENT = b"meta-inf/manifest.xml", b"content.xml"
+# Without its content types a document is damaged, and still one where nothing else is in the archive.
+_MAINS = frozenset(
+    (b"word/document.xml", b"xl/workbook.xml", b"xl/workbook.bin", b"ppt/presentation.xml", b"visio/document.xml")
+)
 _PACKAGE_NAMES = frozenset(
     (_CONTENT_TYPES, _MANIFEST, _CONTENT, b"mimetype", b"styles.xml", b"meta.xml", b"settings.xml", b"manifest.rdf")
 )
 _PACKAGE_FOLDERS = frozenset(
     (
         b"_rels",
-        b"docProps",
-        b"customXml",
+        b"docprops",
+        b"customxml",
         *_FOLDERS,
-        b"Pictures",
-        b"Thumbnails",
-        b"Configurations2",
-        b"ObjectReplacements",
+        b"pictures",
+        b"thumbnails",
+        b"configurations2",
+        b"objectreplacements",
     )
 )
 # The content type of a main part ([MS-OFFMACRO2], [MS-XLSB] 2.1.7 and [MS-VSDX] 2.2.3 name those of Microsoft).
@@ -77,7 +81,7 @@ _ROOT, _OF_ENTRY = (
 _PACKED = re.compile(rb"application/(?:vnd\.oasis\.opendocument\.[a-z-]{3,40}|epub\+zip)")
 _MOST_OF_A_PART = 1 << 18  # bytes looked at
 _MEDIA_TYPE = re.compile(rb"application/[a-z0-9.+-]{3,80}")
-_BINARY_PART = re.compile(rb"xl/(?:workbook|sharedStrings|styles|worksheets/[^/]+)\.bin\Z")  # [MS-XLSB] 2.1.7
+_BINARY_PART = re.compile(rb"xl/(?:workbook|sharedstrings|styles|worksheets/[^/]+)\.bin\Z")  # [MS-XLSB] 2.1.7
 _DIRECTORY_NAMES = 4000  # names looked at before giving up
 
 
@@ -94,7 +98,9 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
         with source.open() as file:
             directory = find_directory(file, source.size)
             entries = {_plain(e.name): e for e in itertools.islice(iter_entries(file, directory), _DIRECTORY_NAMES)}
-            kind = _by_names(entries) if _CONTENT_TYPES in entries else None
+            lacking = not _MAINS.isdisjoint(entries) and all(map(_is_package_name, entries))
+            office = _CONTENT_TYPES in entries or lacking
+            kind = _by_names(entries) if office else None
             kind = kind or _by_parts(lambda name: _start(file, source.size, entries.get(name)), extension)
     except DocumentError:
         # Cut short or damaged: the names at the front and the extension are all there is.
@@ -106,8 +112,8 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
 
 
 def _plain(name: bytes) -> bytes:
-    """As the formats write names; some programs write the separators of Windows."""
-    return name.replace(b"\\", b"/").lstrip(b"/")
+    """Names compare without regard to case (ECMA-376 part 2, 6.2.2.3); some programs write the separators of Windows."""
+    return name.replace(b"\\", b"/").lstrip(b"/").lower()
 
 
 def _is_package_name(name: bytes) -> bool:
@@ -144,7 +150,7 @@ def _odf(extension: bytes) -> str:
 
 def _start(file: BinaryIO, size: int, entry: ZipEntry | None) -> bytes:
     """The first bytes of a member; b"" where there are none that can be read."""
-    from formats.archives.zip.handler import open_member  # few archives need it
+    from formats.archives.zip.member import open_member  # few archives need it
     from formats.inflate import METHODS
 
     if entry is None or entry.encrypted or entry.method not in METHODS:

@@ -44,7 +44,7 @@ class ImageHandler(LeafHandler):
             metadata=(*_EXIF_KEYS, "title", "keywords"),
             leaves_out=(
                 "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
-                "Exif in GIF and BMP, which have none; comments and XMP of GIF; what stands behind more than 64 chunks",
+                "Exif in GIF and BMP, which have none; comments and XMP of GIF; data after more than 64 chunks",
             ),
         ),
         Declared(

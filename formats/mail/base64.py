@@ -76,5 +76,5 @@ def _late_damage(raw: bytes, rest: bytes) -> str | None:
             return "its base64 is padded where no padding can be"
         return None
     if not rest.startswith((b"\r", b"\n", b" ", b"\t")) or _BASE64_LINE.search(rest):
-        return "its base64 goes on behind its padding"
+        return "its base64 continues after its padding"
     return None

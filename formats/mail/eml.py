@@ -70,17 +70,17 @@ class EmlHandler(LeafHandler):
         Declared(
             title="Mail messages (MIME)",
             extensions=("eml",),
-            text="the plain body, and behind it the lines of the HTML body with words that it lacks, or all of that where it "
-            "says much more; every body part of a message that has several",
+            text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
+            "has much more text; every body part of a message that has several",
             metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
-            children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
+            children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
             "the text too, inline pictures",
             leaves_out=(
                 "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
                 "what a message/external-body part refers to: its child is the reference",
-                "header fields but those of the metadata; what stands in front of the first part of a multipart and behind its end",
-                "one part of a message sent in several: what it holds is its child as it stands",
+                "header fields other than those of the metadata; text before the first part of a multipart and after its end",
+                "one part of a message sent in several: its content is its child, unchanged",
                 "names beyond the first 1,000 attachments in the metadata",
                 "parts beyond the first 100,000: the exception is `children_limit`",
             ),

@@ -44,7 +44,7 @@ _UNREAD = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FRONT = 1 << 13  # bytes of a text in which such fields stand
-UNREAD = "fields of its header stand in it"
+UNREAD = "it contains fields of its header"
 
 
 class Header(Protocol):

@@ -45,7 +45,7 @@ class PublisherHandler(LeafHandler):
         Declared(
             title="Publisher documents",
             extensions=("pub",),
-            text="what stands in all frames, in the order in which it is stored, then WordArt",
+            text="the text of all frames, in the order in which it is stored, then WordArt",
             metadata=property_set.KEYS,
             children="pictures",
             leaves_out=(

@@ -70,7 +70,7 @@ class CsvHandler(LeafHandler):
         Declared(
             title="Tables as text (CSV, TSV)",
             extensions=("csv", "tsv", "tab"),
-            text="as it stands, in any charset",
+            text="unchanged, in any character set",
             metadata=(*CHARSET_KEYS, "delimiter", "rows", "columns"),
             leaves_out=("rows and columns beyond the text limit are not counted",),
         ),

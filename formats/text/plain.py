@@ -27,8 +27,8 @@ class TextHandler(LeafHandler):
         Declared(
             title="Plain text, source code, logs, JSON",
             extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected; behind JSON those of its "
-            "strings, each once, in which an escape stands for a letter or white space, as they are meant",
+            text="unchanged, in any character set: by its byte-order mark, as UTF-8, else detected; after JSON those of its "
+            "strings, each once, in which an escape replaces a letter or white space, decoded",
             metadata=CHARSET_KEYS,
             leaves_out=(
                 "bytes that fit no charset, which become U+FFFD",
@@ -81,14 +81,14 @@ class XmlHandler(LeafHandler):
             title="XML and SVG",
             extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
             text="the character data of all elements, then sentences in attributes of elements that hold nothing else; of a "
-            "file without any character data all attributes, as of text messages that a phone saved; the file as it stands "
+            "file without any character data all attributes, as of text messages that a phone saved; the file unchanged "
             "where it is not well-formed, defines entities or has more than 16 MB, but with letters for their numbers (`&#252;`)",
             metadata=(*CHARSET_KEYS, "well_formed"),
             children="of web archives in XML the page and what belongs to it",
             leaves_out=(
                 "other attributes, all of SVG's; comments and processing instructions",
                 "data (bytes) in property lists",
-                "entities and whatever lies outside the file",
+                "entities and everything outside the file",
             ),
         ),
     )

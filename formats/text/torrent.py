@@ -189,7 +189,7 @@ class TorrentHandler(LeafHandler):
             metadata=("title", "description", "application", "created", *CHARSET_KEYS),
             leaves_out=(
                 "hashes, sizes, keys of other programs",
-                "what lies more than 64 lists deep: the exception is `corrupt`",
+                "content more than 64 lists deep: the exception is `corrupt`",
                 "names and addresses after the first million: the exception is `too_large`",
             ),
         ),

@@ -47,12 +47,12 @@ def numbers(text: str) -> list[int]:
         values = [int(word) for word in words]
     except ValueError:
         wrong = next((word for word in words if not _NUMBER.fullmatch(word)), text.strip())
-        raise LineError(f"{wrong[:30]!r} is no number of 64 bits") from None
+        raise LineError(f"{wrong[:30]!r} is not a 64-bit number") from None
     if not values or 0 <= min(values) <= max(values) < 1 << 63:
         return values
     for value, word in zip(values, words, strict=True):
         if not -(1 << 63) <= value < 1 << 64:
-            raise LineError(f"{word[:30]!r} is no number of 64 bits")
+            raise LineError(f"{word[:30]!r} is not a 64-bit number")
     return [value - (1 << 64) if value >= 1 << 63 else value for value in values]
 
 
@@ -99,7 +99,7 @@ def transport_line(text: str, statvers: str) -> Transport:
     protocol, _, rest = text.strip().partition(" ")
     names = _TRANSPORTS.get(protocol)
     if names is None:
-        raise LineError(f"{protocol[:20]!r} is no transport: {', '.join(_TRANSPORTS)}")
+        raise LineError(f"{protocol[:20]!r} is not a transport: {', '.join(_TRANSPORTS)}")
     needed = len(names) - (len(_LATER) if statvers == "1.0" and names[-1] == _LATER[-1] else 0)
     values = dict(zip(names, _at_least(rest, needed, f"a {protocol} transport"), strict=False))
     return Transport(

@@ -71,7 +71,7 @@ class _Block:
             if colon:
                 self.ops[name] = op_counts(rest)
             elif name:
-                raise LineError(f"{name[:40]!r} is no op")
+                raise LineError(f"{name[:40]!r} is not an op")
         elif name == "per-op statistics":
             self.ops = {}
         elif name == "opts" and colon:

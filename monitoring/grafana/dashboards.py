@@ -19,7 +19,7 @@ RUN = Dashboard(
         "Storage calls": STORAGE,
         "Databases and queue": DATABASES,
         "Slots and hosts": HOSTS,
-        "What the kernels say of the filer": FILER,
+        "The filer, by the kernels' counters": FILER,
     },
 )
 SYSTEM = Dashboard(

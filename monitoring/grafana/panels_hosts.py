@@ -28,11 +28,11 @@ HOSTS = (
     Panel(
         title="Worker CPU",
         unit="percentunit",
-        note="Of the processors it may run on.",
+        note="Share of the cores that the worker may use.",
         queries=(
             Query(
                 f"{rate('edbench_worker_cpu_seconds_total', 'instance')}"
-                f" / sum by (instance) (edbench_worker_processors{{{WORKERS}}})",
+                f" / sum by (instance) (edbench_worker_cores{{{WORKERS}}})",
                 "{{instance}}",
             ),
         ),
@@ -40,7 +40,7 @@ HOSTS = (
     Panel(
         title="Run-queue delay",
         unit="suffix: s/s",
-        note="Seconds that threads of a worker waited for a processor, each second. Where it is high, the latencies"
+        note="Seconds per second that threads of a worker waited for a core. Where it is high, the latencies"
         " above are the host's and not the filer's.",
         queries=(Query(rate("edbench_worker_run_queue_seconds_total", "instance"), "{{instance}}"),),
     ),
@@ -98,7 +98,7 @@ FILER = (
     Panel(
         title="Disks: bytes",
         unit="Bps",
-        note="Under the storage root and scratch, where they lie on disks of the host.",
+        note="The disks of the storage root and of scratch, where these are local.",
         queries=(
             Query(of_host("edbench_block_read_bytes_total"), "{{host}} {{device}} read", only="disk"),
             Query(of_host("edbench_block_written_bytes_total"), "{{host}} {{device}} written", only="disk"),

@@ -14,7 +14,7 @@ ROLES = (
     Panel(
         title="Versions",
         unit="short",
-        note="One line; more are a half-done upgrade, with which no job begins.",
+        note="One line is right; more show an unfinished upgrade, during which no job starts.",
         queries=(Query("count by (version) (edbench_build_info)", "{{version}}"),),
     ),
     Panel(
@@ -49,7 +49,7 @@ QUEUE = (
         queries=(Query(rate("edbench_tasks_total", "phase, outcome"), "{{phase}} {{outcome}}"),),
     ),
     Panel(
-        title="Messages unclaimed, leases run out",
+        title="Messages unclaimed, leases expired",
         unit="short",
         queries=(
             Query(
@@ -84,7 +84,7 @@ TRANSACTIONS = (
     Panel(
         title="Call errors",
         unit="suffix: /s",
-        note="Some are asked for: a directory that is there already.",
+        note="Some errors are expected: creating a directory that exists.",
         queries=(Query(rate("edbench_call_errors_total", "op"), "{{op}}"),),
     ),
 )
@@ -98,7 +98,7 @@ RECORDS = (
         ),
     ),
     Panel(
-        title="Age of the oldest",
+        title="Age of the oldest frame",
         unit="s",
         queries=(Query("max(edbench_collector_lag_seconds)", "oldest frame"),),
     ),

@@ -81,7 +81,7 @@ DATABASES = (
         title="Queue",
         unit="short",
         stacked=True,
-        note="Tasks of the present phase of running jobs.",
+        note="Tasks of the current phase of running jobs.",
         queries=(Query("sum by (state) (edbench_queue_tasks)", "{{state}}"),),
     ),
     Panel(

@@ -21,7 +21,7 @@ edbench_call_seconds | histogram | op | seconds | worker | Latency of storage ca
 edbench_calls_lost_total | counter | - | calls | worker | Storage calls made but not recorded, in no other count
 edbench_tasks_total | counter | phase outcome | tasks | worker | Attempts of tasks that ended, by how
 edbench_items_total | counter | kind | items | worker | Items that got a row
-edbench_texts_total | counter | state | items | worker | Items whose text was taken, by what became of it
+edbench_texts_total | counter | state | items | worker | Items whose text was extracted, by the state of the text
 edbench_produced_files_total | counter | kind | files | worker | Files that extractions, processings and exports wrote
 edbench_exceptions_total | counter | code | exceptions | worker | Exceptions recorded, of both levels
 edbench_raw_bytes_total | counter | - | bytes | worker | Bytes of loose files worked on
@@ -29,17 +29,17 @@ edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracte
 edbench_produced_bytes_total | counter | - | bytes | worker | Bytes of the files that extractions, processings and exports wrote
 edbench_index_bytes_total | counter | - | bytes | worker | Bytes of index files published
 edbench_slots | gauge | - | slots | worker | Slots of the worker
-edbench_slot_busy_seconds_total | counter | phase | seconds | worker | Time that slots were at a task, all slots together
+edbench_slot_busy_seconds_total | counter | phase | seconds | worker | Time that slots were running tasks, all slots together
 edbench_frames_waiting | gauge | - | frames | worker | Frames of call records not yet taken by the broker
-edbench_frames_lost_total | counter | - | frames | worker | Frames dropped because the broker stayed away
-edbench_worker_cpu_seconds_total | counter | - | seconds | worker | Processor time of the worker's processes
-edbench_worker_run_queue_seconds_total | counter | - | seconds | worker | Time its threads waited for a processor
+edbench_frames_lost_total | counter | - | frames | worker | Frames dropped because the broker did not answer
+edbench_worker_cpu_seconds_total | counter | - | seconds | worker | CPU time of the worker's processes
+edbench_worker_run_queue_seconds_total | counter | - | seconds | worker | Time that its threads waited for a core
 edbench_worker_resident_bytes | gauge | - | bytes | worker | Resident memory of its processes, shared pages counted in each
-edbench_worker_processors | gauge | - | processors | worker | Processors that the worker may run on
+edbench_worker_cores | gauge | - | cores | worker | Cores that the worker may use
 edbench_wire_ops_total | counter | host device op | wire ops | worker | Wire ops of an NFS mount, by the kernel's name
-edbench_wire_transmissions_total | counter | host device op | requests | worker | Times they were sent, repetitions included
+edbench_wire_transmissions_total | counter | host device op | requests | worker | Times that wire ops were sent, retransmissions included
 edbench_wire_timeouts_total | counter | host device op | requests | worker | Major timeouts
-edbench_wire_errors_total | counter | host device op | wire ops | worker | Wire ops that ended with an error, where the kernel tells
+edbench_wire_errors_total | counter | host device op | wire ops | worker | Wire ops that ended with an error, where the kernel counts them
 edbench_wire_sent_bytes_total | counter | host device op | bytes | worker | Bytes sent, headers included
 edbench_wire_received_bytes_total | counter | host device op | bytes | worker | Bytes received, headers included
 edbench_wire_queue_seconds_total | counter | host device op | seconds | worker | Time that requests waited to be sent
@@ -57,15 +57,15 @@ edbench_block_busy_seconds_total | counter | host device | seconds | worker | Ti
 edbench_block_queued_seconds_total | counter | host device | seconds | worker | Its growth each second is the mean queue depth
 edbench_block_in_flight | gauge | host device | requests | worker | Requests in flight
 edbench_space_bytes | gauge | host device | bytes | worker | Size of the storage root's file system
-edbench_space_free_bytes | gauge | host device | bytes | worker | Of it free to ordinary users
-edbench_space_inodes | gauge | host device | inodes | worker | Its inodes; 0 where there is no table of them
-edbench_space_free_inodes | gauge | host device | inodes | worker | Of them free
+edbench_space_free_bytes | gauge | host device | bytes | worker | Bytes of it that are free to ordinary users
+edbench_space_inodes | gauge | host device | inodes | worker | Inodes of that file system; 0 where it has no inode table
+edbench_space_free_inodes | gauge | host device | inodes | worker | Free inodes of that file system
 edbench_database_transaction_seconds | histogram | database | seconds | worker queue_manager | Transactions of slots, or of the queue manager: from asking for a connection to the end of the commit
 edbench_queue_tasks | gauge | database phase state | tasks | queue_manager | Tasks of running jobs that are not done
 edbench_queue_oldest_pending_seconds | gauge | database | seconds | queue_manager | Age of the oldest pending task of a running job
 edbench_queue_dispatched_total | counter | database | tasks | queue_manager | Tasks sent to the workers
-edbench_queue_unclaimed_total | counter | database | tasks | queue_manager | Messages that nobody claimed in time
-edbench_queue_lease_expiries_total | counter | database | tasks | queue_manager | Leases that ran out
+edbench_queue_unclaimed_total | counter | database | tasks | queue_manager | Messages that no slot claimed in time
+edbench_queue_lease_expiries_total | counter | database | tasks | queue_manager | Leases that expired
 edbench_queue_slots | gauge | database | slots | queue_manager | Slots of the live workers, as the dispatcher counts them
 edbench_queue_manager_active | gauge | database | 1 | queue_manager | 1 while this one dispatches the database's tasks
 edbench_database_commits_total | counter | database | transactions | queue_manager | Commits, by the server's own count

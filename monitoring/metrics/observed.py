@@ -20,7 +20,7 @@ _WORKER: Mapping[str, tuple[str, float]] = {
     "edbench_worker_cpu_seconds_total": ("cpu_s", 1),
     "edbench_worker_run_queue_seconds_total": ("run_queue_s", 1),
     "edbench_worker_resident_bytes": ("rss_bytes", 1),
-    "edbench_worker_processors": ("processors", 1),
+    "edbench_worker_cores": ("processors", 1),
 }
 _WIRE_OP: Mapping[str, tuple[str, float]] = {
     "edbench_wire_ops_total": ("ops", 1),

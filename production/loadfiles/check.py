@@ -55,7 +55,7 @@ def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, rec
             at.record(row, None if ahead is None else ahead["begin"])
         at.end()
         if records is not None and at.done.records != records:
-            at.fault(f"{first.name}: {at.done.records:,} records, and there are to be {records:,}")
+            at.fault(f"{first.name}: {at.done.records:,} records, but {records:,} are expected")
     except OSError as error:
         raise StorageFault(f"{root}: {error.strerror or error}") from error
     return at.done
@@ -70,7 +70,7 @@ def _first(root: Path) -> Path:
         return table
     raise UsageError(
         f"{root} has {len(dats)} load files *.dat, {'a' if table.is_file() else 'no'} {_TABLE} and"
-        f" {'a' if listed.is_file() else 'no'} {_LISTED}; wanted are {_LISTED} and one *.dat, or it and {_TABLE}"
+        f" {'a' if listed.is_file() else 'no'} {_LISTED}; expected are {_LISTED} and one *.dat, or {_LISTED} and {_TABLE}"
     )
 
 
@@ -180,16 +180,14 @@ class _Check:
             if said and path not in listed:
                 inner = inside(self.root, said) is not None
                 why = (
-                    f"{said} is not in {_LISTED} as that of {begin}"
-                    if inner
-                    else f"{said!r} leads out of the production"
+                    f"{said} is not listed for {begin} in {_LISTED}" if inner else f"{said!r} is outside the production"
                 )
                 yield f"{begin}: {title} {why}"
             yield from (f"{begin}: {title} does not name {one}, which {_LISTED} has" for one in listed if one != path)
         yield from (f"{begin}: {_LISTED} calls {file.path} {file.kind!r}" for file in files if file.kind not in KINDS)
         native = next((file for file in files if file.kind == NATIVE), None)
         if native is None and row.get("md5"):
-            yield f"{begin}: {self._title('md5')} is told, and there is no native"
+            yield f"{begin}: {self._title('md5')} is given, but there is no native"
         elif native is not None:
             ours = {"md5": native.md5, "sha256": native.sha256, "bytes": native.bytes}
             for name in (name for name, value in ours.items() if row.get(name, value) != value):
@@ -199,7 +197,7 @@ class _Check:
         images = pages_of(files)
         yield from numbered_wrong(row, images, _LISTED)
         if images and self._opt is None:
-            yield f"{row['begin']}: has pages, and there is no load file *.opt"
+            yield f"{row['begin']}: has pages, but there is no load file *.opt"
         elif images and self._opt is not None and (document := self._opt.at(row["begin"], following)) is not None:
             yield from told_wrong(self.root, document, images, self._opt.name, _LISTED)
 
@@ -219,11 +217,11 @@ class _Check:
         name = self._first.with_suffix(".xml").name
         for child, parent in self._relations:
             if not isinstance(parent, str):
-                self.fault(f"{child}: {name} has a document behind the relationships")
+                self.fault(f"{child}: {name} has a document after the relationships")
             elif self._parents.pop(child, None) != parent:
-                self.fault(f"{child}: {name} says it is attached to {parent}, {self._first.name} does not")
+                self.fault(f"{child}: {name} has it as attached to {parent}, {self._first.name} does not")
         for begin in self._parents:
-            self.fault(f"{begin}: {name} does not say what it is attached to")
+            self.fault(f"{begin}: {name} does not give its parent")
         if self._contents:
             self._nothing_else()
 
@@ -234,12 +232,12 @@ class _Check:
                 for name in names:
                     relative = os.path.relpath(os.path.join(directory, name), self.root)
                     if relative not in self._listed:
-                        self.fault(f"{os.fsencode(relative).decode('utf-8', 'backslashreplace')}: no list has it")
+                        self.fault(f"{os.fsencode(relative).decode('utf-8', 'backslashreplace')}: not in any list")
 
 
 def _only(root: Path, suffix: str) -> Path:
     """The load file of this suffix; where there is none, a name that is none."""
     found = sorted(root.glob(f"*.{suffix}"))
     if len(found) > 1:
-        raise UsageError(f"{root} has {len(found)} load files *.{suffix}; one is wanted")
+        raise UsageError(f"{root} has {len(found)} load files *.{suffix}; only one is expected")
     return found[0] if found else root / f"no.{suffix}"

@@ -68,5 +68,5 @@ def read_imported(source: Path) -> Imported | None:
     try:
         return msgspec.json.decode((source / BESIDE / _SUMMARY).read_bytes(), type=Imported)
     except (OSError, msgspec.MsgspecError) as error:
-        told = f"{source}: its import did not end, or {BESIDE} was changed; empty it, and import again"
+        told = f"{source}: its import was not finished, or {BESIDE} was changed; empty the directory and import again"
         raise UsageError(told) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from core.names import display_name
 from production.loadfiles.reading import inside, regular
 
-_LEADS_OUT, _MISSING = "leads out of the production", "missing, or no file"
+_LEADS_OUT, _MISSING = "is outside the production", "missing, or not a file"
 _FROM_ROOT = re.compile(r"[\\/](?![\\/])")  # two are a server's
 _ABOVE = 2  # a load file lies in `DATA` of a volume, say, and its paths begin at the volume or at what that lies in
 _LISTED = 16  # directories whose names are kept: records come in the order of their files
@@ -33,7 +33,7 @@ class Place:
             return file, why
         for above in self._above:
             if self._below(above, said)[0] is not None:
-                return None, f"{why}; it is there with --root {display_name(os.fsencode(above))}"
+                return None, f"{why}; it is found with --root {display_name(os.fsencode(above))}"
         return None, why
 
     def _below(self, root: Path, said: str) -> tuple[Path | None, str]:
@@ -46,7 +46,7 @@ class Place:
         alike = [path.resolve() for path in self._alike(root, root, exact.relative_to(root).parts)]
         files = [path for path in alike if path.is_relative_to(root) and regular(path)]
         if len(files) > 1:
-            return None, f"{_MISSING}; {len(files)} files differ from it only in case, and none is taken"
+            return None, f"{_MISSING}; {len(files)} files differ from it only in case, so none is used"
         if files:
             return files[0], ""
         return None, _MISSING if all(path.is_relative_to(root) for path in alike) else _LEADS_OUT

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 from lxml import etree
 
 from core.errors import UsageError
+from core.reading import read_problem
 
 _LONGEST = 16_000_000  # characters of one record
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -33,7 +34,7 @@ def dat_encoding(path: Path) -> str:
     except UnicodeDecodeError:
         return "cp1252"
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
     return "utf-8"
 
 
@@ -43,7 +44,7 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
     with path.open(encoding=dat_encoding(path), errors="replace", newline="") as file:
         head = file.readline(_LONGEST)
         if "\0" in head:
-            raise UsageError(f"{path} is UTF-16 without a byte-order mark, or no text: convert it to UTF-8")
+            raise UsageError(f"{path} is UTF-16 without a byte-order mark, or not text; convert it to UTF-8")
         second = head.find(head[:1], 1)
         if (
             len(head) < 4
@@ -51,7 +52,7 @@ def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
             or head[0] in "\r\n"
             or not 0 < second < len(head) - 1
         ):
-            raise UsageError(f"{path} is no load file with quoted fields: its first line begins {head[:40]!r}")
+            raise UsageError(f"{path} is not a load file with quoted fields: its first line begins {head[:40]!r}")
         quote, delimiter = head[0], head[second + 1]
         if len(head) >= _LONGEST:
             raise UsageError(f"{path}: its first line has {_LONGEST:,} characters or more; is it a load file?")
@@ -99,7 +100,7 @@ def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from csv.DictReader(file, strict=True)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path}: {error}") from error
+        raise UsageError(read_problem(path, error)) from error
 
 
 def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
@@ -111,10 +112,10 @@ def read_lines(path: Path) -> Iterator[Mapping[str, str]]:
                 number += 1
                 told = json.loads(line)
                 if not isinstance(told, dict):
-                    raise UsageError(f"{path}, line {number:,}, is no JSON object")
+                    raise UsageError(f"{path}, line {number:,}, is not a JSON object")
                 yield {name: _joined(value) for name, value in told.items()}
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: {error}") from error
+        raise UsageError(read_problem(path, error)) from error
 
 
 def _joined(value: Any) -> str:

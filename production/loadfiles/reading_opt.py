@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from core.reading import read_problem
 
 _LONGEST = 1_000_000  # characters of a line
 _VALUES = 7  # page id, volume, path, Y where a document begins, Y for folder and box, pages of the document
@@ -45,16 +46,16 @@ def _pages(path: Path) -> Iterator[Page]:
                 if line.strip("\r\n"):
                     yield _page(path, number, line.rstrip("\r\n"))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
 
 
 def _page(path: Path, number: int, line: str) -> Page:
     values = [value.strip() for value in line.split(",")]
     if len(values) != _VALUES or "\0" in line:
-        what = "is UTF-16 or no text" if "\0" in line else f"has {len(values)} values, and a page has {_VALUES}"
+        what = "is UTF-16 or not text" if "\0" in line else f"has {len(values)} values, but a page has {_VALUES}"
         raise UsageError(f"{path}, line {number:,}, {what}")
     begins = values[3].upper()
     if begins not in ("", "Y") or not values[0]:
-        what = "has no page id" if not values[0] else f"says {values[3][:40]!r} where Y or nothing stands"
+        what = "has no page id" if not values[0] else f"has {values[3][:40]!r} instead of Y or nothing"
         raise UsageError(f"{path}, line {number:,}, {what}")
     return Page(id=values[0], volume=values[1], path=values[2], begins=begins == "Y", count=values[6])

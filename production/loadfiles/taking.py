@@ -61,9 +61,9 @@ def take(
     """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies. Its paths begin at
     `root`, else where it lies. Raises UsageError."""
     if root is not None and not root.is_dir():
-        raise UsageError(f"--root {root} is no directory", field="root")
+        raise UsageError(f"--root {root} is not a directory", field="root")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"--to {to} is there and not an empty directory", field="to")
+        raise UsageError(f"--to {to} exists and is not an empty directory", field="to")
     taking = _Taking(load_file, to, tell, topmost, Place(root or load_file.parent), Names(to))
     for row in read_dat(load_file):
         taking.record(row)
@@ -121,7 +121,7 @@ class _Taking:
         if attached and self.topmost and self.family.native:
             self.done.attached += 1
             if not begin:
-                self.tell(f"{called}: it has no number, and is left out as attached")
+                self.tell(f"{called}: it has no number, and is omitted as an attachment")
             return
         found = self._found(row)
         fields = {self.keys[title]: text for title, value in row.items() if (text := value.strip())}
@@ -131,7 +131,7 @@ class _Taking:
         if not attached:
             self.family = _Family(relative, custodian, found.native, {begin})
         if not begin:
-            self.tell(f"{called}: it has no number, and is taken as {relative}")
+            self.tell(f"{called}: it has no number, and is imported as {relative}")
         self.custodians[custodian] += 1
         self._count(called, found)
 
@@ -160,7 +160,7 @@ class _Taking:
         """Leave out a record with the number of an earlier one. What is attached to it follows none of those that are taken:
         the earlier one's native may not hold it."""
         self.done.faults += 1
-        self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one: it is not taken")
+        self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
         above = self._above(row, begin)
         if not above or above not in self.family.members or custodian != self.family.custodian:
             self.family = _Family(custodian=custodian, members={begin})
@@ -176,10 +176,14 @@ class _Taking:
         if not above:
             return False
         if above not in self.family.members or custodian != self.family.custodian:
-            self.tell(f"{called}: the family of {above[:_SHOWN]!r} is not just before it: it begins one of its own")
+            self.tell(
+                f"{called}: the family of {above[:_SHOWN]!r} is not directly before it, so it begins a family of its own"
+            )
             return False
         if not self.family.first:
-            self.tell(f"{called}: {above[:_SHOWN]!r}, just before it, is not taken: it begins a family of its own")
+            self.tell(
+                f"{called}: {above[:_SHOWN]!r}, directly before it, is not imported, so it begins a family of its own"
+            )
             return False
         self.family.members.add(begin)
         return True
@@ -195,7 +199,7 @@ class _Taking:
                 return _Found(native, True, "", ExceptionCode.UNREADABLE, f"{said[:_SHOWN]!r}: {error.strerror}")
             if other is None:
                 return _Found(native, True, sha256)
-            detail = f"{said[:_SHOWN]!r}: its {other} is another than the load file says"
+            detail = f"{said[:_SHOWN]!r}: its {other} differs from the load file"
             return _Found(native, True, sha256, ExceptionCode.HASH_DIFFERS, detail)
         text, no_text = self._there(self._said(row, _TEXT))
         if text is not None and not lacks:
@@ -210,7 +214,7 @@ class _Taking:
         file, why = self.place.find(said)
         if file is not None:
             return file, ""
-        parted = " " if why.startswith("leads") else ": "
+        parted = " " if why.startswith("is ") else ": "
         return None, f"{said[:_SHOWN]!r}{parted}{why}"
 
     def _placed(self, stem: str, file: Path | None, record: Record) -> str:
@@ -232,7 +236,7 @@ class _Taking:
         return relative
 
     def _unwritten(self, name: str, error: OSError) -> UsageError:
-        said = f"--to {self.to}: {name} cannot be written ({error.strerror}); mend that, empty it, and import again"
+        said = f"--to {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
         return UsageError(said, field="to")
 
     def _count(self, called: str, found: _Found) -> None:

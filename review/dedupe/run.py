@@ -31,12 +31,12 @@ class Duplicates(Document):
     scope: Scope
     by: By
     items: int
-    containers: Annotated[int, Field(description="Of the items; what they hold is compared, not they.")]
-    compared: Annotated[int, Field(description="Items, or families; without those of no bytes or no hash.")]
-    groups: Annotated[int, Field(description="Of equals, two or more; each has one original.")]
+    containers: Annotated[int, Field(description="Containers among the items; their content is compared, not they.")]
+    compared: Annotated[int, Field(description="Items, or families, that were compared: all with bytes and a hash.")]
+    groups: Annotated[int, Field(description="Groups of two or more equal items, or families; each has one original.")]
     copies: Annotated[int, Field(description="Items, or families, that are not the original of their group.")]
     duplicates: Annotated[
-        int, Field(description="Items that are flagged: the copies, by family with all their members.")
+        int, Field(description="Items that are flagged as duplicates; by family, all members of the copies.")
     ]
     duplicate_bytes: int
     several_ids: Annotated[int, Field(description="Groups of equals with several Message-ID hashes.")]

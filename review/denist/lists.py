@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import UsageError
+from core.reading import read_problem
 
 BLOCK_BYTES = 16_000_000
 LONGEST_LINE = 1_000_000  # bytes; what has longer ones is no list
@@ -71,9 +72,9 @@ class HashList:
                 with self.path.open("rb") as file:
                     self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, sqlite3.Error) as error:
-            raise UsageError(f"{self.path} cannot be read as a list of hashes: {error}") from error
+            raise UsageError(f"{read_problem(self.path, error)}; give a list of hashes") from error
         if not self.hashes:
-            raise UsageError(f"{self.path} has no hash in it")
+            raise UsageError(f"{self.path} contains no hash")
 
     def _rows(self) -> Iterator[Digests]:
         with closing(_opened(self.path)) as database:
@@ -118,8 +119,8 @@ def hash_list(path: Path) -> HashList:
                 if match := _FIRST.match(line):
                     return HashList(path, HashKind(len(match[1]) // 2), sqlite=False)
     except (OSError, sqlite3.Error) as error:
-        raise UsageError(f"{path} cannot be read as a list of hashes: {error}") from error
-    raise UsageError(f"{path} has no hash in it: a line begins with an MD5, SHA-1 or SHA-256 in hexadecimal")
+        raise UsageError(f"{read_problem(path, error)}; give a list of hashes") from error
+    raise UsageError(f"{path} contains no hash; each line must begin with an MD5, SHA-1 or SHA-256 in hexadecimal")
 
 
 def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[bytes]:
@@ -137,7 +138,7 @@ def _blocks(path: Path, read: Callable[[bytes], object] = bytes) -> Iterator[byt
             else:
                 rest += block
             if len(rest) > LONGEST_LINE:
-                raise UsageError(f"{path} has a line of more than {LONGEST_LINE:,} bytes: it is no list of hashes")
+                raise UsageError(f"{path} has a line of more than {LONGEST_LINE:,} bytes: it is not a list of hashes")
         if rest:
             yield rest
 

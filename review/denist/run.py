@@ -38,12 +38,12 @@ class ListUsed(Document):
     name: str
     kind: Annotated[str, Field(description="sha256, sha1 or md5.")]
     sha256: Annotated[
-        str, Field(description="Of the list itself; empty of one that was taken before that was noted.")
+        str, Field(description="Of the list file; empty for lists of versions that did not record it.")
     ] = ""
     hashes: int
-    bad: Annotated[int, Field(description="Lines that are no hash of that kind.")]
-    first_bad: Annotated[int, Field(description="The first such line, from 1; 0: none.")]
-    items: Annotated[int, Field(description="Flagged by this list, and by none before it.")]
+    bad: Annotated[int, Field(description="Lines that are not a hash of that kind.")]
+    first_bad: Annotated[int, Field(description="Number of the first such line, from 1; 0: none.")]
+    items: Annotated[int, Field(description="Items that this list flags and no list before it.")]
     bytes: int
 
 
@@ -54,7 +54,7 @@ class SystemFiles(Document):
     items: int
     system: Annotated[int, Field(description="Items that are flagged.")]
     system_bytes: int
-    unknown: Annotated[int, Field(description="Items of which a hash is not known: their bytes could not be read.")]
+    unknown: Annotated[int, Field(description="Items without a hash, because their bytes could not be read.")]
     lists: tuple[ListUsed, ...]
 
 
@@ -64,7 +64,7 @@ def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings
     For lists without SHA-256 the items' bytes are read again, once. Raises UsageError, StorageFault, DatabaseFault.
     """
     if not 0 < len(paths) <= MOST_LISTS:
-        raise UsageError(f"{len(paths)} lists; it can be 1 to {MOST_LISTS}")
+        raise UsageError(f"{len(paths)} lists; give 1 to {MOST_LISTS}")
     lists = [hash_list(path) for path in paths]
     jobs = looked_at(references)
     again = any(one.kind is not HashKind.SHA256 for one in lists)

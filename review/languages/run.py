@@ -31,7 +31,7 @@ class LanguagesFound(Document):
 
     jobs: tuple[str, ...]
     texts: Annotated[int, Field(description="Items with a text.")]
-    unknown: Annotated[int, Field(description="Of these, too short, or of no language for certain.")]
+    unknown: Annotated[int, Field(description="Of these, items whose text is too short or of uncertain language.")]
     by: Annotated[
         dict[str, int], Field(description="Items by the language's code in ISO 639, the most frequent first.")
     ]

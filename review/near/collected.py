@@ -101,5 +101,5 @@ def _on_scratch() -> Iterator[None]:
         yield
     except OSError as e:
         raise StorageFault(
-            f"scratch cannot be written: {e}; near-duplicates take 8 bytes of it for each word of the texts"
+            f"cannot write to scratch: {e}; near-duplicates need 8 bytes there for each word of the texts"
         ) from e

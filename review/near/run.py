@@ -41,16 +41,16 @@ class NearDuplicates(Document):
     jobs: tuple[str, ...]
     scope: Scope
     threshold: Annotated[
-        float, Field(description="Shingles that two texts share over those that either has, at least.")
+        float, Field(description="Least similarity: shingles that two texts share ÷ shingles that either has.")
     ]
-    items: Annotated[int, Field(description="All but containers.")]
+    items: Annotated[int, Field(description="All items except containers.")]
     compared: Annotated[int, Field(description="Items whose text was compared.")]
-    short: Annotated[int, Field(description=f"Items of fewer than {LEAST} words, which were not.")]
+    short: Annotated[int, Field(description=f"Items of fewer than {LEAST} words, which were not compared.")]
     without_text: int
-    pairs: Annotated[int, Field(description="Pairs of texts that were held against each other, word by word.")]
-    groups: Annotated[int, Field(description="Two items or more; each has one principal.")]
-    near: Annotated[int, Field(description="Items that are in a group and not its principal.")]
-    same_text: Annotated[int, Field(description="Of these, those with the very shingles of their principal.")]
+    pairs: Annotated[int, Field(description="Pairs of texts that were compared word by word.")]
+    groups: Annotated[int, Field(description="Groups of two or more items; each has one principal.")]
+    near: Annotated[int, Field(description="Items in a group that are not its principal.")]
+    same_text: Annotated[int, Field(description="Of these, items with the same shingles as their principal.")]
     near_bytes: int
 
 
@@ -80,7 +80,7 @@ def near(references: Sequence[Jobs], scope: Scope, threshold: float, settings: S
     shard is not on the storage root, StorageFault, DatabaseFault."""
     if not LOWEST <= threshold <= 1:
         raise UsageError(
-            f"a threshold of {threshold:g} cannot be; take one from {LOWEST} (half is shared) to 1 (all is)"
+            f"the threshold {threshold:g} is not possible; use one from {LOWEST} (half is shared) to 1 (all is)"
         )
     jobs = looked_at(references)
     with transactions(jobs) as sites, collecting(settings.scratch, bands_for(threshold)) as texts:

@@ -30,12 +30,12 @@ class ThreadsFound(Document):
     """What threading came to, over all of its jobs."""
 
     jobs: tuple[str, ...]
-    subjects: Annotated[bool, Field(description="Whether answers that refer to nothing were placed by their subject.")]
+    subjects: Annotated[bool, Field(description="Whether answers without references were placed by their subject.")]
     messages: int
     threads: int
     largest: Annotated[int, Field(description="Messages in the largest thread.")]
-    deepest: Annotated[int, Field(description="Messages above the one that has most of them above it.")]
-    by: Annotated[dict[str, int], Field(description="Messages by what put them where they are.")]
+    deepest: Annotated[int, Field(description="Depth of the deepest message.")]
+    by: Annotated[dict[str, int], Field(description="Messages by the field that placed them.")]
     without_id: Annotated[int, Field(description="Messages without a Message-ID.")]
     without_date: int
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sql.face import face
@@ -42,7 +42,7 @@ class JobLabels(NamedTuple):
     """As they were stored."""
 
     labels: list[str] | None
-    surroundings: dict[str, Any] | None
+    surroundings: Mapping[str, Any] | None
     settled: bool | None  # it has been over for a while; None: it is not over
 
 

@@ -42,8 +42,8 @@ def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> 
         return None
     numbering.rollback()
     return (
-        f"its pages would have numbers that are other items' or pages' in job {twice.other}: cancel this job and process"
-        f" anew with --first {twice.free}, or delete that one"
+        f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
+        f" it again with --first {twice.free}, or delete that job"
     )
 
 

@@ -16,4 +16,4 @@ def refuse_taken(conn: Connection, job: uuid.UUID, instead: str) -> None:
     """Under the lock on the job's row, which whoever creates such a job has as well. Raises UsageError with what to do
     instead."""
     if taking := QUERIES["production_of"].run(conn, job=job.hex).scalars().all():
-        raise UsageError(f"job {taking[0]} takes items or pages of job {job}; {instead}")
+        raise UsageError(f"job {taking[0]} uses items or pages of job {job}; {instead}")

@@ -41,7 +41,16 @@ PLACES = (
         "{job}/produce",
         "{job}/exceptions",
     ),
-    *("{job}/custody", "/measure", "/measure?kind=profile", "/measure?kind=replay", "/results", f"/results/{FIRST}"),
+    *(
+        "{job}/custody",
+        "/measure",
+        "/measure?kind=profile",
+        "/measure?kind=replay",
+        "/results",
+        f"/results/{FIRST}",
+        "/labels",
+        "/api/v1/docs",
+    ),
 )
 
 expect.set_options(timeout=TIMEOUT_MS)
@@ -134,6 +143,43 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
 
 
+def test_the_run_page_keeps_its_bottleneck_storage_and_operations(site: str, watched: Watched, page: Page) -> None:
+    """After the end, as it has them before; each label has its meaning as a tooltip and leads to its explanation."""
+    page.goto(site + watched.path)
+    expect(page.locator("#verdict")).to_contain_text(re.compile(r"bottleneck"))
+    expect(page.locator("#storage")).to_contain_text("emulated filer nas-10g")
+    calls = page.request.get(f"{site}/api/v1{watched.path}/result").json()["calls"]
+    table = page.locator("#operations tbody tr:not(.part)")
+    expect(table).to_have_count(len(calls))
+    expect(table.filter(has_text=re.compile("^read")).locator("td").nth(3)).to_have_text(f"{calls['read']['count']:,}")
+    label = page.locator("#labels a", has_text="EMULATED FILER")
+    expect(label).to_have_attribute("title", re.compile("emulated filer delayed"))
+    label.click()
+    expect(page.locator("#emulated-filer:target")).to_be_visible()
+
+
+def test_a_job_is_verified_from_its_page(site: str, watched: Watched, page: Page) -> None:
+    """The button starts the verification, and leads to where its outcome appears."""
+    page.goto(site + watched.path)
+    page.get_by_role("button", name="Verify").click()
+    page.wait_for_url("**/custody#verify")
+    expect(page.locator("#verified")).to_contain_text(re.compile(r"differences\s*0"))
+
+
+def test_twelve_series_have_twelve_colours(site: str, page: Page) -> None:
+    """Workers, as operations have theirs; the thirteenth repeats the first with a pattern."""
+    page.goto(site)
+    looks = page.evaluate(
+        """async () => {
+          const { lookOf } = await import("/static/js/colours.js");
+          const series = Array.from({ length: 13 }, (_none, n) => ({ id: `w${n}` }));
+          return series.map((_one, n) => lookOf({ kind: "stacked", series }, n));
+        }"""
+    )
+    assert len({look["variable"] for look in looks[:12]}) == 12
+    assert (looks[12]["variable"], looks[12]["hatched"], looks[0]["hatched"]) == (looks[0]["variable"], True, False)
+
+
 def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
     """The link lets in, keeps its token out of the history, and signing out takes the session back."""
     page.goto(f"{site}/results")
@@ -150,7 +196,9 @@ def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) ->
 def test_all_charts_zoom_together_and_come_back(site: str, watched: Watched, page: Page) -> None:
     page.goto(site + watched.path)
     shown = page.locator(".zoom")
-    box = page.locator("[data-panel=items] .u-over").bounding_box()
+    chart = page.locator("[data-panel=items] .u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
     page.mouse.down()
@@ -210,8 +258,8 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     """Its pauses are on the time axis, after a reload too; what cannot be undone is asked about."""
     hold = bench.hold("expand", 0)
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
-    wish = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
-    job = page.request.post(f"{site}/api/v1/jobs", data=wish).json()["id"]
+    order = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
+    job = page.request.post(f"{site}/api/v1/jobs", data=order).json()["id"]
     page.goto(f"{site}/jobs/{job}")
     expect(page.locator("#phases li").first).to_contain_text("walk")
     _pause(page, hold)
@@ -236,7 +284,7 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
 
 def test_the_latency_chart_shows_the_chosen_op(site: str, watched: Watched, page: Page) -> None:
     page.goto(site + watched.path)
-    page.get_by_label("latency of which op").select_option("write")
+    page.get_by_label("operation of the latency chart").select_option("write")
     expect(page.locator("[data-panel=latency_write] canvas")).to_be_visible()
 
 
@@ -251,7 +299,7 @@ def test_what_is_wrong_stands_at_the_field(site: str, page: Page, complaints: Co
     page.get_by_label("Workers").fill("2")
     page.get_by_label("or a directory").fill("/etc")
     page.get_by_role("button", name="Create and run").click()
-    expect(page.locator("#error-source")).to_contain_text("does not lie below")
+    expect(page.locator("#error-source")).to_contain_text("is not below")
     expect(page.locator("#error-workers")).to_be_empty()
 
 
@@ -282,7 +330,7 @@ def _said(words: str) -> str:
     return words
 
 
-def test_the_worked_example_through_the_page(
+def test_the_worked_example_in_the_web_ui(
     bench: Bench, site: str, watched: Watched, page: Page, complaints: Complaints
 ) -> None:
     """Everything with the mouse, in the words of docs/worked-example.md: duplicates, threads, terms, tags, pages with numbers,
@@ -292,13 +340,15 @@ def test_the_worked_example_through_the_page(
     _follow(page, "Review")
     page.get_by_role("button", name=_said("Find duplicates")).click()
     expect(page.locator("#dedupe")).to_contain_text("are duplicates")
-    expect(page.locator("[data-errand]")).to_have_count(0)  # a page that waits is shown anew, and a click on it is lost
+    expect(page.locator("[data-background]")).to_have_count(
+        0
+    )  # a page that waits is shown anew, and a click on it is lost
     page.wait_for_load_state()
     page.get_by_role("button", name=_said("Find threads")).click()
     expect(page.locator("#threads")).to_contain_text("in the largest")
     _follow(page, "Search")
     _follow(page, "Hit report of a list of terms")
-    page.get_by_label(_said("Terms, one a line")).fill('budget\ncontract OR agreement\n"third quarter"\n')
+    page.get_by_label("Terms, one per line").fill('budget\ncontract OR agreement\n"third quarter"\n')
     page.get_by_role("button", name=_said("Report")).click()
     page.locator("#report").get_by_role("link", name="contract OR agreement", exact=True).click()
     for tag, query in (("privileged", "attorney OR counsel"), ("responsive", "budget AND (contract OR agreement)")):
@@ -309,7 +359,9 @@ def test_the_worked_example_through_the_page(
         page.get_by_label(_said("with families"), exact=True).check()
         page.get_by_role("button", name=_said("Tag"), exact=True).click()
         expect(page.get_by_role("link", name=tag, exact=True)).to_be_visible()
-        expect(page.locator("[data-told]")).to_contain_text(re.compile(rf"items found, .* of them got the tag {tag}"))
+        expect(page.locator("[data-message]")).to_contain_text(
+            re.compile(rf"items found, .* of them now have the tag {tag}")
+        )
     _read_in_turn(page)
     page.get_by_role("link", name="responsive", exact=True).click()
     expect(page.get_by_label("Search text and fields")).to_have_value('tag:"responsive"')
@@ -319,10 +371,10 @@ def test_the_worked_example_through_the_page(
     page.get_by_label(_said("Withhold"), exact=True).fill(_said("privileged"))
     page.get_by_label(_said("Prefix"), exact=True).fill(_said("ABC"))
     page.get_by_label(_said("Originals alone")).check()
-    page.get_by_label(_said("Dots an inch"), exact=True).fill("150")
+    page.get_by_label("Resolution, dpi", exact=True).fill("150")
     page.get_by_label(_said("Output directory")).fill("/etc/production")
     page.get_by_role("button", name=_said("Create and run")).click()
-    expect(page.locator("#error-out")).to_contain_text("does not lie below")
+    expect(page.locator("#error-out")).to_contain_text("is not below")
     processed = _produced(page, bench.storage / "productions/pages")
     page.goto(f"{site}{watched.path}/produce")
     _follow(page, "Export")
@@ -382,7 +434,7 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     lines = ["", "the", "", "nosuchwordanywhere", '=the OR "x, y"', "the"]
     listed = "\n".join(lines).encode("utf-16")
     page.get_by_label("or from a file").set_input_files([{"name": "t.txt", "mimeType": "text/plain", "buffer": listed}])
-    expect(page.get_by_label("Terms, one a line")).to_have_value(re.compile("the"))
+    expect(page.get_by_label("Terms, one per line")).to_have_value(re.compile("the"))
     page.get_by_role("button", name="Report").click()
     row = page.locator("#report tr", has_text="nosuchwordanywhere")
     expect(row.locator("td").first).to_have_text("4")
@@ -394,10 +446,10 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     assert not [url for url in asked if "/api/" in url]
     told = page.request.post(f"{site}/api/v1{watched.path}/terms.csv", data={"terms": lines}, headers={"Origin": site})
     assert Path(saved.value.path()).read_bytes() == told.body()
-    page.get_by_label("Terms, one a line").fill('the\n\n\n\n"open')
+    page.get_by_label("Terms, one per line").fill('the\n\n\n\n"open')
     page.get_by_role("button", name="Report").click()
     expect(page.locator("#error-terms")).to_contain_text("line 5")
-    page.get_by_label("Terms, one a line").fill("the")
+    page.get_by_label("Terms, one per line").fill("the")
     custodian = page.locator("#report td.name", has_text="griswold_auer").first.inner_text()
     page.get_by_label("Custodian").fill(custodian)
     page.get_by_role("button", name="Report").click()
@@ -483,7 +535,7 @@ def test_two_results_stand_side_by_side(site: str, page: Page) -> None:
     page.goto(f"{site}/results")
     for run in (FIRST, OTHER):
         page.get_by_label(f"compare {run}").check()
-    page.get_by_role("button", name="Compare the chosen").click()
+    page.get_by_role("button", name="Compare selected").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Results side by side")
     expect(page.locator("tbody tr")).to_have_count(2)
     expect(page.locator("tbody tr").first).to_contain_text("fewer than 5 repeats")
@@ -493,7 +545,7 @@ def test_results_that_differ_are_refused_with_what_differs(site: str, page: Page
     complaints.expected = ("409",)
     page.goto(f"{site}/compare?run={FIRST}&run={ALIEN}")
     expect(page.get_by_role("alert")).to_contain_text("corpus hash")
-    page.get_by_role("link", name="Show them all the same").click()
+    page.get_by_role("link", name="Compare anyway").click()
     expect(page.get_by_role("alert")).to_contain_text(["NOT COMPARABLE", "UNCHECKED"])
 
 
@@ -509,11 +561,11 @@ def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(
     site: str, watched: Watched, page: Page, place: str
 ) -> None:
     page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 420, "height": 800})
+    page.set_viewport_size({"width": 400, "height": 800})
     page.goto(site + place.format(job=watched.path))
     red, green, blue = (int(PAPER.dark[n : n + 2], 16) for n in (1, 3, 5))
     expect(page.locator("body")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("place", ["/", "{job}"])

@@ -29,7 +29,7 @@ def test_a_profile_is_drawn_while_it_runs(tmp_path: Path) -> None:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.set_default_timeout(TIMEOUT_MS)
         complaints.listen(page)
-        page.goto(said[0].removeprefix("page: "))
+        page.goto(said[0].removeprefix("web UI: "))
         page.wait_for_url("**/profile")
         expect(page.get_by_role("heading", name="insert-drift")).to_be_visible()
         for panel in ("moved", "files", "file_time"):
@@ -43,5 +43,5 @@ def test_a_profile_is_drawn_while_it_runs(tmp_path: Path) -> None:
         expect(page.locator("#doing")).to_have_text("400 of 800 files")
         expect(page.locator("#runs li")).to_have_count(2)
         expect(page.locator("#runs li").last).to_have_attribute("aria-current", "step")
-        expect(page.locator("#said li")).to_have_text(["shared, 2 clients: 3,000 files/s"])
+        expect(page.locator("#outcomes li")).to_have_text(["shared, 2 clients: 3,000 files/s"])
     assert not complaints.unexpected()

@@ -114,7 +114,7 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
     again = system.edbench("job", "resume", "last", "--cluster", "compose")
-    assert "came to its end before" in again.stderr
+    assert "ended before" in again.stderr
     assert again.stdout.splitlines()[-1] == found["job_id"]
 
 
@@ -152,7 +152,7 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
     line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
     process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until(lambda: system.in_a_run() >= 2, "a run has containers")
-    assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
+    assert "an experiment uses this system" in system.edbench("discover", str(part), check=False).stderr
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 130, f"{out}\n{err}"

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from installation import Bench, until
+from schema_check import refuse_unlike_schema
 from traced import check_trace
 
 
@@ -99,7 +100,7 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
             "\n", " "
         )
     assert all(f"{job['database']}: " in refused and job["job_id"] in refused for job in found["jobs"]), refused
-    assert "make one of each" in refused
+    assert "create a job for each" in refused
     assert not (bench.home / "out").exists()
     assert (checked["differences"], checked["doubled"], checked["missing"]) == (0, 0, 0)
     assert checked["items"] == checked["manifest_items"] == found["items"]
@@ -122,7 +123,9 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     bench.end(pause)
     bench.end(process)
     with bench.attached():
-        states = [row["state"] for row in json.loads(bench.ask("job", "list", "-o", "json").stdout)]
+        listed = json.loads(bench.ask("job", "list", "-o", "json").stdout)
+        refuse_unlike_schema("job-list", listed)
+        states = [row["state"] for row in listed]
         assert states == ["paused", "paused"]
         assert copies.is_dir()
         bench.edbench("job", "resume", "last", "-o", "json", "--output-file", str(bench.home / "r.json"))

@@ -81,14 +81,16 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert conditions["corpus"]["content"]["files"] == conditions["corpus"]["files"]
     assert conditions["databases"][0]["mount"]["type"]
     assert conditions["null_storage"]["cap_bytes"] == cap
-    assert "UNPAIRED" not in result.labels
+    assert "NO BASELINE" not in result.labels
     assert len(conditions["clock_offset_s"]) == 2
     assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
     assert result.verdict.startswith("CACHED: not a storage result")  # some megabytes, and gigabytes of memory
     assert {path.name for path in bench.storage.iterdir()} == {"results"}
     assert not (bench.scratch / "experiments").exists()
 
-    assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(at)).stdout
+    assert (
+        "every figure, label and verdict follows from the observations" in bench.ask("result", "check", str(at)).stdout
+    )
     shown = bench.ask("result", "compare", str(at), str(at / "result.json")).stdout
     assert "fewer than 5 repeats: no statement" in shown
     other = shutil.copytree(at, bench.home / "other")
@@ -157,7 +159,7 @@ def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None
     victim = next(path for path in sorted((zeroed / "data").rglob("*.*")) if path.is_file() and path.stat().st_size)
     victim.write_bytes(bytes(victim.stat().st_size))
     refused = bench.ask("bench", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
-    assert f"{victim.name} of {zeroed} is not what its manifest says" in " ".join(refused.stderr.split())
+    assert f"{victim.name} of {zeroed} differs from its manifest" in " ".join(refused.stderr.split())
 
 
 def test_what_cannot_be_measured_is_refused(

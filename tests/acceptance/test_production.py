@@ -79,7 +79,7 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
             path.write_text("somebody else's")
         chain = _last_action(bench, job)["chain"]
         told = bench.ask("job", "delete", job).stderr
-        assert "did not write, and keeps it: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
+        assert "did not write, which stay: VOL001/NATIVES/0001/mine.docx, VOL123, notes.txt" in told
         assert {path for path in (home / "wild").rglob("*") if path.is_file()} == set(theirs)
         noted = _last_action(bench, "last")
         assert (noted["action"], noted["details"]["as_job"], noted["details"]["chain"]) == (
@@ -139,7 +139,7 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     """Natives have the hashes of the items that they are, texts what the index has; families are whole ranges."""
     assert ": 0 faults" in bench.ask("produce", "check", str(home / "calm")).stdout
     taken_in = bench.ask("produce", "import", str(home / "calm/loadfile.dat"), "--to", str(home / "theirs")).stdout
-    assert ", 0 not taken" in taken_in
+    assert ", 0 not imported" in taken_in
     items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
     rows = _rows(home / "calm" / "loadfile.csv")
     taken = [item for item in items if not item["container"]]
@@ -251,7 +251,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         exporting = ("produce", "export", "last", "--images", job, "--out", str(home / "all"))
         said = bench.edbench(*exporting, check=1).stderr.replace("\n", " ")
         assert "is suspended" in said
-        assert "bring that back" in said
+        assert "restore it" in said
         away.rename(page)
         bench.edbench("job", "resume", "last")
         bench.until_over()

@@ -53,7 +53,7 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
         found = json.loads(bench.ask("doctor", "-o", "json", check=1).stdout)
         bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
         assert bad, found
-        assert all(f["mend"] for f in bad), bad
+        assert all(f["fix"] for f in bad), bad
 
 
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:

@@ -49,7 +49,7 @@ def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
     """Parts of the peak are offered as asked, whatever is achieved; the package tells it again from the clients' own words."""
     found = bench.home / "levels.json"
     options = ("--clients", "1", "--levels", "2", "-o", "json", "--output-file", str(found))
-    done = bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
+    done = bench.edbench("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
     top, half, whole = (point["repeats"][0] for point in result["points"])
     levels = result["levels"]
@@ -98,7 +98,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
         "--output-file",
         str(found),
     )
-    done = bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
+    done = bench.edbench("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
     points = [(point["at"]["storage"], point["at"]["clients"], point) for point in result["points"]]
     real, emulated = dict.fromkeys(storage for storage, _, _ in points)
@@ -121,7 +121,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
         assert run["latency"].keys() == run["service"].keys() == result["recorded"]["latency"].keys()
     assert list(target.iterdir()) == []
     page = Path(done.stdout.strip().splitlines()[-1])
-    assert "The trace beside its replay" in page.read_text()
+    assert "The trace compared with its replay" in page.read_text()
     assert result["verdict"] in " ".join(done.stdout.split())
     compared = bench.ask("result", "compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
@@ -158,7 +158,7 @@ def test_jobs_that_produce_are_replayed(bench: Bench, target: Path) -> None:
             _check_trace(bench, Path(traces[kind]["path"]), result["calls"])
     for kind, pace in (("text", "max"), ("images", "x8"), ("export", "job")):
         trace, options = traces[kind], ("--pace", pace, "--clients", "2", "-o", "json", "--output-file", str(told))
-        bench.edbench("trace", "replay", trace["path"], "--path", str(target), *options)
+        bench.edbench("trace", "replay", "--repeats", "1", trace["path"], "--path", str(target), *options)
         (run,) = json.loads(told.read_text())["points"][0]["repeats"]
         assert (run["calls"], run["differences"]) == (trace["calls"], {}), (kind, pace)
         assert list(target.iterdir()) == []
@@ -209,7 +209,7 @@ def _players(bench: Bench, process: Running, clients: int) -> list[psutil.Proces
 
 def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
     """One line that says which, exit status 1, and no file is left."""
-    process = bench.furnish().start("trace", "replay", str(_long(bench, 2)), "--path", str(target))
+    process = bench.furnish().start("trace", "replay", "--repeats", "1", str(_long(bench, 2)), "--path", str(target))
     players = _players(bench, process, 2)
     assert list(target.iterdir()) != []
     players[0].kill()
@@ -220,7 +220,7 @@ def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
 
 
 def test_an_interrupted_replay_leaves_nothing(bench: Bench, target: Path) -> None:
-    process = bench.furnish().start("trace", "replay", str(_long(bench, 1)), "--path", str(target))
+    process = bench.furnish().start("trace", "replay", "--repeats", "1", str(_long(bench, 1)), "--path", str(target))
     _players(bench, process, 1)
     process.terminate()
     _, error = process.communicate()

@@ -165,6 +165,7 @@ def main(names: Sequence[str]) -> int:
                 sys.executable,
                 "-m",
                 "cli",
+                "corpus",
                 "generate",
                 str(work / "corpus"),
                 "--scale",

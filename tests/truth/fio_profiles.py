@@ -35,6 +35,8 @@ class FioProfile:
         command = [
             "bench",
             "storage",
+            "--repeats",
+            "1",
             self.name,
             "--path",
             str(target),

@@ -93,7 +93,14 @@ class Replay:
         target.mkdir()
         said = work / "result.json"
         arguments = [str(trace), "--path", str(target), "--pace", self.pace, "-o", "json", "--output-file", str(said)]
-        return _hear(place, work, ["replay", *arguments, *place.arguments, *self.more], said, None, self.processors)
+        return _hear(
+            place,
+            work,
+            ["trace", "replay", "--repeats", "1", *arguments, *place.arguments, *self.more],
+            said,
+            None,
+            self.processors,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +162,8 @@ class JobReplay:
         command = [
             "trace",
             "replay",
+            "--repeats",
+            "1",
             str(trace),
             "--path",
             str(target),
@@ -207,7 +216,20 @@ class Deduplicated:
         heard = _hear(
             place,
             work,
-            ["bench", "storage", "dedup", "--path", str(target), *settings, "-o", "json", "--output-file", str(said)],
+            [
+                "bench",
+                "storage",
+                "--repeats",
+                "1",
+                "dedup",
+                "--path",
+                str(target),
+                *settings,
+                "-o",
+                "json",
+                "--output-file",
+                str(said),
+            ],
             said,
         )
         if heard.document:
@@ -241,6 +263,8 @@ class Profile:
         command = [
             "bench",
             "storage",
+            "--repeats",
+            "1",
             self.name,
             *where,
             *chosen,

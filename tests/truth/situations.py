@@ -13,7 +13,7 @@ from loads import Calls, Deduplicated, Discovery, JobReplay, Load, Profile, Repl
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
 DRIFT = "DRIFT"
-GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
+GENERATOR, CACHED, UNDECLARED, NO_BASELINE = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "NO BASELINE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ SITUATIONS = (
               load=Replay(BIG_READS), limit="storage", says=(CACHED, UNDECLARED),
               ceiling=Ceiling(figure="bytes/s", value=25 * MB)),
     Situation(name="small-memory", truth="a client of 1 GiB (control group), files of 3.4 GB: no cache holds them",
-              testbed=SmallMemory(1024), load=Replay(FILES), limit=None, never=(CACHED, UNDECLARED, UNPAIRED)),
+              testbed=SmallMemory(1024), load=Replay(FILES), limit=None, never=(CACHED, UNDECLARED, NO_BASELINE)),
     Situation(name="small-memory-cached", truth="the same, and a filer with a cache of 1 GB", testbed=SmallMemory(1024),
               load=Replay(FILES, more=("--filer-cache", "1GB")), limit=None,
               says=(CACHED,), never=(UNDECLARED,)),

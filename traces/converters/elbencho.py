@@ -33,7 +33,7 @@ def _losses(trace: Trace) -> tuple[str, ...]:
     return (
         f"the {trace.header.calls:,} calls: their order, times, think time, offsets and sizes, and which stream made them; "
         "elbencho writes, reads, stats or deletes every file once, in blocks of one size",
-        "what changes: files that the calls make stand beside those that were there, under their last names; nothing is "
-        "renamed or removed on the way, and names under which nothing was found are left out",
+        "changes over time: files that the calls create exist from the start, under their last names; nothing is "
+        "renamed or removed during the run, and names under which nothing was found are omitted",
         "how well the contents compress (elbencho has one setting for all: --blockvarpct)",
     )

@@ -113,20 +113,20 @@ class _Export:
 
     def losses(self) -> list[str]:
         """Sentences, with what this trace loses by each."""
-        said = [f"calls that an iolog has no word for: {_listed(self._dropped)}"] if self._dropped else []
+        said = [f"calls that an iolog cannot express: {_listed(self._dropped)}"] if self._dropped else []
         if self._names_too_long:
             said.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
         if self._files * self._lines > _MANY_LOOKUPS:
             said.append(
-                f"time: fio looks each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "
+                f"time: fio looks up each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "
                 "take hours before it starts"
             )
         return [
             *said,
-            "what waits for what: each stream keeps its own times, and a file that one stream makes and another opens is "
-            "there from the start",
-            "names that change: a file has its last name all along; create is an open that makes the file, also where it is there",
-            "the contents' own compressibility: one percentage for all files",
+            "dependencies: each stream keeps its own times, and a file that one stream creates and another opens exists "
+            "from the start",
+            "renames: a file has its last name from the start; create is an open that creates the file, even where it exists",
+            "the compressibility of each file: one percentage for all files",
             "how files are opened: a stream that writes opens what it reads for writing as well",
         ]
 
@@ -194,17 +194,17 @@ class _StreamLog:
 _CARRIED = frozenset((Op.OPEN, Op.CREATE, Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE))
 
 _PREPARE = """#!/bin/sh
-# Makes the directories and empty files that the job needs, in the directory it is run in; fio fills them.
+# Creates the directories and empty files that the job needs in the current directory; fio fills them.
 set -e
 here=$(dirname "$0")
 xargs -r mkdir -p < "$here/directories.txt"
 xargs -r touch < "$here/files.txt"
 """
 
-_JOB = """# A trace of edbench as a fio job. Run it in the directory that the files are to lie in, with TRACE_DIR set to the
-# directory that holds this file:
+_JOB = """# A trace of edbench as a fio job. Run it in the directory where the files are to be created, with TRACE_DIR set to the
+# directory of this file:
 #   cd TARGET && TRACE_DIR=DIRECTORY fio DIRECTORY/replay.fio
-# The first section makes the files; the others, one for each stream, then begin together.
+# The first section creates the files; the others, one for each stream, then start together.
 #
 {losses}
 [global]

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from core.errors import UsageError
 from core.operations import Op
+from core.reading import read_problem
 from traces.directory import stream_data, stream_of
 from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
 from traces.write import TraceWriter
@@ -38,7 +39,7 @@ def import_jsonl(source: Path, target: Path) -> int:
         with source.open(encoding="utf-8") as file, TraceWriter(target) as writer:
             return _Reading(source, file).write(writer)
     except OSError as error:
-        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
+        raise UsageError(read_problem(source, error)) from error
 
 
 def _header(header: TraceHeader) -> dict[str, Any]:
@@ -89,10 +90,10 @@ class _Reading:
             header = self._header()
             counted = self._calls(writer, header)
             if counted != header.calls:
-                raise self._wrong(f"{counted:,} calls stand before it, and the first line says {header.calls:,}")
+                raise self._wrong(f"{counted:,} calls come before it, but the first line counts {header.calls:,}")
             size = writer.finish(header, self._read_nodes(header))
         except UnicodeDecodeError as error:
-            raise UsageError(f"{self._source} is no export of a trace: it is not UTF-8 text") from error
+            raise UsageError(f"{self._source} is not an exported trace: it is not UTF-8 text") from error
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise self._wrong(_reason(error)) from error
         return size
@@ -103,13 +104,13 @@ class _Reading:
             self._number = number
             self._line = json.loads(text)
             if not isinstance(self._line, dict):
-                raise ValueError("is no object")
+                raise ValueError("is not an object")
             return True
         return False
 
     def _header(self) -> TraceHeader:
         if not self._next() or self._line.get("format") != FORMAT:
-            raise UsageError(f"{self._source} is no export of a trace: its first line does not say {FORMAT}")
+            raise UsageError(f"{self._source} is not an exported trace: its first line does not contain {FORMAT}")
         line = self._line
         return TraceHeader(
             created=float(line["created"]),
@@ -159,7 +160,7 @@ class _Reading:
         if (self._line["calls"], self._line["nodes"]) != (header.calls, self._nodes) or self._most >= self._nodes:
             raise self._wrong("counts other calls and nodes than there are")
         if self._next():
-            raise self._wrong("stands after the end")
+            raise self._wrong("comes after the end")
 
     def _node(self) -> Node:
         line = self._line
@@ -181,11 +182,11 @@ class _Reading:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return "is no JSON; was the file cut short?"
+        return "is not JSON; was the file cut short?"
     return f"has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _natural(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise ValueError(f"{value!r} is no number from 0")
+        raise ValueError(f"{value!r} is not a whole number of at least 0")
     return value

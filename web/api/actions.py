@@ -32,69 +32,69 @@ router = APIRouter(tags=["jobs"])
 
 @router.post("/jobs/{job}/pause", responses=responses(404, 409))
 def pause(context: Context, jobs: Found) -> StateNow:
-    """Pause: what runs is finished, nothing is begun."""
+    """Pause a job: running tasks end, no task starts."""
     return _end(context, jobs, pause_job)
 
 
 @router.post("/jobs/{job}/cancel", responses=responses(404, 409))
 def cancel(context: Context, jobs: Found) -> StateNow:
-    """End for good; what was found so far stays until it is deleted."""
+    """Cancel a job for good; its items stay until it is deleted."""
     return _end(context, jobs, cancel_job)
 
 
 def _end(context: WebContext, jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> StateNow:
     state = ask_all(jobs, ask)
-    # Where a command was killed there is nobody else who does. In a thread of its own: it may take a lease's time.
+    # If the job's command was killed, no other process does this. In a thread, because it may take as long as a lease.
     threading.Thread(target=_settle, args=(jobs, context), name=f"settle {jobs.id}", daemon=True).start()
     return StateNow(id=jobs.id, state=state)
 
 
 def _settle(jobs: Jobs, context: WebContext) -> None:
-    """Wait until the jobs have come to rest, and remove copies of a source that nobody needs any more."""
+    """Wait until the jobs have stopped, and remove copies of a source that are not needed any more."""
     clock: Clock = context.clock
     try:
         for handle in jobs.each:
             settle_job(handle, clock)
         clean_copies(jobs, Storage(NullRecorder()), context.settings.storage)
-    except EdbenchError:  # the job's row has its state; whoever asks next is told what is wrong
+    except EdbenchError:  # the next request reports what is wrong
         return
 
 
 @router.post("/jobs/{job}/resume", responses=responses(404, 409, 422))
 def resume(context: Context, jobs: Found) -> StateNow:
-    """Go on with a job that is paused or suspended, or whose command was killed."""
+    """Resume a job that is paused or suspended, or whose command was killed."""
     with _planned(context, jobs) as (workers, slots):
-        return StateNow(id=jobs.id, state=_go_on(context, jobs, workers, slots))
+        return StateNow(id=jobs.id, state=_resume(context, jobs, workers, slots))
 
 
 @router.post("/jobs/{job}/requeue", responses=responses(404, 409, 422))
 def requeue(
-    context: Context, jobs: Discovered, code: ExceptionCode | None = None, wish: Requeue | None = None
+    context: Context, jobs: Discovered, code: ExceptionCode | None = None, order: Requeue | None = None
 ) -> Requeued:
-    """Process the loose files that have exceptions (of one code, if given), and everything inside them, again. The
-    job's result says so from then on."""
-    bank = bank_of(wish.passwords, "passwords") if wish and wish.passwords else None
+    """Process the loose files that have exceptions (of one code, if given) and everything inside them again. The job's result
+    is labelled with it."""
+    bank = bank_of(order.passwords, "passwords") if order and order.passwords else None
     root = context.settings.storage
     with _planned(context, jobs) as (workers, slots):
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
-        return Requeued(id=jobs.id, state=_go_on(context, jobs, workers, slots), loose_files=files)
+        return Requeued(id=jobs.id, state=_resume(context, jobs, workers, slots), loose_files=files)
 
 
 @contextmanager
 def _planned(context: WebContext, jobs: Jobs) -> Iterator[tuple[int, int]]:
-    """Workers and slots of each that the job was created with, kept for it until the block is left; raises FieldErrors when
-    they cannot be had now."""
+    """Reserve the workers and slots that the job was created with for the block. Raises FieldErrors when they cannot be started
+    now."""
     handles = those_there(jobs)
     with handles[0].database.transaction() as conn:
         planned = summary(conn, handles[0].id)
     workers = planned.workers_planned or DEFAULT_WORKERS
     slots = planned.slots_planned or context.settings.slots
     filer = handles[0].job.options.filer.source
-    with context.doing(f"job {jobs.id} is being resumed"), context.runner.reserved(workers, slots, filer):
+    with context.during(f"job {jobs.id} is being resumed"), context.runner.reserved(workers, slots, filer):
         yield workers, slots
 
 
-def _go_on(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobState:
+def _resume(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobState:
     state = resume_all(jobs, attach=context.embedded)
     context.runner.start(context.find(str(jobs.id)), workers=workers, slots=slots)
     return state
@@ -102,6 +102,6 @@ def _go_on(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobStat
 
 @router.delete("/jobs/{job}", responses=responses(404, 409))
 def delete(context: Context, jobs: Found) -> Deleted:
-    """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
+    """Delete a job that does not run: its rows, and its files on the filer. The source is not changed."""
     refuse_member(context.databases, jobs)
     return Deleted(left=delete_all(jobs, Storage(NullRecorder()), context.settings.storage))

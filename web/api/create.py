@@ -1,4 +1,4 @@
-"""POST /jobs: validated field by field, then made as `edbench discover` makes it."""
+"""POST /jobs: validates each field and creates the job as `edbench discover` does."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ router = APIRouter(tags=["jobs"])
 
 
 @router.post("/jobs", status_code=201, responses=responses(409, 422))
-def create(context: Context, wish: NewJob, response: Response) -> JobId:
-    """Create a discovery job, or a group of simultaneous ones, and have it worked on."""
-    workers, slots = crew(context, wish.workers, wish.slots)
-    settings = server_settings(context, wish.filer, wish.index_engine)
+def create(context: Context, order: NewJob, response: Response) -> JobId:
+    """Create a discovery job, or a group of simultaneous ones, and start it."""
+    workers, slots = crew(context, order.workers, order.slots)
+    settings = server_settings(context, order.filer, order.index_engine)
     with at_field("filer"):
-        databases = first_databases(context.databases, wish.databases)
-        plan = wish.plan(settings, bank_of(wish.passwords, "passwords") if wish.passwords else None)
+        databases = first_databases(context.databases, order.databases)
+        plan = order.plan(settings, bank_of(order.passwords, "passwords") if order.passwords else None)
         if context.embedded:
             refuse_no_ocr(plan.options.ocr)
     with at_field("source"):
         filer = Storage(NullRecorder())
-        source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
+        source = prepare_source(filer, chosen_source(context, order.corpus, order.source))
         refuse_own_output(source, settings)
         refuse_no_common_arbiter(databases, settings, ours=context.embedded)
-    with context.doing("a job is being created"), context.runner.reserved(workers, slots, settings.filer):
+    with context.during("a job is being created"), context.runner.reserved(workers, slots, settings.filer):
         jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
         context.runner.start(jobs, workers=workers, slots=slots)
     response.headers["Location"] = f"/api/v1/jobs/{jobs.id}"
@@ -54,29 +54,29 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
 
 
 def crew(context: WebContext, workers: int | None, slots: int | None) -> tuple[int, int]:
-    """Workers and slots of each: as wished where they are ours, else those that live now. Raises FieldErrors."""
+    """Number of workers and slots: as requested where this server starts them, else those that run now. Raises FieldErrors."""
     if context.embedded:
         return workers or DEFAULT_WORKERS, slots or context.settings.slots
-    theirs = "the workers are run by others here (make scale N=…); leave it out"
-    wrong = {name: theirs for name, wished in (("workers", workers), ("slots", slots)) if wished is not None}
+    theirs = "this server does not start the workers (use make scale N=…); leave the field empty"
+    wrong = {name: theirs for name, given in (("workers", workers), ("slots", slots)) if given is not None}
     if wrong:
         raise FieldErrors(wrong)
     return crew_of(context.databases[0]) if context.databases else (0, 0)
 
 
 def server_settings(context: WebContext, filer: str | None, index_engine: str | None = None) -> Settings:
-    """The server's settings with what was wished instead. Raises FieldErrors."""
+    """The server's settings with what was given instead. Raises FieldErrors."""
     engine = index_engine or context.settings.index_engine
     wrong: dict[str, str] = {}
     if engine not in INDEX_ENGINES:
-        wrong["index_engine"] = f"it can be {' or '.join(INDEX_ENGINES)}"
+        wrong["index_engine"] = f"{engine[:100]!r} is not one of {', '.join(INDEX_ENGINES)}"
     profiles = {"none", *profile_names()}
     if filer is not None and filer not in profiles:  # a file's path is for the command line only
-        wrong["filer"] = f"it can be {', '.join(sorted(profiles))}"
+        wrong["filer"] = f"{filer[:100]!r} is not one of {', '.join(sorted(profiles))}"
     elif not context.embedded and filer not in (None, context.settings.filer):
         wrong["filer"] = (
-            f"the workers are run by others here, with {context.settings.filer}; start them with another EDBENCH_FILER,"
-            " or the job with edbench discover --filer"
+            f"this server does not start the workers, which use {context.settings.filer}; restart them with another"
+            " EDBENCH_FILER, or use edbench discover --filer"
         )
     if wrong:
         raise FieldErrors(wrong)
@@ -86,7 +86,7 @@ def server_settings(context: WebContext, filer: str | None, index_engine: str | 
 
 @contextmanager
 def at_field(usual: str) -> Iterator[None]:
-    """What a command says of an option stands at that field; what names none is about the usual one."""
+    """Report an error of an option at its field, and an error without one at the usual field."""
     try:
         yield
     except UsageError as error:

@@ -22,14 +22,13 @@ def csv_answer(name: str, header: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def spooled(name: str, media_type: str, pieces: Iterable[str]) -> StreamingResponse:
-    """A download of this name. Written whole to a temporary file before the first byte is sent: a reader who is slow holds a
-    file and no connection of the database, of which there are few, and what fails in the middle is an error, no file that
-    ends early."""
+    """A download of this name, written to a temporary file before the first byte is sent: a slow reader then holds no database
+    connection, and a failure is an error instead of a truncated file."""
     with ExitStack() as stack:
         spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
         spool.writelines(piece.encode("utf-8", "replace") for piece in pieces)
         spool.seek(0)
-        stack.pop_all()  # whoever sends it closes it
+        stack.pop_all()  # closed by the answer
     return StreamingResponse(
         _pieces(spool),
         media_type=media_type,

@@ -21,9 +21,8 @@ router = APIRouter(tags=["custody"])
 
 @router.get("/jobs/{job}/custody.jsonl", response_class=StreamingResponse, responses=responses(404, 422) | _LINES)
 def custody(jobs: ActedOn, actions: bool = False) -> StreamingResponse:
-    """JSON lines: what operators did, each with its hash over itself and the one before, then (unless `actions`) the parsers
-    of the workers, and every item as it was read, with its hashes, and the parser and task that read it; at the end how many
-    actions and items these are."""
+    """The chain of custody as JSON lines: operator actions, each with a hash over itself and the one before; then, unless
+    `actions` is set, the parsers of the workers and every item with its hashes, parser and task; at the end the counts."""
     read = () if actions else chain(parsers_told(jobs.each), items_of(jobs.each))
     lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in ended(chain(actions_told(jobs.each), read)))
     return spooled(f"custody-{jobs.id}.jsonl", "application/jsonl", lines)

@@ -21,7 +21,7 @@ router = APIRouter(tags=["exceptions"])
 
 
 class By(StrEnum):
-    """What exceptions may be counted by."""
+    """Groups in which exceptions are counted."""
 
     CODE = "code"
     TYPE = "type"
@@ -51,6 +51,6 @@ def as_csv(
 
 
 def _cells(row: Mapping[str, Any], raw: bool) -> list[str]:
-    told = {**row, "container_path": " / ".join(row["container_path"] or ())}
-    cells = ["" if told[key] is None else str(told[key]) for key in EXCEPTION_FIELDS]
+    values = {**row, "container_path": " / ".join(row["container_path"] or ())}
+    cells = ["" if values[key] is None else str(values[key]) for key in EXCEPTION_FIELDS]
     return cells if raw else list(map(defused, cells))

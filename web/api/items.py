@@ -42,13 +42,13 @@ def item_filter(
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
     language: Annotated[
-        str | None, Query(max_length=20, pattern=TEXT, description="As `languages` told it: `de`.")
+        str | None, Query(max_length=20, pattern=TEXT, description="A detected language, such as `de`.")
     ] = None,
-    duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
-    near: Annotated[bool | None, Query(description="Only what `near` found to be near-duplicates, or not.")] = None,
-    system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
+    duplicate: Annotated[bool | None, Query(description="Only duplicates (true) or only other items (false).")] = None,
+    near: Annotated[bool | None, Query(description="Only near-duplicates, or only other items.")] = None,
+    system: Annotated[bool | None, Query(description="Only system files, or only other items.")] = None,
 ) -> ItemFilter:
-    """Which items are wanted. Raises FieldErrors."""
+    """The filter of a request. Raises FieldErrors."""
     if exception not in (None, "any", *ExceptionCode):
         raise FieldErrors({"exception": f"it can be any, {', '.join(ExceptionCode)}"})
     try:
@@ -68,19 +68,19 @@ def item_filter(
     )
 
 
-Wish = Annotated[ItemFilter, Depends(item_filter)]
+Filtered = Annotated[ItemFilter, Depends(item_filter)]
 
 
-def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
-    """The jobs, of which what the filter asks is known. Raises UsageError, FieldErrors where it is not."""
-    asked = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
+def checked(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
+    """The jobs. Raises UsageError, FieldErrors where a review that the filter needs has not run."""
+    used = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
     try:
         refuse_unknown_filter(jobs.each, wanted)
     except UsageError as error:
-        if not error.field:  # nobody has looked for languages, as for what is asked below
+        if not error.field:  # a review has not run, as below
             raise
         raise FieldErrors({error.field: str(error)}) from error
-    check_findings(jobs.each, context.databases, **{name: said is not None for name, said in asked.items()})
+    check_findings(jobs.each, context.databases, **{name: value is not None for name, value in used.items()})
     return jobs.each
 
 
@@ -88,12 +88,12 @@ def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHan
 def items(
     context: Context,
     jobs: Discovered,
-    wanted: Wish,
+    wanted: Filtered,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
 ) -> ItemPage:
     """Items in path order that pass every filter that is given."""
-    handles = told(context, jobs, wanted)
+    handles = checked(context, jobs, wanted)
     try:
         rows = items_page(handles, wanted, after=after, limit=limit + 1)
     except UsageError as error:
@@ -103,10 +103,10 @@ def items(
 
 
 @router.get("/jobs/{job}/items.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
-def items_csv(context: Context, jobs: Discovered, wanted: Wish, raw: bool = False) -> StreamingResponse:
-    """Every item that passes every filter that is given, in path order, with the columns of `edbench review items --csv`. A cell that
+def items_csv(context: Context, jobs: Discovered, wanted: Filtered, raw: bool = False) -> StreamingResponse:
+    """Every item that passes every filter that is given, in path order, with the columns of `edbench review items -o csv`. A cell that
     a spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
-    handles = told(context, jobs, wanted)
+    handles = checked(context, jobs, wanted)
     fields, rows = fields_of(handles), stream_all(handles, wanted)
     return csv_answer(f"items-{jobs.id}", fields, (csv_row(item, fields, raw=raw) for item in rows))
 
@@ -117,11 +117,11 @@ def search(
     jobs: Discovered,
     q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
-    families: Annotated[bool, Query(description="With everything in the families of what matches.")] = False,
+    families: Annotated[bool, Query(description="With all items of the families of matching items.")] = False,
     custodian: Filter = None,
 ) -> SearchAnswer:
-    """Search the text and fields of a job's items, best match first; in path order where the ledger is asked too
-    (size, dates, states, tags) or families are wanted. docs/search.md has the language."""
+    """Search the text and fields of a job's items. Best match first; in path order with conditions on size, dates, states or
+    tags, or with families. docs/search.md describes the language."""
     try:
         answer = answer_all(
             jobs.each, context.indexes.of, Wanted(query=q, limit=limit, families=families, custodian=custodian)

@@ -1,4 +1,4 @@
-"""Jobs: list, one, what it holds, its result."""
+"""Jobs: list, details, counts, result."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
 
 
 def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
-    """What may be done now; a job that runs on paper only, for its command was killed, may be resumed too."""
+    """Actions that are possible now. A job whose command was killed still has the state `running`: it can be resumed."""
     out = allowed(row)
+    if row.state in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS) and not replayed(jobs):
+        out.append("verify")
     if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
         with jobs.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)
@@ -55,15 +57,20 @@ def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
 
 
+def replayed(jobs: Jobs) -> bool:
+    """Whether it replays a trace: then it has no items that could be verified."""
+    return any(handle.job.options.replay.asked for handle in jobs.each)
+
+
 def with_problem(context: WebContext, row: JobRow) -> JobRow:
-    """A row, and those of its jobs, with what this server has to say of it."""
+    """The row and those of its jobs, with the problem that this server has with it."""
     jobs = None if row.jobs is None else [with_problem(context, each) for each in row.jobs]
     return row.model_copy(update={"problem": context.runner.problem(row.id), "jobs": jobs})
 
 
 @router.get("/jobs/{job}/counts", responses=responses(404))
 def counts(jobs: Found) -> Counts:
-    """What the job holds: by phase, kind, media type, text state, exception code and custodian."""
+    """Counts by phase, kind, media type, text state, exception code and custodian."""
     handles = jobs.each
     return Counts(
         jobs=[counts_of(handle.database.name, count_job(handle)) for handle in handles],
@@ -73,5 +80,5 @@ def counts(jobs: Found) -> Counts:
 
 @router.get("/jobs/{job}/result", responses=responses(404))
 def result(context: Context, jobs: Found) -> JobFigures | GroupFigures:
-    """The result as `edbench discover -o json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
+    """The result as `edbench discover -o json` writes it. Sizes are in bytes, times in seconds, 1 GB is 10⁹ bytes."""
     return figures_of(refresh(jobs), context.settings)

@@ -1,4 +1,4 @@
-"""Reviews and verifications that are begun over the API: errands of the server, one at a time."""
+"""Reviews and verifications as background tasks of the server, one at a time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from controller.databases import Jobs
 from controller.jobs.groups.find import find_discovered
+from controller.jobs.source import find_manifest
 from controller.verify.group import GroupVerification, verify_group
 from controller.verify.job import Progress, Verification, choose_manifest, verify_job
 from controller.verify.noted import note_verified
@@ -25,21 +26,21 @@ from review.near.run import near
 from review.threads.run import thread
 from web.api.models.common import responses
 from web.api.models.review import (
-    DedupeWish,
-    DenistWish,
-    Errands,
+    BackgroundTaskList,
+    DedupeOrder,
+    DenistOrder,
     HashListChoice,
     HashLists,
-    LanguagesWish,
-    NearWish,
-    ThreadsWish,
-    VerifyWish,
+    LanguagesOrder,
+    NearOrder,
+    ThreadsOrder,
+    VerifyOrder,
 )
 from web.api.needs import Context, Discovered, Found
+from web.background import BackgroundTask
 from web.context import WebContext
-from web.errands import Errand
+from web.corpora import chosen_lists, list_hash_lists, list_places
 from web.errors import FieldErrors
-from web.hash_lists import chosen_lists, list_hash_lists, places
 
 VERIFY = "verify"
 _EXAMPLES = 10
@@ -54,79 +55,79 @@ router = APIRouter(tags=["review"])
 
 
 @router.post("/jobs/{job}/duplicates", status_code=202, responses=responses(404, 409, 422))
-def start_dedupe(context: Context, jobs: Discovered, wish: DedupeWish) -> Errand:
-    """Find duplicates and their originals; GET …/errands says when that is done, GET …/duplicates what came of it."""
-    together = _together(context, jobs, wish.others)
-    return context.start_errand(
-        jobs.id, ReviewKind.DEDUPE.value, lambda: dedupe(together, wish.scope, wish.by).to_json()
+def start_dedupe(context: Context, jobs: Discovered, order: DedupeOrder) -> BackgroundTask:
+    """Find duplicates and their originals. GET …/background-tasks shows when it is done, GET …/duplicates the findings."""
+    together = _together(context, jobs, order.others)
+    return context.start_background(
+        jobs.id, ReviewKind.DEDUPE.value, lambda: dedupe(together, order.scope, order.by).to_json()
     )
 
 
 @router.post("/jobs/{job}/near-duplicates", status_code=202, responses=responses(404, 409, 422))
-def start_near(context: Context, jobs: Discovered, wish: NearWish) -> Errand:
-    """Find texts that are nearly the same, and of each group its principal."""
-    together = _together(context, jobs, wish.others)
-    return context.start_errand(
+def start_near(context: Context, jobs: Discovered, order: NearOrder) -> BackgroundTask:
+    """Find texts that are nearly equal, and the principal of each group."""
+    together = _together(context, jobs, order.others)
+    return context.start_background(
         jobs.id,
         ReviewKind.NEAR.value,
-        lambda: near(together, wish.scope, wish.threshold, context.settings).to_json(),
+        lambda: near(together, order.scope, order.threshold, context.settings).to_json(),
     )
 
 
 @router.post("/jobs/{job}/languages", status_code=202, responses=responses(404, 409, 422))
-def start_languages(context: Context, jobs: Discovered, wish: LanguagesWish) -> Errand:
-    """Tell the language of each text, as key `language` of its item's metadata."""
-    together = _together(context, jobs, wish.others)
-    return context.start_errand(
+def start_languages(context: Context, jobs: Discovered, order: LanguagesOrder) -> BackgroundTask:
+    """Detect the language of each text and store it as `language` in the item's metadata."""
+    together = _together(context, jobs, order.others)
+    return context.start_background(
         jobs.id, ReviewKind.LANGUAGES.value, lambda: languages(together, context.settings).to_json()
     )
 
 
 @router.post("/jobs/{job}/system-files", status_code=202, responses=responses(404, 409, 422))
-def start_denist(context: Context, jobs: Discovered, wish: DenistWish) -> Errand:
-    """Flag known software files by lists of their hashes."""
-    together, lists = _together(context, jobs, wish.others), chosen_lists(context, wish.lists)
-    return context.start_errand(
+def start_denist(context: Context, jobs: Discovered, order: DenistOrder) -> BackgroundTask:
+    """Flag system files: items whose hash is on a list of known software."""
+    together, lists = _together(context, jobs, order.others), chosen_lists(context, order.lists)
+    return context.start_background(
         jobs.id, ReviewKind.DENIST.value, lambda: denist(together, lists, context.settings).to_json()
     )
 
 
 @router.post("/jobs/{job}/threads", status_code=202, responses=responses(404, 409, 422))
-def start_threads(context: Context, jobs: Discovered, wish: ThreadsWish) -> Errand:
-    """Put messages into threads."""
-    together = _together(context, jobs, wish.others)
-    return context.start_errand(
-        jobs.id, ReviewKind.THREADS.value, lambda: thread(together, subjects=wish.subjects).to_json()
+def start_threads(context: Context, jobs: Discovered, order: ThreadsOrder) -> BackgroundTask:
+    """Group messages into threads."""
+    together = _together(context, jobs, order.others)
+    return context.start_background(
+        jobs.id, ReviewKind.THREADS.value, lambda: thread(together, subjects=order.subjects).to_json()
     )
 
 
 @router.post("/jobs/{job}/verify", status_code=202, responses=responses(404, 409, 422))
-def start_verify(context: Context, jobs: Found, wish: VerifyWish) -> Errand:
-    """Compare the job with its manifest, or what it was told to write with its rows and its load files, as `edbench verify` does; the errand's
-    outcome has what is missing, extra and wrong."""
-    work = _verification(context, jobs, internal=wish.internal)
-    return context.start_errand(jobs.id, VERIFY, work)
+def start_verify(context: Context, jobs: Found, order: VerifyOrder) -> BackgroundTask:
+    """Verify the job as `edbench verify` does: compare it with the corpus's manifest, or compare the files of a production with
+    its rows and load files. The outcome lists what is missing, extra and wrong."""
+    work = _verification(context, jobs, order.internal)
+    return context.start_background(jobs.id, VERIFY, work)
 
 
-@router.get("/jobs/{job}/errands", responses=responses(404))
-def errands(context: Context, jobs: Found) -> Errands:
-    """What this server was asked to look for in the job, and how far that is; forgotten when the server ends."""
-    return Errands(errands=context.errands.of(jobs.id))
+@router.get("/jobs/{job}/background-tasks", responses=responses(404))
+def background_tasks(context: Context, jobs: Found) -> BackgroundTaskList:
+    """Background tasks of this job. The server forgets them when it stops."""
+    return BackgroundTaskList(background_tasks=context.background_tasks.of(jobs.id))
 
 
 @router.get("/hash-lists", responses=responses())
 def hash_lists(context: Context) -> HashLists:
-    """Lists of known software files that may be chosen: files of `hash-lists` of the storage root and EDBENCH_HASH_LISTS."""
+    """Lists of known software files: files in `hash-lists` of the storage root and in the directories of EDBENCH_HASH_LISTS."""
     return HashLists(
         lists=[HashListChoice(id=one.id, name=one.name, bytes=one.bytes) for one in list_hash_lists(context)],
-        places=[str(place) for place in places(context)],
+        places=[str(place) for place in list_places(context)],
     )
 
 
 def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jobs]:
-    """The job and those beside it; raises UsageError and FieldErrors now where they cannot be looked through, and
-    while a measurement runs."""
-    context.refuse_beside()
+    """The job and the others to review with it. Raises UsageError, FieldErrors where they cannot be reviewed, and while a
+    measurement runs."""
+    context.refuse_measuring()
     try:
         found = [jobs, *(find_discovered(context.databases, one) for one in others)]
     except UsageError as error:
@@ -135,12 +136,14 @@ def _together(context: WebContext, jobs: Jobs, others: Sequence[str]) -> list[Jo
     return found
 
 
-def _verification(context: WebContext, jobs: Jobs, *, internal: bool) -> Any:
-    context.refuse_beside()
+def _verification(context: WebContext, jobs: Jobs, internal: bool | None) -> Any:
+    context.refuse_measuring()
     settings, filer = context.settings, Storage(NullRecorder())
     how: _How = {"examples": _EXAMPLES, "progress": _quiet}
     if jobs.each and jobs.each[0].job.options.production.asked:
         return lambda: _noted(jobs, verify_production(jobs.each[0], filer, **how))
+    if internal is None:
+        internal = find_manifest(jobs.source) is None
     chosen = choose_manifest(jobs.source, None, internal=internal)
     if jobs.group is not None:
         return lambda: _noted(jobs, verify_group(jobs, settings, filer, chosen, **how))
@@ -148,10 +151,10 @@ def _verification(context: WebContext, jobs: Jobs, *, internal: bool) -> Any:
 
 
 def _noted(jobs: Jobs, done: Verification | ProductionVerification | GroupVerification) -> dict[str, Any]:
-    """What came of it as JSON, once it is in the chain of custody of each of the jobs."""
+    """The outcome as JSON, after it was added to the chain of custody of each job."""
     note_verified(jobs.each, done)
     return done.to_json()
 
 
 def _quiet(_line: str) -> None:
-    """Whoever waits sees that it runs."""
+    """Progress is not reported: the web UI shows that the task runs."""

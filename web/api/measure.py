@@ -1,4 +1,4 @@
-"""Experiments and storage profiles: what can be measured here, starting one, how far it is, ending it."""
+"""Measurements: kinds, start, state, output, cancel."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from web.api.needs import Context, Rows
 from web.context import WebContext
 from web.corpora import allowed_target, chosen_source
 from web.errors import FieldErrors
-from web.measuring.kinds import KINDS, Asked, Kind, NewCorpus, Played, Targets, command
+from web.measuring.kinds import KINDS, Calibration, Kind, NewCorpus, Played, Targets, command
 from web.measuring.runs import Measurement, Measurements
 from web.measuring.traces import trace_of, traces
 from web.results import runs
 
-_MOST_JOBS = 10_000  # as many as the list of jobs tells of
+_MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
 _LOG: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 
@@ -39,13 +39,13 @@ router = APIRouter(tags=["measurements"])
 
 
 def why_not(context: WebContext) -> str:
-    """Why nothing can be measured here; empty where something can."""
+    """Why this server cannot measure; empty where it can."""
     if not context.runner.creating:
-        return "this page belongs to a command and ends with it; `edbench serve` starts measurements"
+        return "this web UI belongs to a running command and ends with it; use `edbench serve` to start measurements"
     if context.measurements is None:
         return (
-            "the workers are run by others here; a measurement starts its own, from fresh databases: serve without"
-            " --cluster compose, or type `edbench bench … --cluster compose` on the host of the containers"
+            "this server does not start workers, but a measurement needs its own and fresh databases: serve without"
+            " --cluster compose, or run `edbench bench … --cluster compose` on the host of the containers"
         )
     return ""
 
@@ -59,38 +59,38 @@ def _measurements(context: WebContext) -> Measurements:
 
 @router.get("/measurements", responses=responses())
 def list_measurements(context: Context) -> MeasurementList:
-    """What this server has started, newest first; it forgets it when it ends, results stay."""
+    """The measurements of this server, newest first. It forgets them when it stops; results stay."""
     every = context.measurements.every() if context.measurements else []
     return MeasurementList(measurements=every, kinds=list(KINDS), refused=why_not(context))
 
 
 @router.get("/measurements/{measurement}", responses=responses(404, 409, 422))
 def one_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
-    """One of them."""
+    """One measurement."""
     return _measurements(context).of(measurement)
 
 
 @router.get("/measurements/{measurement}/log", responses=responses(404, 409, 422) | _LOG)
 def measurement_log(context: Context, measurement: uuid.UUID) -> PlainTextResponse:
-    """The end of what it said, 64 KiB at most."""
+    """The end of its output, at most 64 KiB."""
     return PlainTextResponse(_measurements(context).log(measurement))
 
 
 @router.post("/measurements/{measurement}/cancel", responses=responses(404, 409, 422))
 def cancel_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
-    """End it as Ctrl-C does, and what it wrote is removed; asked a second time it is killed."""
+    """Cancel it as Ctrl-C does; its files are removed. A second request kills it."""
     return _measurements(context).cancel(measurement)
 
 
 @router.get("/profiles", responses=responses())
 def list_profiles() -> ProfileList:
-    """Storage profiles, with their settings as they are and as they are with `small`."""
+    """Storage tests with their settings, by default and with `small`."""
     return ProfileList(profiles=[_profile(name) for name in profiles()])
 
 
 @router.get("/traces", responses=responses())
 def list_traces(context: Context, rows: Rows) -> TraceList:
-    """Traces of the newest 100 jobs, which can be replayed from here."""
+    """Traces of the newest 100 jobs."""
     return TraceList(traces=traces(context, rows))
 
 
@@ -115,95 +115,97 @@ def _plain(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def start(context: WebContext, kind: Kind, wish: Any) -> Measurement:
-    """Begin it once everything that can be refused here has been looked at. Raises FieldErrors, UsageError."""
+def start(context: WebContext, kind: Kind, order: Any) -> Measurement:
+    """Start a measurement after all checks. Raises FieldErrors, UsageError."""
     measurements = _measurements(context)
     measurements.refuse()
-    filer = getattr(wish, "filer", None)
+    filer = getattr(order, "filer", None)
     if filer is not None and filer not in {"none", *profile_names()}:  # a file's path is for the command line only
-        raise FieldErrors({"filer": f"it can be none, {', '.join(profile_names())}"})
+        raise FieldErrors({"filer": f"{filer[:100]!r} is not one of none, {', '.join(profile_names())}"})
     with at_field("body"):
-        kind.check(wish)
-    said = _said(context, kind, wish)
+        kind.check(order)
+    arguments = _arguments(context, kind, order)
     if not kind.alone:
-        return measurements.start(kind.name, command(kind, wish, said))
-    with context.doings.alone():  # what is looked at here stays as it is until the measurement is known to run
+        return measurements.start(kind.name, command(kind, order, arguments))
+    with context.activities.alone():  # no job starts until the measurement is known to run
         _refuse_moving(context)
-        return measurements.start(kind.name, command(kind, wish, said))
+        return measurements.start(kind.name, command(kind, order, arguments))
 
 
 def _refuse_moving(context: WebContext) -> None:
-    context.errands.refuse()
+    context.background_tasks.refuse()
     states = ((summary.job.id, summary.job.state) for _, summary in newest_jobs(context.databases, _MOST_JOBS))
     moving = next((each for each in states if each[1] in _MOVING), None)
     if moving is not None:
-        raise UsageError(f"job {moving[0]} is {moving[1]}: what runs beside a measurement is in its figures; pause it")
+        raise UsageError(f"job {moving[0]} is {moving[1]}, which would distort the measurement; pause it first")
 
 
-def _said(context: WebContext, kind: Kind, wish: Any) -> list[str]:
-    """What the command is told in its own way: where. Raises FieldErrors."""
-    if isinstance(wish, Targets):
-        return wish.said(_profile_paths(context, wish))
-    if isinstance(wish, NewCorpus):
-        return wish.said(context.settings.storage)
-    if isinstance(wish, Played):
-        return wish.said(*_played(context, wish))
-    if isinstance(wish, Asked):
-        return _asked(context, wish)
-    return [f"--corpus={chosen_source(context, wish.corpus, wish.source)}"] if kind.of_corpus else []
+def _arguments(context: WebContext, kind: Kind, order: Any) -> list[str]:
+    """The arguments of the command besides its options. Raises FieldErrors."""
+    if isinstance(order, Targets):
+        return order.arguments(_profile_paths(context, order))
+    if isinstance(order, NewCorpus):
+        return order.arguments(context.settings.storage)
+    if isinstance(order, Played):
+        return order.arguments(*_played(context, order))
+    if isinstance(order, Calibration):
+        return _calibration(context, order)
+    return [f"--corpus={chosen_source(context, order.corpus, order.source)}"] if kind.of_corpus else []
 
 
-def _played(context: WebContext, wish: Played) -> tuple[Path, list[Path]]:
+def _played(context: WebContext, order: Played) -> tuple[Path, list[Path]]:
     """The trace, and the directories that it is replayed in."""
-    trace = trace_of(context.settings.storage, wish.job)
+    trace = trace_of(context.settings.storage, order.job)
     if trace is None:
         raise FieldErrors(
-            {
-                "job": "this job has no trace here: choose one of GET /api/v1/traces, or have `edbench trace record` make it"
-            }
+            {"job": "this job has no trace; GET /api/v1/traces lists traces, `edbench trace record` writes one"}
         )
-    paths = [allowed_target(context, path) for path in wish.paths]
+    paths = [allowed_target(context, path) for path in order.paths]
     with at_field("paths"):
         check_paths(paths)
     return trace, paths
 
 
-def _asked(context: WebContext, wish: Asked) -> list[str]:
-    if wish.site is not None and wish.site not in site_names():
-        raise FieldErrors({"site": f"it can be {', '.join(site_names())}"})
-    if wish.result is None:
+def _calibration(context: WebContext, order: Calibration) -> list[str]:
+    if order.site is not None and order.site not in site_names():
+        raise FieldErrors({"site": f"site {order.site!r} does not exist; choose one of {', '.join(site_names())}"})
+    if order.result is None:
         return []
-    directory = runs(context.results_root).get(wish.result)
+    directory = runs(context.results_root).get(order.result)
     if directory is None:
-        raise FieldErrors({"result": "there is no such result; GET /api/v1/results lists them"})
+        raise FieldErrors({"result": "this result does not exist; GET /api/v1/results lists the results"})
     return [f"--from={directory}"]
 
 
-def _profile_paths(context: WebContext, wish: Any) -> list[Path]:
-    if wish.profile not in profiles():
-        raise FieldErrors({"profile": f"it can be {', '.join(profiles())}"})
-    paths = [allowed_target(context, path) for path in wish.paths]
+def _profile_paths(context: WebContext, order: Any) -> list[Path]:
+    if order.profile not in profiles():
+        raise FieldErrors(
+            {"profile": f"storage test {order.profile!r} does not exist; choose one of {', '.join(profiles())}"}
+        )
+    paths = [allowed_target(context, path) for path in order.paths]
     with at_field("setting"):
-        settings_of(profiles()[wish.profile], wish.setting, small=wish.small)
+        settings_of(profiles()[order.profile], order.setting, small=order.small)
     with at_field("paths"):
-        profile = made(wish.profile, Places(paths=tuple(paths)), wish.setting, small=wish.small)
-        refuse_room(profile, yes=wish.yes)
+        profile = made(order.profile, Places(paths=tuple(paths)), order.setting, small=order.small)
+        refuse_room(profile, yes=order.yes)
     with at_field("filer"):
         profile.check()
-        refuse_filer(profile, wish.filer or context.settings.filer)
+        refuse_filer(profile, order.filer or context.settings.filer)
     return paths
 
 
 def _starting(kind: Kind) -> Callable[..., Measurement]:
-    def begin(context: Context, wish: Document, response: Response) -> Measurement:
-        out = start(context, kind, wish)
+    def begin(context: Context, order: Document, response: Response) -> Measurement:
+        out = start(context, kind, order)
         response.headers["Location"] = f"/api/v1/measurements/{out.id}"
         return out
 
-    begin.__annotations__["wish"] = kind.model
-    begin.__doc__ = f"Measure {kind.does}, as `edbench {' '.join(kind.words)}`. One at a time, and beside no job."
+    begin.__annotations__["order"] = kind.model
+    begin.__doc__ = (
+        f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. One at a time, while no job runs."
+    )
     if not kind.alone:
-        begin.__doc__ = f"Tell {kind.does}, as `edbench {' '.join(kind.words)}`. One at a time."
+        begin.__doc__ = f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. One at a time."
     return begin
 
 

@@ -1,4 +1,4 @@
-"""Term lists and their hit report; tags and searches that are kept; who did what."""
+"""Hit reports of term lists, tags, saved searches, operator actions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from core.csv_cells import defused
 from core.document import TEXT
 from core.errors import UsageError
 from web.api.models.common import responses
-from web.api.models.named import Actions, Searches, SearchWish, Tags, TagWish, TermsWish
+from web.api.models.named import Actions, Searches, SearchOrder, TagOrder, Tags, TermsOrder
 from web.api.needs import ActedOn, Context, Discovered
 from web.context import WebContext
 from web.errors import FieldErrors, NotFound
@@ -36,10 +36,10 @@ router = APIRouter(tags=["search"])
 
 
 @router.post("/jobs/{job}/terms", responses=responses(404, 409, 422))
-def terms(context: Context, jobs: Discovered, wish: TermsWish) -> HitReport:
-    """What each term finds: items, with their families, families, what it alone finds, by custodian. Changes nothing."""
+def terms(context: Context, jobs: Discovered, order: TermsOrder) -> HitReport:
+    """Count the hits of each term: items, items with families, families, unique hits, by custodian."""
     with _at_field("terms"):
-        return hit_report(jobs.each, context.indexes.of, listed(wish.terms, "the list"), custodian=wish.custodian)
+        return hit_report(jobs.each, context.indexes.of, listed(order.terms, "the list"), custodian=order.custodian)
 
 
 @router.post(
@@ -47,10 +47,10 @@ def terms(context: Context, jobs: Discovered, wish: TermsWish) -> HitReport:
     response_class=Response,
     responses=responses(404, 409, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
 )
-def terms_csv(context: Context, jobs: Discovered, wish: TermsWish, raw: bool = False) -> Response:
-    """The same as CSV, a line for each custodian with hits behind its term's. A cell that a spreadsheet would run as a formula
-    has an apostrophe in front; with `raw` it stays as it is."""
-    report, out = terms(context, jobs, wish), io.StringIO()
+def terms_csv(context: Context, jobs: Discovered, order: TermsOrder, raw: bool = False) -> Response:
+    """The hit report as CSV, with a line per custodian after each term. Cells that a spreadsheet would run as a formula get an
+    apostrophe, except with `raw`."""
+    report, out = terms(context, jobs, order), io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(CSV_FIELDS)
     writer.writerows(list(map(str if raw else defused, row)) for row in csv_rows(report))
@@ -60,51 +60,51 @@ def terms_csv(context: Context, jobs: Discovered, wish: TermsWish, raw: bool = F
 
 @router.get("/jobs/{job}/tags", responses=responses(404, 409))
 def tags(jobs: Discovered) -> Tags:
-    """Every tag, and how many items have it."""
+    """Every tag with its number of items."""
     return Tags(tags=tags_of(jobs.each))
 
 
 @router.post("/jobs/{job}/tags", responses=responses(404, 409, 422))
-def tag(context: Context, jobs: Discovered, wish: TagWish) -> TagChange:
-    """Tag what a query finds, or some items, or take the tag away; it is written down with the caller's address."""
-    if (wish.query is None) == (wish.items is None):
-        raise FieldErrors({"query": "give either a query or items"})
-    with context.doing("a tag is being given"):
-        return _tag(context, jobs, wish)
+def tag(context: Context, jobs: Discovered, order: TagOrder) -> TagChange:
+    """Give a tag to items or to the hits of a query, or remove it. The chain of custody records it with the caller's address."""
+    if (order.query is None) == (order.items is None):
+        raise FieldErrors({"query": "give either query or items"})
+    with context.during("a tag is being set"):
+        return _tag(context, jobs, order)
 
 
-def _tag(context: WebContext, jobs: Jobs, wish: TagWish) -> TagChange:
-    if wish.items is not None:
+def _tag(context: WebContext, jobs: Jobs, order: TagOrder) -> TagChange:
+    if order.items is not None:
         with _at_field("tag"):
-            return tag_items(jobs.each, wish.tag, wish.items, families=wish.families, remove=wish.remove)
+            return tag_items(jobs.each, order.tag, order.items, families=order.families, remove=order.remove)
     with _at_field("query"):
         return tag_found(
             jobs.each,
             context.indexes.of,
-            wish.tag,
-            wish.query or "",
-            families=wish.families,
-            remove=wish.remove,
+            order.tag,
+            order.query or "",
+            families=order.families,
+            remove=order.remove,
         )
 
 
 @router.get("/jobs/{job}/searches", responses=responses(404, 409))
 def searches(jobs: Discovered) -> Searches:
-    """The searches that are kept; `saved:NAME` is one of them in a query."""
+    """The saved searches; `saved:NAME` uses one in a query."""
     return Searches(searches=searches_of(jobs.each))
 
 
 @router.put("/jobs/{job}/searches", responses=responses(404, 409, 422))
-def save(jobs: Discovered, wish: SearchWish) -> Searches:
-    """Keep a search under its name, instead of the one that had it."""
+def save(jobs: Discovered, order: SearchOrder) -> Searches:
+    """Save a search; replaces one of the same name."""
     with _at_field("query"):
-        save_search(jobs.each, wish.name, wish.query)
+        save_search(jobs.each, order.name, order.query)
     return Searches(searches=searches_of(jobs.each))
 
 
 @router.delete("/jobs/{job}/searches/{name}", status_code=204, responses=responses(404, 409, 422))
 def forget(jobs: Discovered, name: Annotated[str, Path(max_length=100, pattern=TEXT)]) -> None:
-    """Forget a search; items that it was used to tag stay tagged."""
+    """Delete a saved search; tags that were set with it stay."""
     try:
         forget_search(jobs.each, name)
     except UsageError as error:
@@ -113,7 +113,7 @@ def forget(jobs: Discovered, name: Annotated[str, Path(max_length=100, pattern=T
 
 @router.get("/jobs/{job}/actions", responses=responses(404))
 def actions(jobs: ActedOn) -> Actions:
-    """Who did what to the job, its items and their names, and when, oldest first."""
+    """Operator actions on the job and its items, oldest first."""
     return Actions(actions=actions_of(jobs.each))
 
 

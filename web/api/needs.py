@@ -1,4 +1,4 @@
-"""What routes need of a request: the context, and the job that is meant."""
+"""Dependencies of routes: the context and the job of a request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from web.errors import NotFound
 
 
 def context_of(request: Request) -> WebContext:
-    """The context that the application was made with."""
+    """The context of the application."""
     context = request.app.state.context
     if not isinstance(context, WebContext):
         raise TypeError("applications are made by web.app.create_app")
@@ -24,7 +24,7 @@ def context_of(request: Request) -> WebContext:
 
 
 def overview_of(request: Request) -> Overview:
-    """The application's rows of jobs."""
+    """The job rows of the application."""
     overview = request.app.state.overview
     if not isinstance(overview, Overview):
         raise TypeError("applications are made by web.app.create_app")
@@ -32,7 +32,7 @@ def overview_of(request: Request) -> Overview:
 
 
 def found_by(context: WebContext, reference: str) -> Jobs:
-    """The job or group that is meant; raises NotFound."""
+    """The job or group of a reference. Raises NotFound."""
     try:
         return context.find(reference)
     except UsageError as error:
@@ -61,7 +61,7 @@ def _acted_on(job: JobReference, request: Request) -> Jobs:
 Context = Annotated[WebContext, Depends(context_of)]
 Rows = Annotated[Overview, Depends(overview_of)]
 Found = Annotated[Jobs, Depends(_found)]
-# A discovery, for what is about items: another job has none, and 0 of 0 would be no answer. `last` is the newest discovery.
+# A discovery, for routes about items, which other jobs do not have. `last` is the newest discovery.
 Discovered = Annotated[Jobs, Depends(_discovered)]
-# Any job, for what operators did; `last` is the newest discovery, as it is for `edbench job custody`.
+# Any job, for operator actions; `last` is the newest discovery, as for `edbench job custody`.
 ActedOn = Annotated[Jobs, Depends(_acted_on)]

@@ -1,4 +1,4 @@
-"""POST /productions: made as `edbench produce text`, `edbench produce images` and `edbench produce export` make them."""
+"""POST /productions: creates jobs as `edbench produce text`, `images` and `export` do."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ router = APIRouter(tags=["jobs"])
 
 
 @router.post("/productions", status_code=201, responses=responses(409, 422))
-def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
-    """Create a job that extracts, processes or exports items of discoveries that have completed, and have it worked on."""
-    workers, slots = crew(context, wish.workers, wish.slots)
-    settings = server_settings(context, wish.filer)
-    out = allowed_output(context, wish.out)
+def produce(context: Context, order: NewProduction, response: Response) -> JobId:
+    """Create a job that extracts, processes or exports items of completed discoveries, and start it."""
+    workers, slots = crew(context, order.workers, order.slots)
+    settings = server_settings(context, order.filer)
+    out = allowed_output(context, order.out)
     with at_field("sources"):
-        sources = [job for one in wish.sources for job in find_discovered(context.databases, one).each]
+        sources = [job for one in order.sources for job in find_discovered(context.databases, one).each]
         refuse_sources(sources)
         refuse_no_common_arbiter([sources[0].database], settings, ours=context.embedded)
-    with context.doing("a job is being created"), context.runner.reserved(workers, slots, settings.filer):
-        jobs = _created(context, settings, wish, out, sources, workers, slots)
+    with context.during("a job is being created"), context.runner.reserved(workers, slots, settings.filer):
+        jobs = _created(context, settings, order, out, sources, workers, slots)
         context.runner.start(jobs, workers=workers, slots=slots)
     response.headers["Location"] = f"/api/v1/jobs/{jobs.id}"
     return JobId(id=jobs.id)
@@ -49,16 +49,16 @@ def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
 def _created(
     context: WebContext,
     settings: Settings,
-    wish: NewProduction,
+    order: NewProduction,
     out: Path,
     sources: list[JobHandle],
     workers: int,
     slots: int,
 ) -> Jobs:
-    kind = JobType(wish.type)
+    kind = JobType(order.type)
     with at_field("query"):
-        choice = replace(wish.choice(kind, out), extras=_extras(kind, wish))
-        options, images = wish.options(settings, choice), _images(context, kind, wish)
+        choice = replace(order.choice(kind, out), extras=_extras(kind, order))
+        options, images = order.options(settings, choice), _images(context, kind, order)
         if images is not None:
             options = options_with_images(images, options, sources)
         with at_field("sources"):
@@ -68,26 +68,26 @@ def _created(
             options=options,
             images=images,
             databases=context.databases,
-            name=wish.name or f"{kind} of {sources[0].job.name}",
+            name=order.name or f"{kind} of {sources[0].job.name}",
             workers=workers,
             slots=slots,
         )
         return create_production(Storage(NullRecorder()), settings, plan)
 
 
-def _images(context: WebContext, kind: JobType, wish: NewProduction) -> JobHandle | None:
-    """The job whose pages are taken, if any are. Raises FieldErrors."""
-    if wish.images is None:
+def _images(context: WebContext, kind: JobType, order: NewProduction) -> JobHandle | None:
+    """The job whose pages are used, if any. Raises FieldErrors."""
+    if order.images is None:
         return None
     with at_field("images"):
         if kind is not JobType.EXPORT:
-            raise UsageError("an export takes the pages of another job; nothing else does")
-        return those_there(context.find(wish.images))[0]
+            raise UsageError("only an export uses the pages of another job; leave it empty")
+        return those_there(context.find(order.images))[0]
 
 
-def _extras(kind: JobType, wish: NewProduction) -> tuple[tuple[str, str], ...]:
-    """What one type alone is told."""
+def _extras(kind: JobType, order: NewProduction) -> tuple[tuple[str, str], ...]:
+    """Options of one type only."""
     return {
-        JobType.EXPORT: ((DAT_ENCODING, wish.dat_encoding),),
-        JobType.PROCESSING: ((IMAGE_FORMAT, wish.image_format), (DPI, str(wish.dpi))),
+        JobType.EXPORT: ((DAT_ENCODING, order.dat_encoding),),
+        JobType.PROCESSING: ((IMAGE_FORMAT, order.image_format), (DPI, str(order.dpi))),
     }.get(kind, ())

@@ -1,4 +1,4 @@
-"""A storage profile while it runs, beside the command that runs it."""
+"""A storage test while its command runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ router = APIRouter(tags=["profile"])
 
 @router.get("/profile/timeline", responses=responses(404))
 def profile_timeline(context: Context) -> dict[str, Any]:
-    """What `edbench bench storage --serve` does now: rates by second on one axis, downsampled, with the runs so far and what
-    came of each. 404 where this server stands beside no profile."""
+    """The storage test of `edbench bench storage --serve`: rates by second on one axis, downsampled, with the runs so far and
+    their outcomes. 404 on other servers."""
     if context.profile is None:
-        raise NotFound("this server stands beside no profile; edbench bench storage … --serve does")
+        raise NotFound("this server runs no storage test; `edbench bench storage NAME --serve` starts one")
     return context.profile.timeline()

@@ -1,4 +1,4 @@
-"""Results of experiments: list, one, its files, all of it, side by side."""
+"""Results of experiments: list, details, files, archive, comparison."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ router = APIRouter(tags=["results"])
 
 @router.get("/results", responses=responses())
 def list_results(context: Context) -> ResultList:
-    """Results of experiments below the storage root, newest first."""
+    """Results of experiments in the storage root, newest first."""
     rows: list[ResultRow] = []
     unreadable: dict[str, str] = {}
     for name, directory in runs(context.results_root).items():
@@ -61,7 +61,7 @@ def list_results(context: Context) -> ResultList:
 
 @router.get("/results/{run}.zip", response_class=StreamingResponse, responses=_BINARY | responses(404, 422))
 def archive(context: Context, run: Run) -> StreamingResponse:
-    """Everything of a result as one zip archive."""
+    """All files of a result as a ZIP archive."""
     directory = run_directory(context.results_root, run)
     named = re.sub(r"[^A-Za-z0-9._-]", "_", run)
     disposition = {"Content-Disposition": f'attachment; filename="{named}.zip"'}
@@ -70,7 +70,7 @@ def archive(context: Context, run: Run) -> StreamingResponse:
 
 @router.get("/results/{run}", responses=responses(404, 409, 422))
 def one_result(context: Context, run: Run) -> ResultDetails:
-    """One result without its series; `files` says where those are."""
+    """One result without its series, which are in `files`."""
     directory = run_directory(context.results_root, run)
     result = result_in(directory)
     files = files_in(directory)
@@ -87,7 +87,7 @@ def one_result(context: Context, run: Run) -> ResultDetails:
 
 @router.get("/results/{run}/files/{name:path}", response_class=FileResponse, responses=_BINARY | responses(404, 422))
 def one_file(context: Context, run: Run, name: Annotated[str, Path(max_length=1_000, pattern=TEXT)]) -> FileResponse:
-    """One file of a result: report.html, a figure, a series. Pages among them may run no script."""
+    """One file of a result: report.html, a figure, a series. HTML pages cannot run scripts."""
     file = file_in(run_directory(context.results_root, run), name)
     return FileResponse(file.path, media_type=file.media_type, headers={"Content-Security-Policy": REPORT_POLICY})
 
@@ -95,10 +95,10 @@ def one_file(context: Context, run: Run, name: Annotated[str, Path(max_length=1_
 @router.get("/compare", responses=responses(404, 409, 422))
 def compare(
     context: Context,
-    run: Annotated[list[str], Query(min_length=2, max_length=_MOST_COMPARED, description="Given at least twice.")],
-    force: Annotated[bool, Query(description="Show results that differ all the same, and say so.")] = False,
+    run: Annotated[list[str], Query(min_length=2, max_length=_MOST_COMPARED, description="At least two names.")],
+    force: Annotated[bool, Query(description="Compare results that are not comparable, and list why.")] = False,
 ) -> Comparison:
-    """Results side by side; 409 names what differs between those that may not be compared."""
+    """Compare results; 409 lists why they are not comparable."""
     directories = [run_directory(context.results_root, name) for name in run]
     doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
     unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
@@ -131,7 +131,7 @@ def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
 
 
 def _figures(workload: About) -> list[FigureName]:
-    return [FigureName(name=figure.name, title=figure.column, told=figure.headline) for figure in workload.figures]
+    return [FigureName(name=figure.name, title=figure.column, headline=figure.headline) for figure in workload.figures]
 
 
 def _point(point: Point) -> PointRow:

@@ -1,4 +1,4 @@
-"""What was found out of a job's items: duplicates, near-duplicates, system files, languages, threads; in sum, and one by one as CSV."""
+"""Findings of reviews: duplicates, near-duplicates, system files, languages, threads; totals, and lists as CSV."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ router = APIRouter(tags=["review"])
 
 @router.get("/jobs/{job}/duplicates", responses=responses(404, 409, 422))
 def duplicates(context: Context, jobs: Discovered) -> Duplicates:
-    """What the latest `edbench review dedupe` of the job came to."""
+    """Totals of the latest `edbench review dedupe` of the job."""
     return dedupe_report.last_dedupe(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
-    """Every member of a group of equals, its original first. A cell that a spreadsheet would run as a formula has an
-    apostrophe in front; with `raw` it stays as it is."""
+    """Every member of a group of duplicates, the original first. Cells that a spreadsheet would run as a formula get an
+    apostrophe, except with `raw`."""
     by = dedupe_report.last_dedupe(jobs.each, context.databases).by
     return _csv(f"duplicates-{jobs.id}", dedupe_report.stream_duplicates(jobs.each, by), dedupe_report.FIELDS, raw)
 
 
 @router.get("/jobs/{job}/near-duplicates", responses=responses(404, 409, 422))
 def near_duplicates(context: Context, jobs: Discovered) -> NearDuplicates:
-    """What the latest `edbench review near-dup` of the job came to."""
+    """Totals of the latest `edbench review near-dup` of the job."""
     return near_report.last_near(jobs.each, context.databases)
 
 
@@ -50,27 +50,26 @@ def near_duplicates(context: Context, jobs: Discovered) -> NearDuplicates:
     "/jobs/{job}/near-duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV
 )
 def near_duplicates_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
-    """Every member of a group of near-duplicates, its principal first; `raw` as for the duplicates."""
+    """Every member of a group of near-duplicates, the principal first; `raw` as for the duplicates."""
     near_report.last_near(jobs.each, context.databases)
     return _csv(f"near-duplicates-{jobs.id}", near_report.stream_near(jobs.each), near_report.FIELDS, raw)
 
 
 @router.get("/jobs/{job}/languages", responses=responses(404, 409, 422))
 def languages(context: Context, jobs: Discovered) -> LanguagesFound:
-    """What the latest `edbench review languages` of the job came to: items by language. Each item's is the key `language` of its
-    metadata."""
+    """Totals of the latest `edbench review languages` of the job: items by language. The metadata of each item has its `language`."""
     return last_languages(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files", responses=responses(404, 409, 422))
 def system_files(context: Context, jobs: Discovered) -> SystemFiles:
-    """What the latest `edbench review denist` of the job came to."""
+    """Totals of the latest `edbench review denist` of the job."""
     return denist_report.last_denist(jobs.each, context.databases)
 
 
 @router.get("/jobs/{job}/system-files.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | CSV)
 def system_files_csv(context: Context, jobs: Discovered, raw: bool = False) -> StreamingResponse:
-    """Every item that is flagged as a system file, in path order; `raw` as for the duplicates."""
+    """Every system file in path order; `raw` as for the duplicates."""
     names = [one.name for one in denist_report.last_denist(jobs.each, context.databases).lists]
     rows = denist_report.stream_system_files(jobs.each, names)
     return _csv(f"system-files-{jobs.id}", rows, denist_report.FIELDS, raw)
@@ -78,7 +77,7 @@ def system_files_csv(context: Context, jobs: Discovered, raw: bool = False) -> S
 
 @router.get("/jobs/{job}/threads", responses=responses(404, 409, 422))
 def threads(context: Context, jobs: Discovered) -> ThreadsFound:
-    """What the latest `edbench review threads` of the job came to."""
+    """Totals of the latest `edbench review threads` of the job."""
     return threads_report.last_threads(jobs.each, context.databases)
 
 

@@ -58,11 +58,11 @@ def api_router() -> APIRouter:
 
 
 def refuse_unknown_parameters(request: Request) -> None:
-    """Raises FieldErrors for parameters behind the question mark that a route has not: a misspelt filter would be none."""
+    """Raises FieldErrors for unknown query parameters, because a misspelt filter would have no effect."""
     known = set(_parameters(request.scope["route"].dependant))
     if unknown := sorted(set(request.query_params) - known):
-        there = f"; there are {', '.join(sorted(known))}" if known else ""
-        raise FieldErrors({name[:60]: f"there is no such parameter{there}" for name in unknown[:_SHOWN]})
+        there = f"; known are {', '.join(sorted(known))}" if known else ""
+        raise FieldErrors({name[:60]: f"unknown parameter{there}" for name in unknown[:_SHOWN]})
 
 
 def _parameters(of: Dependant) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""From the controller's records to the API's models, where the fields are not simply the same."""
+"""Converts records of the controller to models of the API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from web.api.models.jobs import JobCounts as Counts
 
 
 def counts_of(database: str, counts: JobCounts) -> Counts:
-    """Everything counted of one job."""
+    """The counts of one job."""
     return Counts(
         id=counts.summary.job.id,
         database=database,

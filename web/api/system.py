@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import platform
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from controller.jobs.run import crew_of
 from controller.versions import own_version
-from core.errors import DatabaseFault, UsageError
+from core.errors import UsageError
 from core.filer.load import profile_names
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
 from web.api.models.common import responses
 from web.api.models.system import Choices, Corpora, Corpus, Health, Version
 from web.api.needs import Context
+from web.auth import ANONYMOUS
 from web.context import WebContext
 from web.corpora import list_corpora, roots
 
@@ -24,18 +25,14 @@ router = APIRouter(tags=["server"])
 
 
 @router.get("/health", responses={503: {"model": Health, "description": "A database does not answer."}})
-def health(context: Context, response: Response) -> Health:
-    """Whether every database answers."""
-    states: dict[str, str] = {}
-    for database in context.databases:
-        try:
-            with database.transaction() as conn:
-                conn.exec_driver_sql("SELECT 1")
-            states[database.name] = "ok"
-        except DatabaseFault as fault:
-            states[database.name] = str(fault)
-            response.status_code = 503
-    return Health(status="ok" if response.status_code != 503 else "degraded", databases=states)
+def health(context: Context, request: Request, response: Response) -> Health:
+    """Whether the server and every database work. Needs no token; only with one it names the databases."""
+    states = context.health.states()
+    works = all(state == "ok" for state in states.values())
+    if not works:
+        response.status_code = 503
+    named = None if request.scope.get(ANONYMOUS) else states
+    return Health(status="ok" if works else "degraded", databases=named)
 
 
 @router.get("/version", responses=responses())
@@ -46,7 +43,7 @@ def version() -> Version:
 
 @router.get("/corpora", responses=responses())
 def corpora(context: Context) -> Corpora:
-    """The corpora below the storage root, and the directories of EDBENCH_CORPORA with what lies in them."""
+    """The corpora in the storage root, and the directories of EDBENCH_CORPORA with their subdirectories."""
     return Corpora(
         corpora=[
             Corpus(id=each.id, name=each.name, path=str(each.path), manifest=each.manifest)
@@ -58,7 +55,7 @@ def corpora(context: Context) -> Corpora:
 
 @router.get("/choices", responses=responses())
 def choices(context: Context) -> Choices:
-    """What a new job may be created with, and what it is created with when nothing else is said."""
+    """The choices for a new job, with their defaults."""
     settings = context.settings
     workers, slots = (DEFAULT_WORKERS, settings.slots) if context.embedded else _living(context)
     return Choices(
@@ -84,5 +81,5 @@ def _filers() -> list[str]:
 def _living(context: WebContext) -> tuple[int, int]:
     try:
         return crew_of(context.databases[0])
-    except UsageError:  # workers of another version: creating a job says so
+    except UsageError:  # workers of another version: creating a job reports it
         return 0, 0

@@ -1,4 +1,4 @@
-"""A job over time: at once, and as it goes on."""
+"""The timeline of a job, as one answer and as live events."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def timeline(
     rows: Rows,
     jobs: Found,
     since: Since = None,
-    points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
+    points: Annotated[int, Query(ge=10, le=5_000, description="Largest number of points on the axis.")] = POINTS,
 ) -> dict[str, Any]:
-    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
-    progress and what limits the run now."""
+    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses, calls by
+    operation, progress and the bottleneck."""
     return read_timeline(jobs.each, since=since, points=points, labels=rows.row_of(jobs).labels).to_json()
 
 

@@ -1,4 +1,4 @@
-"""One item: what is known of it, its family, its text, what stands beside it in a list, its (near-)duplicates, its thread."""
+"""One item: details, family, text, neighbours in a list, (near-)duplicates, thread."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from core.errors import UsageError
 from core.records import TextState
 from review import one_item
 from sql.faces.browse import WholeItem
-from web.api.items import Wish, told
+from web.api.items import Filtered, checked
 from web.api.models.common import responses
-from web.api.models.items import Beside, Equals, Family, ItemDetails, ItemText, NearOnes, Thread
+from web.api.models.items import Equals, Family, ItemDetails, ItemText, NearOnes, Neighbours, Thread
 from web.api.needs import Context, Discovered
 from web.errors import FieldErrors, NotFound
 from worker.indexes.marks import marks
 from worker.indexes.nodes import Pattern, sought
 
 TEXT_CHARACTERS = 200_000
-LOOKED_AHEAD = 4_000_000  # characters behind a portion that are looked through for the next match
+LOOKED_AHEAD = 4_000_000  # characters after a portion that are searched for the next match
 _MOST_MARKS = 5_000  # of a portion
 
 router = APIRouter(tags=["items"])
@@ -42,45 +42,45 @@ def _found(jobs: Jobs, item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
 
 @router.get("/jobs/{job}/items/{item}", responses=responses(404, 409, 422))
 def item(jobs: Discovered, item: uuid.UUID) -> ItemDetails:
-    """Everything that is known of one item."""
+    """All fields of one item."""
     return ItemDetails.model_validate(item_details(*_found(jobs, item)))
 
 
 @router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 409, 422))
 def family(jobs: Discovered, item: uuid.UUID) -> Family:
-    """The item's family as a tree, and what it lies in."""
+    """The item's family as a tree, and its containers."""
     return Family.model_validate(family_tree(*_found(jobs, item)))
 
 
-@router.get("/jobs/{job}/items/{item}/beside", responses=responses(404, 409, 422))
-def beside(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Wish) -> Beside:
-    """Which items stand before and behind this one in the list that the filters make."""
-    handles = told(context, jobs, wanted)
+@router.get("/jobs/{job}/items/{item}/neighbours", responses=responses(404, 409, 422))
+def neighbours(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Filtered) -> Neighbours:
+    """The previous and the next item in the list that passes the filters."""
+    handles = checked(context, jobs, wanted)
     try:
         before, after = items_beside(handles, wanted, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
-    return Beside(before=before, after=after)
+    return Neighbours(previous=before, next=after)
 
 
 @router.get("/jobs/{job}/items/{item}/duplicates", responses=responses(404, 409, 422))
 def item_duplicates(context: Context, jobs: Discovered, item: uuid.UUID) -> Equals:
-    """The item with its equals, the original first, as the latest `edbench review dedupe` of the job found them: 500 at most. Where
-    families were compared, the topmost items of those that are equal to the item's."""
+    """The item and its duplicates, the original first, from the latest `edbench review dedupe` of the job; at most 500. Where
+    families were compared, the topmost items of the families that equal the item's."""
     return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/near-duplicates", responses=responses(404, 409, 422))
 def item_near(context: Context, jobs: Discovered, item: uuid.UUID) -> NearOnes:
-    """The item with the texts that are nearly its own, the group's principal first, as the latest `edbench review near-dup` of the job
-    found them: 500 at most."""
+    """The item and its near-duplicates, the principal first, from the latest `edbench review near-dup` of the job; at most
+    500."""
     return NearOnes(near=one_item.near_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
 def item_thread(context: Context, jobs: Discovered, item: uuid.UUID) -> Thread:
-    """The thread that a message is in, as the latest `edbench review threads` of the job found it: each message below the one that it
-    answers, siblings by date; the first 500 by date."""
+    """The thread of a message from the latest `edbench review threads` of the job: each message below the one that it answers,
+    siblings by date; the first 500 by date."""
     return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
 
 
@@ -91,9 +91,11 @@ def text(
     item: uuid.UUID,
     offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,
-    q: Annotated[str, Query(max_length=2_000, pattern=TEXT, description="A search whose words are marked.")] = "",
+    q: Annotated[
+        str, Query(max_length=2_000, pattern=TEXT, description="A search whose words are located in the text.")
+    ] = "",
 ) -> ItemText:
-    """The text that was indexed of the item, so many characters of it from `offset` on; with `q` where its words stand."""
+    """The indexed text of the item from `offset`, with the positions of the words of `q`."""
     handle, row = _found(jobs, item)
     patterns = _sought(handle, q)
     whole = item_text(handle, context.settings, row)
@@ -114,7 +116,7 @@ def text(
 
 
 def _sought(handle: JobHandle, query: str) -> Sequence[Pattern]:
-    """What a query looks for in texts; raises FieldErrors."""
+    """The patterns of a query. Raises FieldErrors."""
     if not query.strip():
         return ()
     try:

@@ -1,1 +1,1 @@
-"""Measurements that the page starts: the command, as a child of the server."""
+"""Measurements that the web UI starts: commands as child processes of the server."""

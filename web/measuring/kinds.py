@@ -1,6 +1,6 @@
-"""What can be measured from the page, and the command line that each order becomes.
+"""The kinds of measurement that the web UI can start, and their command lines.
 
-The models are put together of what the commands take their options from (`experiments.orders`, `DiscoveryOrder`).
+The models are composed of those that the commands take their options from (`experiments.orders`, `DiscoveryOrder`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from web.api.models.jobs import NewJob
 
 _OURS = frozenset(
     ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")
-)  # said in the command's own way
+)  # not options of the same name
 
 
 def _some(of: type[Document], names: Iterable[str]) -> type[Document]:
@@ -56,7 +56,7 @@ _Path = Annotated[str, Field(max_length=4_000, pattern=TEXT)]
 
 
 class Targets(Document):
-    """Where a storage profile runs, and its settings."""
+    """The directories and settings of a storage test."""
 
     profile: Annotated[str, Field(max_length=100, pattern=TEXT)] = Field(description="Of GET /api/v1/profiles.")
     paths: Annotated[list[_Path], Field(max_length=16)] = Field(
@@ -64,46 +64,46 @@ class Targets(Document):
         description="Absolute paths of empty directories, each a volume, below the storage root or EDBENCH_TARGETS.",
     )
     setting: Annotated[list[Annotated[str, Field(max_length=1_000, pattern=TEXT)]], Field(max_length=100)] = Field(
-        default_factory=list, description="NAME=VALUE each, as `edbench corpus profiles` tells them."
+        default_factory=list, description="NAME=VALUE each; GET /api/v1/profiles lists the names."
     )
 
-    def said(self, paths: Iterable[Path]) -> list[str]:
-        """Behind the options."""
+    def arguments(self, paths: Iterable[Path]) -> list[str]:
+        """The arguments after the options."""
         return [*(f"--path={path}" for path in paths), *(f"--set={one}" for one in self.setting), "--", self.profile]
 
 
 class NewCorpus(CorpusOrder):
-    """As `edbench corpus generate`, into a folder of the storage root's `corpora`."""
+    """As `edbench corpus generate`, into a directory in `corpora` of the storage root."""
 
     name: Annotated[str, Field(max_length=100, pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")] = Field(
-        description="of its folder: letters, digits, dots, _ and -"
+        description="name of its directory: letters, digits, dots, _ and -"
     )
 
-    def said(self, storage: Path) -> list[str]:
-        """Behind the options."""
+    def arguments(self, storage: Path) -> list[str]:
+        """The arguments after the options."""
         return [f"--profile={self.profile}", "--", str(storage / "corpora" / self.name)]
 
 
 class Played(Document):
-    """Which trace is replayed, and where."""
+    """The trace to replay, and the directories to replay it in."""
 
-    job: uuid.UUID = Field(description="The job that kept the trace, of GET /api/v1/traces.")
+    job: uuid.UUID = Field(description="The job that recorded the trace, of GET /api/v1/traces.")
     paths: Annotated[list[_Path], Field(min_length=1, max_length=MAX_PATHS)] = Field(
         description="Absolute paths of empty directories, below the storage root or EDBENCH_TARGETS."
     )
-    shared: bool = Field(False, description="clones of the trace read the same files, and not each its own")
+    shared: bool = Field(False, description="clones of the trace read the same files instead of their own")
 
-    def said(self, trace: Path, paths: Iterable[Path]) -> list[str]:
-        """Behind the options."""
+    def arguments(self, trace: Path, paths: Iterable[Path]) -> list[str]:
+        """The arguments after the options."""
         return [*(f"--path={path}" for path in paths), "--", str(trace)]
 
 
-class Asked(Document):
-    """What a prediction is calibrated on, and the site that it is about."""
+class Calibration(Document):
+    """The calibration and the site of a prediction."""
 
     result: Annotated[str, Field(max_length=255, pattern=TEXT)] | None = Field(
         None,
-        description="Name of a result of a scale-up, or of job-types, to calibrate on; else the reference calibration.",
+        description="Result of a scale-up or job-types experiment to calibrate on; by default the reference calibration.",
     )
     site: Annotated[str, Field(max_length=40, pattern=TEXT)] | None = Field(
         None, description=f"emulated site: {', '.join(site_names())}"
@@ -119,13 +119,13 @@ class Kind:
     model: type[Document]
     words: tuple[str, ...]  # of the command
     check: Callable[[Any], object]  # raises UsageError with the field
-    alone: bool = True  # what runs beside it is in its figures
+    alone: bool = True  # nothing else may run at the same time
     press: str = "Measure"  # on its button
     leaves: str = ""  # where it has no result
 
     @property
     def of_corpus(self) -> bool:
-        """Whether it is asked for over a corpus."""
+        """Whether it needs a corpus."""
         return "corpus" in self.model.model_fields
 
 
@@ -134,25 +134,25 @@ def _model(name: str, *parts: type[Document]) -> type[Document]:
 
 
 def _held(field: str, check: Callable[[], object]) -> None:
-    """What is wrong is wrong at that field."""
+    """Report errors at this field."""
     try:
         check()
     except UsageError as error:
         raise UsageError(str(error), field=field) from error
 
 
-def _sizes(wish: Any) -> None:
+def _sizes(order: Any) -> None:
     for name in ("filer_cache", "null_memory"):
-        text = getattr(wish, name, None)
+        text = getattr(order, name, None)
         if text is not None:
             _held(name, partial(parse_bytes, text, f"--{name.replace('_', '-')}"))
 
 
 def _numbers(*fields: str) -> Callable[[Any], None]:
-    def check(wish: Any) -> None:
+    def check(order: Any) -> None:
         for field in fields:
-            _held(field, partial(_points, getattr(wish, field), f"--{field}"))
-        _sizes(wish)
+            _held(field, partial(_points, getattr(order, field), f"--{field}"))
+        _sizes(order)
 
     return check
 
@@ -161,24 +161,27 @@ def _points(text: str, option: str) -> None:
     checked(numbers(text, option), option)
 
 
-def _bounds(wish: Any) -> None:
-    _held("max_p99", partial(parse_bounds, wish.max_p99))
-    _sizes(wish)
+def _bounds(order: Any) -> None:
+    _held("max_p99", partial(parse_bounds, order.max_p99))
+    _sizes(order)
 
 
-def _replayed(wish: Any) -> None:
-    _held("pace", partial(parse_pace, wish.pace))
-    _held("scaling", partial(parse_scaling, wish.scaling))
-    if wish.clients is not None:
-        numbers(wish.clients, "--clients", digits=9)
-    if wish.max_p99 is not None:
-        _held("max_p99", partial(parse_bounds, wish.max_p99))
-    _sizes(wish)
+def _replayed(order: Any) -> None:
+    _held("pace", partial(parse_pace, order.pace))
+    _held("scaling", partial(parse_scaling, order.scaling))
+    if order.clients is not None:
+        numbers(order.clients, "--clients", digits=9)
+    if order.max_p99 is not None:
+        _held("max_p99", partial(parse_bounds, order.max_p99))
+    _sizes(order)
 
 
-def _profile(wish: Any) -> None:
-    if wish.profile not in profile_names():  # a file's path is for the command line only
-        raise UsageError(f"it can be {', '.join(profile_names())}", field="profile")
+def _profile(order: Any) -> None:
+    if order.profile not in profile_names():  # a file's path is for the command line only
+        raise UsageError(
+            f"corpus profile {order.profile!r} does not exist; choose one of {', '.join(profile_names())}",
+            field="profile",
+        )
 
 
 _ALIKE = _some(DiscoveryOrder, ALIKE)
@@ -187,82 +190,81 @@ KINDS = {
     for kind in (
         Kind(
             name="scale-up",
-            does="a corpus with more and more workers",
+            does="process a corpus with increasing numbers of workers",
             model=_model("ScaleUp", _ALIKE, StudyOrder, ScaleUpPoints, _WHERE),
             words=("bench", "scale-up"),
             check=_numbers("workers"),
         ),
         Kind(
             name="scale-out",
-            does="a corpus with the same workers on more and more databases",
+            does="process a corpus with the same workers and increasing numbers of databases",
             model=_model("ScaleOut", _some(DiscoveryOrder, (*ALIKE, "shard")), StudyOrder, ScaleOutPoints, _WHERE),
             words=("bench", "scale-out"),
             check=_numbers("databases"),
         ),
         Kind(
             name="knee",
-            does="more workers until a bound on latency is broken",
+            does="add workers until a latency bound is exceeded",
             model=_model("Knee", _ALIKE, StudyOrder, KneePoints, _WHERE),
             words=("bench", "knee"),
             check=_bounds,
         ),
         Kind(
             name="job-types",
-            does="a discovery, an extraction, a processing and an export of the same data side by side",
+            does="compare discovery, extraction, processing and export of the same data",
             model=_model("JobTypes", JobTypesOrder, _WHERE),
             words=("bench", "job-types"),
             check=_numbers("workers"),
         ),
         Kind(
             name="r1",
-            does="report R1's rows on an emulated site",
+            does="reproduce the rows of report R1 on an emulated site",
             model=_model("R1", R1Order),
             words=("bench", "r1"),
             check=_sizes,
         ),
         Kind(
             name="profile",
-            does="a storage test of reports R2 to R5",
+            does="run a storage test of reports R2 to R5",
             model=_model("ProfileRun", ProfileOrder, Targets),
             words=("bench", "storage"),
             check=_sizes,
         ),
         Kind(
             name="replay",
-            does="the calls of a job's trace, made again by client processes",
+            does="repeat the storage calls of a trace with client processes",
             model=_model("Replay", ReplayStudyOrder, Played),
             words=("trace", "replay"),
             check=_replayed,
         ),
         Kind(
             name="predict",
-            does="what more workers, more databases or another filer would do, by a simulation: it measures nothing",
-            model=_model("Predict", PredictOrder, Asked),
+            does="simulate more workers, more databases or another filer; nothing is measured",
+            model=_model("Predict", PredictOrder, Calibration),
             words=("bench", "predict"),
             check=_numbers("workers", "databases"),
             alone=False,
             press="Predict",
-            leaves="What it says stands on its page.",
+            leaves="Its page shows the prediction.",
         ),
         Kind(
             name="generate",
-            does="a corpus, with a manifest of everything in it: evidence to try jobs on",
+            does="generate a corpus with a manifest of its items",
             model=NewCorpus,
             words=("corpus", "generate"),
             check=_profile,
             press="Generate",
-            leaves="It is among the corpora of the forms afterwards.",
+            leaves="Job forms then offer the corpus.",
         ),
     )
 }
 
 
-def command(kind: Kind, wish: Document, said: Sequence[str] = ()) -> list[str]:
-    """The command's words: each option in one with its value, so that no value is taken for an option, and then what is `said` in
-    its own way."""
+def command(kind: Kind, order: Document, arguments: Sequence[str] = ()) -> list[str]:
+    """The words of the command: each option joined with its value, so that no value is taken for an option, then `arguments`."""
     out = [*kind.words]
-    for name, value in wish:
+    for name, value in order:
         if name not in _OURS and value is not None and value is not False:
-            told = value.value if isinstance(value, enum.Enum) else value
-            out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={told}"))
-    return [*out, *said]
+            text = value.value if isinstance(value, enum.Enum) else value
+            out.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={text}"))
+    return [*out, *arguments]

@@ -1,4 +1,4 @@
-"""Measurements as children of the server: one at a time, followed to their end, gone with the server."""
+"""Measurements as child processes of the server, one at a time; they end with the server."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from web.errors import NotFound
 
 _REMEMBERED = 50
 _TAIL = 64 << 10  # bytes of a log that are shown
-_PATIENCE_S = 60.0  # that one gets to take its things with it when the server ends
+_PATIENCE_S = 60.0  # to clean up when the server ends
 _NOT_ITS_OWN = ("EDBENCH_TOKEN", "EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_CLUSTER", "EDBENCH_LOGIN_FILE")
 _REPORT = re.compile(rf"^.*/{RESULTS}/([^/\n]+)/[^/\n]+$", re.MULTILINE)
 
 
 class Measurement(Document):
-    """One that runs or is over; times by the server's clock."""
+    """A measurement; times by the server's clock."""
 
     id: uuid.UUID
     kind: str
-    command: list[str] = Field(description="As it would be typed behind `edbench`.")
+    command: list[str] = Field(description="Its arguments to `edbench`.")
     who: str
     begun: datetime
     ended: datetime | None = None
     state: Literal["running", "cancelling", "completed", "cancelled", "refused", "failed"] = "running"
-    line: str = Field(default="", description="The last line that it said of an error.")
-    result: str | None = Field(default=None, description="The name of what stands among the results.")
+    line: str = Field(default="", description="Its last error line.")
+    result: str | None = Field(default=None, description="The name of its result.")
 
 
 class Measurements:
-    """Those of one server. Its own scratch keeps what they need to clean up after one another, and their logs."""
+    """The measurements of one server. Its scratch directory contains their logs and clean-up records."""
 
     def __init__(self, settings: Settings, env: Mapping[str, str]) -> None:
         self._storage = settings.storage.absolute()
@@ -62,7 +62,7 @@ class Measurements:
         self._thread: threading.Thread | None = None
 
     def refuse(self) -> None:
-        """Raises UsageError while one runs: what runs beside it would be in its figures."""
+        """Raises UsageError while one runs, because it would be distorted."""
         running = next((each for each in self.every() if each.ended is None), None)
         if running is not None:
             raise UsageError(f"a measurement is running here ({running.kind}); wait for its end, or cancel it")
@@ -90,7 +90,7 @@ class Measurements:
 
     def _follow(self, made: Measurement, held: int, begun: threading.Event) -> None:
         try:
-            # Python is not to look for modules where the server stands.
+            # Python must not search the working directory for modules.
             line = [sys.executable, "-P", "-m", "cli", *made.command]
             self._process = spawn(
                 line, env=self._env, log=self._log(made.id), cwd=Path.cwd(), death_signal=signal.SIGTERM
@@ -104,11 +104,11 @@ class Measurements:
             os.close(held)
             begun.set()
             self._process = None
-        said = self.log(made.id)
+        output = self.log(made.id)
         cancelled = self._all[made.id].state == "cancelling"
         state = {0: "completed", 2: "refused"}.get(status, "failed")
-        complaints = [each.removeprefix("edbench: ") for each in said.splitlines() if each.startswith("edbench: ")]
-        found = _REPORT.findall(said) if status == 0 else []
+        complaints = [each.removeprefix("edbench: ") for each in output.splitlines() if each.startswith("edbench: ")]
+        found = _REPORT.findall(output) if status == 0 else []
         self._over(
             made.id,
             state="cancelled" if cancelled and status != 0 else state,
@@ -116,9 +116,9 @@ class Measurements:
             result=found[-1] if found else None,
         )
 
-    def _over(self, identity: uuid.UUID, **told: object) -> None:
+    def _over(self, identity: uuid.UUID, **changes: object) -> None:
         with self._lock:
-            self._all[identity] = self._all[identity].model_copy(update=told | {"ended": datetime.now(UTC)})
+            self._all[identity] = self._all[identity].model_copy(update=changes | {"ended": datetime.now(UTC)})
 
     def every(self) -> list[Measurement]:
         """The newest first."""
@@ -133,7 +133,7 @@ class Measurements:
             return self._all[identity]
 
     def log(self, identity: uuid.UUID) -> str:
-        """The end of what it said."""
+        """The end of its output."""
         self.of(identity)
         try:
             with self._log(identity).open("rb") as source:
@@ -170,7 +170,7 @@ class Measurements:
 
 
 def _held(path: Path) -> int:
-    """The lock of everything that measures with this scratch; raises UsageError while somebody else holds it."""
+    """The lock of all measurements with this scratch directory. Raises UsageError while another process holds it."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Traces that jobs kept: each lies in its job's folder, and is named by the job alone."""
+"""Traces of jobs, each in the directory of its job and identified by the job."""
 
 from __future__ import annotations
 

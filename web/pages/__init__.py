@@ -1,4 +1,4 @@
-"""The pages: HTML made on the server from what the API answers; only charts and the list of jobs move by script."""
+"""The pages: HTML rendered on the server from the answers of the API; scripts draw the charts and update the job list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["error_page", "router"]
 
 
 def router() -> APIRouter:
-    """All pages; they are no part of the API's document."""
+    """All pages; the OpenAPI document does not contain them."""
     out = APIRouter(include_in_schema=False)
     for part in (jobs, items, search, viewer, review, productions, results, measure, profile, login):
         out.include_router(part.router)

@@ -44,7 +44,7 @@ def duration(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """0.43 as `43 %`, rounded down: 100 % is said only of what is over."""
+    """0.43 as `43 %`, rounded down, so that only completed work shows 100 %."""
     return MISSING if value is None else rates.percent(value)
 
 

@@ -1,6 +1,6 @@
-"""Forms: an input for each field of the API's model, which has them of the orders that the commands are made from.
+"""Forms: an input for each field of the API's model, whose fields are those of the commands' options.
 
-Where the data lie (`corpus`, `source`) the template asks itself.
+The inputs of the source (`corpus`, `source`) are in the template.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from core.document import Document, bounds
 from core.records import FsyncPolicy, Layout
 from web.api.models.system import Choices
 
-_KINDS = ("text", "number", "choice", "lines", "check")  # in the order of the page
+_KINDS = ("text", "number", "choice", "lines", "check")  # in this order
 _TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting", "job", "result"}
-_WORKERS = {"workers", "slots"}  # asked for where the server starts them
+_WORKERS = {"workers", "slots"}  # shown where the server starts them
+_COMMON = {"name", "workers"}  # fields of a new job that are not under "Advanced"
 _HINTS = {
     "slots": "",
-    "passwords": "one a line; tried on encrypted items, shown nowhere afterwards",
-    "withhold": "tags, one a line: what has one of them is left out, and its whole family",
+    "passwords": "one per line; tried on encrypted items, never shown again",
+    "withhold": "tags, one per line; items with one of them are withheld with their families",
 }
 _WORDS: Mapping[str, str] = {
-    FsyncPolicy.TASK: "once a task",
+    FsyncPolicy.TASK: "once per task",
     FsyncPolicy.FILE: "every file",
     Layout.SHARED: "shared by all workers",
-    Layout.PER_WORKER: "a folder for each worker",
+    Layout.PER_WORKER: "a directory per worker",
 }
 
 
@@ -44,14 +45,15 @@ class Input:
     hint: str
     value: Any
     attributes: Mapping[str, Any]  # its bounds, as HTML has them
+    advanced: bool  # whether most users leave it alone
     options: Sequence[tuple[str, str]] = ()  # of a choice: value and text
 
 
 def inputs(model: type[Document], choices: Choices, *, but: Collection[str] = ()) -> list[Input]:
-    """Those of the model's fields, with what may be chosen on this server; `but` some."""
+    """The inputs of the model's fields with the choices of this server, except `but`."""
     hidden = {*_TEMPLATES, *but} if choices.embedded else {*_TEMPLATES, *_WORKERS, *but}
     fields = [_input(name, info, choices) for name, info in model.model_fields.items() if name not in hidden]
-    # What is of the API alone, such as workers, stands before what the order has.
+    # Fields of the API alone, such as workers, come first.
     return sorted(fields, key=lambda each: (_KINDS.index(each.kind), each.name in DiscoveryOrder.model_fields))
 
 
@@ -64,23 +66,24 @@ def _input(name: str, info: FieldInfo, choices: Choices) -> Input:
         there = len(choices.databases)
         hint, limits["le"] = f"{hint}; there {'is' if there == 1 else 'are'} {there}", min(limits["le"], there)
     here = {key: getattr(choices, key) for key in ("workers", "slots", "filer", "index_engine")}
-    if info.default is not None:  # the field itself says what it is otherwise
+    if info.default is not None:  # the field has its own default
         del here["workers"], here["slots"]
-    beside = ({"workers": f"room for {choices.room} slots in all"} if info.default is None else {}) | _HINTS
+    hints = ({"workers": f"room for {choices.room} slots in all"} if info.default is None else {}) | _HINTS
     attributes = {"ge": "min", "le": "max", "max_length": "maxlength"}
     return Input(
         name=name,
         kind="choice" if options else _kind(info),
         label=info.title or name.replace("_", " ").capitalize(),
-        hint=beside.get(name, hint).replace("`", ""),
+        hint=hints.get(name, hint).replace("`", ""),
         value=here.get(name, None if info.is_required() else info.default),
         attributes={attributes[key]: value for key, value in limits.items()},
+        advanced=name not in _COMMON,
         options=options,
     )
 
 
 def _options(name: str, info: FieldInfo, choices: Choices) -> list[tuple[str, str]]:
-    """Of what is one of a few: each value with its text."""
+    """The values of a choice with their texts."""
     here = {"filer": choices.filers, "index_engine": choices.index_engines}
     of = _type(info)
     few = list(of) if isinstance(of, enum.EnumType) else list(get_args(of)) if get_origin(of) is Literal else []
@@ -93,7 +96,7 @@ def _kind(info: FieldInfo) -> str:
 
 
 def _type(info: FieldInfo) -> Any:
-    """Without the None of what may be left unsaid."""
+    """The type without None."""
     if get_origin(info.annotation) is Literal:
         return info.annotation
     return next((kind for kind in get_args(info.annotation) if kind is not NoneType), info.annotation)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from controller.browse.item_filter import EXAMPLE
+from controller.browse.item_filter import EXAMPLE, ItemFilter
 from controller.browse.pages import texts_of_jobs
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
@@ -16,14 +18,61 @@ from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
 from web.api.exceptions import By
+from web.api.models.common import Filter
 from web.api.models.items import ItemPage
 from web.api.needs import Context, Discovered, Found, Rows
 from web.errors import FieldErrors
-from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 
+_WORDS = {"yes": True, "no": False}
+
+
+def _chosen(
+    custodian: Filter = None,
+    type: Filter = None,
+    exception: Annotated[str, Query(max_length=50)] = "",
+    kind: Kind | Literal[""] = "",
+    text: TextState | Literal[""] = "",
+    where: Annotated[str, Query(max_length=2_000)] = "",
+    language: Annotated[str, Query(max_length=20)] = "",
+    duplicate: Literal["", "yes", "no"] = "",
+    near: Literal["", "yes", "no"] = "",
+    system: Literal["", "yes", "no"] = "",
+) -> dict[str, str]:
+    return {
+        "custodian": custodian or "",
+        "type": type or "",
+        "exception": exception,
+        "kind": str(kind),
+        "text": str(text),
+        "where": where.strip(),
+        "language": language,
+        "duplicate": duplicate,
+        "near": near,
+        "system": system,
+    }
+
+
+Chosen = Annotated[dict[str, str], Depends(_chosen)]
+
+
+def filter_of(given: Mapping[str, str]) -> ItemFilter:
+    """The filter of those that are given. Raises FieldErrors."""
+    kind, text = given.get("kind"), given.get("text")
+    wanted: dict[str, Any] = {
+        name: given.get(name) for name in ("custodian", "type", "exception", "language") if given.get(name)
+    }
+    wanted |= {name: _WORDS[given[name]] for name in ("duplicate", "near", "system") if given.get(name)}
+    return api.item_filter(
+        kind=Kind(kind) if kind else None,
+        text=TextState(text) if text else None,
+        where=given.get("where", "").replace("\0", " "),
+        **wanted,
+    )
+
+
 PAGE_ROWS = 100
-_FILTERS = ("custodian", "type", "where")  # that may be wrong, and have a field that says so
+_FILTERS = ("custodian", "type", "where")  # filters with a field that can show an error
 
 router = APIRouter()
 
@@ -58,12 +107,12 @@ def items(
 
 
 def _languages(context: Context, jobs: Found, chosen: str) -> list[str]:
-    """Those that were told of the job's texts, the most frequent first; the chosen one in any case."""
+    """Languages detected in the job, most frequent first, and the chosen one."""
     try:
-        told = list(last_languages(jobs.each, context.databases).by)
-    except UsageError:  # nobody has looked
-        told = []
-    return [*told, *([chosen] if chosen and chosen not in told else [])]
+        found = list(last_languages(jobs.each, context.databases).by)
+    except UsageError:  # the review has not run
+        found = []
+    return [*found, *([chosen] if chosen and chosen not in found else [])]
 
 
 def _listed(

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from controller.production.figures import production_lines, production_told, production_warnings
 from core.records import JobState
 from web.api import jobs as api
-from web.api import system
+from web.api import measure, system
 from web.api.models.jobs import NewJob
 from web.api.needs import Context, Found, Rows
 from web.pages.form import inputs
@@ -30,7 +30,7 @@ def jobs(
     state: JobState | Literal[""] = "",
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
-    """All jobs, newest first; beside a command that runs a profile, that."""
+    """All jobs, newest first; redirects to the storage test of a command that runs one."""
     if context.profile is not None:
         return RedirectResponse("/profile")
     listed = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
@@ -45,6 +45,7 @@ def jobs(
         creating=choices.creating,
         form=inputs(NewJob, choices),
         corpora=system.corpora(context),
+        sample=not measure.why_not(context),
         newer=_turned(state, offset - PAGE_ROWS) if offset else None,
         older=_turned(state, offset + PAGE_ROWS) if offset + PAGE_ROWS < listed.total else None,
     )

@@ -1,4 +1,4 @@
-"""The form that asks for the token; `web.sessions` answers it."""
+"""The login form; `web.sessions` processes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements: forms for what can be measured, those that were started, one while it runs."""
+"""Measurements: a form for each kind, the list, and one measurement."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def measure(
     kind: Annotated[str, Query(max_length=40)] = "scale-up",
     profile: Annotated[str, Query(max_length=100)] = "stream",
 ) -> Response:
-    """The form of one kind, and what was started."""
+    """The form of one kind, and the list."""
     if kind not in KINDS:
-        raise NotFound(f"there is no measurement of this kind; it can be {', '.join(KINDS)}")
+        raise NotFound(f"measurement {kind!r} does not exist; the kinds are {', '.join(KINDS)}")
     listed = api.list_measurements(context)
     known = {one.name: one for one in api.list_profiles().profiles}
     if profile not in known:
-        raise NotFound(f"there is no such profile; it can be {', '.join(known)}")
+        raise NotFound(f"storage test {profile!r} does not exist; the tests are {', '.join(known)}")
     return page(
         request,
         "measure.html",
@@ -54,7 +54,7 @@ def measure(
 
 
 def _offered(kind: Kind, here: Choices) -> Choices:
-    """What is asked about without being run is not, unless somebody says so, what this server would run with."""
+    """The choices for a simulation, whose defaults are not those of this server."""
     if kind.alone:
         return here
     return here.model_copy(
@@ -64,7 +64,7 @@ def _offered(kind: Kind, here: Choices) -> Choices:
 
 @router.get("/measurements/{measurement}")
 def one(request: Request, context: Context, measurement: uuid.UUID) -> Response:
-    """One, with the end of what it said."""
+    """One measurement with the end of its output."""
     found = api.one_measurement(context, measurement)
     return page(
         request,

@@ -11,7 +11,7 @@ from web.pages.filters import count, moment, size, spaced
 
 
 def pairs_of(item: ItemDetails) -> list[tuple[str, str]]:
-    """Names and values, what is not known left out."""
+    """Names and values without unknown ones."""
     return [(name, value) for name, value in _known(item) if value]
 
 

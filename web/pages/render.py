@@ -1,4 +1,4 @@
-"""Templates made into answers; everything that a template is given is escaped."""
+"""Renders templates; all values are escaped."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from core.records import JobState
 from web.auth import cookie_name, door_of
 from web.pages.filters import FILTERS
+from web.pages.labels import explained, label_of
 from web.pages.metadata import shown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def environment() -> Environment:
-    """Jinja as the pages use it: autoescape on for all, and no name that is not given."""
+    """The Jinja environment: with autoescape, and undefined names are errors."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -26,9 +27,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= FILTERS | {"metadata": shown}
+    made.filters |= FILTERS | {"metadata": shown, "label_of": label_of}
     made.globals |= {
         "beside_profile": False,
+        "label_meanings": {label.name: label.meaning for label in explained()},
         "finished": [state.value for state in JobState if state.over],
         "resting": [s.value for s in JobState if s.over or s in (JobState.PAUSED, JobState.SUSPENDED)],
     }
@@ -39,7 +41,7 @@ _ENVIRONMENT = environment()
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
-    """The page of that template."""
+    """Render a template."""
     signed_in = door_of(request).admits(request.cookies.get(cookie_name(request), ""))
     beside = getattr(request.app.state.context, "profile", None) is not None
     known = {"signed_in": signed_in, "section": "", "beside_profile": beside}
@@ -47,6 +49,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
 
 
 def error_page(request: Request, status: int, line: str) -> Response:
-    """What a person sees instead of a page that cannot be shown."""
-    title = f"{status} {HTTPStatus(status).phrase}"
-    return page(request, "error.html", status=status, title=title, line=line)
+    """The page for an error; where waiting helps (503) the browser reloads it every few seconds."""
+    passing = status == HTTPStatus.SERVICE_UNAVAILABLE
+    title = "One moment" if passing else HTTPStatus(status).phrase
+    return page(request, "error.html", status=status, title=title, line=line, passing=passing)

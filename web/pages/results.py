@@ -12,6 +12,7 @@ from experiments.result.statistics import METHOD
 from web.api import results as api
 from web.api.needs import Context
 from web.errors import NotFound
+from web.pages.labels import explained
 from web.pages.render import page
 
 MOST_COMPARED = 8
@@ -23,6 +24,12 @@ router = APIRouter()
 def results(request: Request, context: Context) -> Response:
     """All results, newest first."""
     return page(request, "results.html", listing=api.list_results(context))
+
+
+@router.get("/labels")
+def labels(request: Request) -> Response:
+    """What each label means and what to do about it."""
+    return page(request, "labels.html", labels=explained())
 
 
 @router.get("/results/{run}")

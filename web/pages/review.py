@@ -1,4 +1,4 @@
-"""Review of a job: (near-)duplicates, languages, system files, threads; the hit report of a list of terms; who did what."""
+"""Review pages of a job: (near-)duplicates, languages, system files, threads, hit reports of term lists, custody."""
 
 from __future__ import annotations
 
@@ -35,46 +35,47 @@ router = APIRouter()
 
 @router.get("/jobs/{job}/review")
 def review(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
-    """What was found, and forms that look again."""
-    errands = looking.errands(context, jobs).errands  # first: the page waits for what ends while the rest is read
-    threads = _told(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each))
+    """The latest findings, and a form for each kind of review."""
+    # Read first: what ends while the rest is read is then shown as running, and the page looks again.
+    background_tasks = looking.background_tasks(context, jobs).background_tasks
+    threads = _findings(lambda: api.threads(context, jobs), lambda _: stream_threads(jobs.each))
     return page(
         request,
         "review.html",
         job=jobs_api.one_job(context, rows, jobs),
-        errands=errands,
+        background_tasks=background_tasks,
         lists=looking.hash_lists(context),
         others=_others(context, rows, jobs),
         scopes=[scope.value for scope in Scope],
         ways=[by.value for by in By],
         thresholds=(LOWEST, USUAL),
-        dedupe=_told(lambda: api.duplicates(context, jobs), lambda found: stream_duplicates(jobs.each, found.by)),
-        near=_told(lambda: api.near_duplicates(context, jobs), lambda _: stream_near(jobs.each)),
-        languages=_told(lambda: api.languages(context, jobs)),
-        denist=_told(lambda: api.system_files(context, jobs), lambda found: _system_files(jobs, found)),
+        dedupe=_findings(lambda: api.duplicates(context, jobs), lambda found: stream_duplicates(jobs.each, found.by)),
+        near=_findings(lambda: api.near_duplicates(context, jobs), lambda _: stream_near(jobs.each)),
+        languages=_findings(lambda: api.languages(context, jobs)),
+        denist=_findings(lambda: api.system_files(context, jobs), lambda found: _system_files(jobs, found)),
         threads=replace(threads, rows=below_parents(threads.rows, itemgetter("item"), itemgetter("parent"))),
         shown=ROWS,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What was found last with its first rows, or why nothing can be told."""
+class Findings:
+    """The latest findings with their first rows, or why there are none."""
 
     found: Any
     rows: list[dict[str, Any]]
     why: str = ""
 
 
-def _told(ask: Callable[[], Any], rows: Callable[[Any], Generated] | None = None) -> Told:
+def _findings(ask: Callable[[], Any], rows: Callable[[Any], Generated] | None = None) -> Findings:
     try:
         found = ask()
     except UsageError as error:
-        return Told(None, [], str(error))
+        return Findings(None, [], str(error))
     if rows is None:
-        return Told(found, [])
+        return Findings(found, [])
     with closing(rows(found)) as streamed:
-        return Told(found, list(islice(streamed, ROWS)))
+        return Findings(found, list(islice(streamed, ROWS)))
 
 
 def _system_files(jobs: Found, found: SystemFiles) -> Generated:
@@ -82,7 +83,7 @@ def _system_files(jobs: Found, found: SystemFiles) -> Generated:
 
 
 def _others(context: Context, rows: Rows, jobs: Found) -> list[Any]:
-    """Discoveries that have completed, which may be looked through together with this one."""
+    """Completed discoveries, which can be reviewed together with this one."""
     listed = jobs_api.list_jobs(context, rows, limit=500).jobs
     done = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
     return [row for row in listed if row.id != jobs.id and row.type == "discovery" and row.state in done]
@@ -90,19 +91,19 @@ def _others(context: Context, rows: Rows, jobs: Found) -> list[Any]:
 
 @router.get("/jobs/{job}/terms")
 def terms(request: Request, context: Context, rows: Rows, jobs: Discovered) -> Response:
-    """The form for a list of terms; the report is drawn from the API's answer."""
+    """The form for a list of terms; a script draws the report from the API's answer."""
     job = jobs_api.one_job(context, rows, jobs)
     return page(request, "terms.html", job=job, custodians=custodians_of(jobs.each))
 
 
 @router.get("/jobs/{job}/custody")
 def custody(request: Request, context: Context, rows: Rows, jobs: ActedOn) -> Response:
-    """Operator actions; all of the chain of custody as JSON lines."""
+    """Operator actions, and links to the chain of custody as JSON lines."""
     job = jobs_api.one_job(context, rows, jobs)
     return page(
         request,
         "custody.html",
         job=job,
         actions=named.actions(jobs).actions,
-        verified=looking.errands(context, jobs).errands.get(looking.VERIFY),
+        verified=looking.background_tasks(context, jobs).background_tasks.get(looking.VERIFY),
     )

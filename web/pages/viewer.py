@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 from urllib.parse import urlencode
 
@@ -15,16 +15,49 @@ from core.errors import RunFailed, UsageError
 from web.api import items as items_api
 from web.api import jobs as jobs_api
 from web.api import viewing as api
-from web.api.models.items import Equals, ItemText, NearOnes, Thread
+from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, Thread
 from web.api.needs import Context, Discovered, Found, Rows
 from web.api.shapes import cut
 from web.context import WebContext
 from web.errors import FieldErrors
-from web.pages.family import tree
+from web.pages.items import Chosen, filter_of
 from web.pages.metadata import pairs_of
-from web.pages.narrowing import Chosen, filter_of
 from web.pages.render import page
 from web.pages.search import HITS
+
+CHILDREN_SHOWN = 100  # of each parent; the item of the page is always one of them
+
+
+@dataclass(slots=True)
+class Node:
+    """One item with its children."""
+
+    item: FamilyMember
+    children: list[Node] = field(default_factory=list)
+    more: int = 0  # children that are not drawn
+
+
+def tree(family: Family) -> list[Node]:
+    """The outermost items, usually one, with everything that is drawn below them."""
+    nodes = {member.id: Node(member) for member in (*family.ancestors, *family.members)}
+    roots: list[Node] = []
+    for node in nodes.values():
+        parent = nodes.get(node.item.parent) if node.item.parent else None
+        (roots if parent is None else parent.children).append(node)
+    for node in nodes.values():
+        _shorten(node, family.item, {each.id for each in family.ancestors})
+    return roots
+
+
+def _shorten(node: Node, about: uuid.UUID, above: set[uuid.UUID]) -> None:
+    shown = [
+        child
+        for number, child in enumerate(node.children)
+        if number < CHILDREN_SHOWN or child.item.id == about or child.item.id in above
+    ]
+    node.more = len(node.children) - len(shown)
+    node.children = shown
+
 
 TEXT_SHOWN = 20_000  # characters of an item's text in a portion
 _MOST_RANK = 998
@@ -49,15 +82,15 @@ def one_item(
     at: Rank = None,
     offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
 ) -> Response:
-    """Everything about one item."""
+    """One item."""
     details = api.item(jobs, item)
     family = api.family(jobs, item)
     q = q.replace("\0", " ").strip()
     text, no_text = _text(context, jobs, item, offset, q)
     job = jobs_api.one_job(context, rows, jobs)
     given = {name: value for name, value in chosen.items() if value}
-    asked = {"q": q} | ({"families": "true"} if families else {}) if q else given
-    way = _in_search(context, jobs, item, asked, at) if q else _in_list(context, jobs, item, given)
+    carried_on = {"q": q} | ({"families": "true"} if families else {}) if q else given
+    way = _in_search(context, jobs, item, carried_on, at) if q else _in_list(context, jobs, item, given)
     return page(
         request,
         "item.html",
@@ -72,7 +105,7 @@ def one_item(
         portion=TEXT_SHOWN,
         way=way,
         q=q,
-        carried=urlencode(asked | ({} if at is None else {"at": at})),
+        carried=urlencode(carried_on | ({} if at is None else {"at": at})),
         marked=f"?{urlencode({'q': q})}" if q else "",
         equals=_known(api.item_duplicates, context, jobs, item),
         near=_known(api.item_near, context, jobs, item),
@@ -86,12 +119,12 @@ def _text(context: Context, jobs: Found, item: uuid.UUID, offset: int, q: str) -
         return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN, q=q), ""
     except FieldErrors:  # a query that cannot be read marks nothing
         return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN), ""
-    except RunFailed as error:  # no index yet, say: the rest of the page is as good as ever
+    except RunFailed as error:  # such as no index yet: the rest of the page works
         return None, str(error)
 
 
 def _known(ask: Callable[[WebContext, Jobs, uuid.UUID], T], context: Context, jobs: Found, item: uuid.UUID) -> T | None:
-    """None while nobody has looked, or what was found is of before."""
+    """None if the review has not run, or is out of date."""
     try:
         return ask(context, jobs, item)
     except UsageError:
@@ -100,7 +133,7 @@ def _known(ask: Callable[[WebContext, Jobs, uuid.UUID], T], context: Context, jo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Back to where the item was found, and to what stands beside it there."""
+    """Links back to the list or search, and to the neighbouring items in it."""
 
     words: str
     back: str
@@ -110,24 +143,26 @@ class Way:
 
 def _in_list(context: Context, jobs: Found, item: uuid.UUID, given: dict[str, str]) -> Way:
     """Among the items that pass the filters."""
-    here, asked = f"/jobs/{jobs.id}/items", f"?{urlencode(given)}" if given else ""
+    here, carried_on = f"/jobs/{jobs.id}/items", f"?{urlencode(given)}" if given else ""
     try:
-        beside = api.beside(context, jobs, item, filter_of(given))
-    except (FieldErrors, UsageError):  # the list itself says what is wrong
-        return Way(words="items", back=here + asked, before=None, after=None)
-    sides = [None if one is None else f"{here}/{one}{asked}" for one in (beside.before, beside.after)]
-    return Way(words="these items" if given else "items", back=here + asked, before=sides[0], after=sides[1])
+        around = api.neighbours(context, jobs, item, filter_of(given))
+    except (FieldErrors, UsageError):  # the list shows what is wrong
+        return Way(words="items", back=here + carried_on, before=None, after=None)
+    sides = [None if one is None else f"{here}/{one}{carried_on}" for one in (around.previous, around.next)]
+    return Way(words="these items" if given else "items", back=here + carried_on, before=sides[0], after=sides[1])
 
 
-def _in_search(context: Context, jobs: Found, item: uuid.UUID, asked: dict[str, str], at: int | None) -> Way:
+def _in_search(context: Context, jobs: Found, item: uuid.UUID, carried_on: dict[str, str], at: int | None) -> Way:
     """Among the hits, by its place there; without one, or where the hits have changed, only back."""
     page = {} if not at else {"page": at // HITS + 1}
-    back = f"/jobs/{jobs.id}/search?{urlencode(asked | page)}"
+    back = f"/jobs/{jobs.id}/search?{urlencode(carried_on | page)}"
     if at is None:
         return Way(words="search", back=back, before=None, after=None)
-    asked_for = at + 2  # to the one behind it
+    carried_on_for = at + 2  # up to the next one
     try:
-        hits = items_api.search(context, jobs, q=asked["q"], limit=asked_for, families="families" in asked).hits
+        hits = items_api.search(
+            context, jobs, q=carried_on["q"], limit=carried_on_for, families="families" in carried_on
+        ).hits
     except (FieldErrors, RunFailed):
         hits = []
     if at >= len(hits) or hits[at].item != item:
@@ -136,6 +171,6 @@ def _in_search(context: Context, jobs: Found, item: uuid.UUID, asked: dict[str, 
     def link(rank: int) -> str | None:
         if not 0 <= rank < min(len(hits), _MOST_RANK):
             return None
-        return f"/jobs/{jobs.id}/items/{hits[rank].item}?{urlencode(asked | {'at': rank})}"
+        return f"/jobs/{jobs.id}/items/{hits[rank].item}?{urlencode(carried_on | {'at': rank})}"
 
     return Way(words="search", back=back, before=link(at - 1), after=link(at + 1))

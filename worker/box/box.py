@@ -154,7 +154,7 @@ class Box:
 
     def broken(self, why: object) -> NoReturn:
         """The box speaks nonsense: nothing it says can be used, and nothing it was given is kept."""
-        log.error("the box broke the rules (%s); the slot ends with it", str(why)[:300])
+        log.error("a sandbox broke its protocol (%s); its slot ends", str(why)[:300])
         os._exit(EXIT_BROKEN)
 
     # Sources and generators

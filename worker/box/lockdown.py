@@ -86,7 +86,7 @@ def _be_somebody_else(needs: str = "") -> str:
     """Become a user that nothing belongs to; "" when it is so, else why not. This process stays who it is where that
     user could not run the program that it needs."""
     if os.geteuid() != 0:
-        return "only root can give it one"
+        return "only root can assign one"
     why = ""
     for ident in (OWN_UIDS + os.getpid(), _NOBODY):
         try:
@@ -96,7 +96,7 @@ def _be_somebody_else(needs: str = "") -> str:
             if needs and not os.access(needs, os.R_OK | os.X_OK, effective_ids=True):
                 os.setresuid(0, 0, 0)
                 os.setresgid(0, 0, 0)
-                return "it could not run what it needs"
+                return "that user cannot run the program"
             os.setresgid(ident, ident, ident)
             os.setresuid(ident, ident, ident)
         except OSError as error:

@@ -29,8 +29,12 @@ from worker.processes import die_with_parent, limit_slot
 
 def run() -> int:
     """The nursery, or the probe; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m worker.box", description="The nursery of parsers' processes.")
-    parser.add_argument("orders", type=int, nargs="?", help="number of the socket on which boxes are ordered")
+    parser = argparse.ArgumentParser(
+        prog="python -m worker.box", description="Run the fork server of the parsers' sandboxes."
+    )
+    parser.add_argument(
+        "orders", type=int, nargs="?", help="file descriptor of the socket on which sandboxes are requested"
+    )
     parser.add_argument("--memory-mb", type=int, default=1024)
     parser.add_argument("--plugins", default="")
     parser.add_argument("--parent", type=int, default=0)

@@ -91,11 +91,11 @@ class Budget:
         if (seconds := self.seconds) > self._seconds:
             raise DocumentError(
                 ExceptionCode.TIME_LIMIT,
-                f"{seconds:.0f} seconds were spent where {max(0.0, self._seconds):.0f} were left to this loose file",
+                f"{seconds:.0f} seconds were spent; {max(0.0, self._seconds):.0f} were left for this loose file",
             )
         if self._room is not None and self.children >= self._room:
             raise DocumentError(
-                ExceptionCode.MEMORY, f"its items filled a slot's memory; the first {self._room} were taken"
+                ExceptionCode.MEMORY, f"its items filled the memory of a slot; only the first {self._room} have rows"
             )
 
     def foresee(self, announced: int) -> None:

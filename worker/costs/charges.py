@@ -93,7 +93,9 @@ class Charges:
         hopeless = deaths >= allowed + _MORE_DEATHS or seconds >= _MORE_SECONDS * time
         places = set() if hopeless else set(self._places[ident])
         if deaths >= allowed:
-            return Stop(ExceptionCode.DEATHS_LIMIT, f"{deaths} slots died in it; the limit is {allowed}", places)
+            return Stop(
+                ExceptionCode.DEATHS_LIMIT, f"{deaths} slots died while they read it; the limit is {allowed}", places
+            )
         return Stop(ExceptionCode.TIME_LIMIT, f"it took {seconds:.0f} seconds; the limit is {time:.0f}", places)
 
     def _seconds_of(self, ident: uuid.UUID) -> float:

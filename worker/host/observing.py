@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping, Sequence
 
 from core.filer.emulation import OCTAVES
@@ -13,6 +14,7 @@ from monitoring.metrics.buckets import WORDS
 from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
 from monitoring.observations import WORKER, Observation
 from worker.host.registration import Effort
+from worker.processes import cpu_time
 from worker.slots.table import SlotTable
 
 
@@ -29,16 +31,19 @@ class WorkerSampler:
             (0, 0.0, 0.0)
         ] * table.slots  # of each slot: its process, what that waited, what those before did
         self._tallies = [table.tally(slot) for slot in range(table.slots)]
+        self._cpus = os.sched_getaffinity(0)
         self._host = {
             "host": short_boot_id(),
-            "processors": len(os.sched_getaffinity(0)),
+            "host_name": socket.gethostname(),
+            "processors": len(self._cpus),
             "memory_bytes": client_memory(),
         }
 
     def sample(self) -> list[Observation]:
-        """Seconds are cumulative: on a processor, waiting for one, of slots in a task, in transactions by database; of each
-        slot waiting for a processor, and of its calls of an emulated filer in queues and beyond their booked end. Of these
-        calls those that were mostly beyond it are counted by op and octave (`core.filer.emulation.octave`)."""
+        """Seconds are cumulative: on a CPU, waiting for one, of slots in a task, in transactions by database; of all programs
+        on the CPUs that the worker may use (`host_used_s`, and `host_stolen_s` by the hypervisor); of each slot waiting for a
+        CPU, and of its calls of an emulated filer in queues and beyond their booked end. Calls that were mostly beyond it
+        are counted by op and octave (`core.filer.emulation.octave`)."""
         rows = self._table.read_all()
         used = self._effort.look([row.pid for row in rows if row.pid])
         by_slot = [tally.read() for tally in self._tallies]
@@ -54,6 +59,8 @@ class WorkerSampler:
             "database_s": {name: round(seconds, 4) for name, seconds in sums.items()},
             "slot_wait_s": self._slot_waits([row.pid for row in rows], used.waits),
         }
+        if (cpu := cpu_time(self._cpus)) is not None:
+            values |= {"host_used_s": round(cpu.used_s, 2), "host_stolen_s": round(cpu.stolen_s, 2)}
         if self._filer:
             for place, name in enumerate(("slot_queued_s", "slot_over_s"), SERVED):
                 values[name] = [round(of[place] / 1e9, 4) for of in by_slot]

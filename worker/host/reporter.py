@@ -114,9 +114,7 @@ class DatabaseReporter(threading.Thread):
         try:
             self._report_on()
         except BaseException:
-            log.exception(
-                "what was not foreseen, for database %s; ending, another reporter goes on", self._database.name
-            )
+            log.exception("unexpected error for database %s; another reporter takes over", self._database.name)
             os._exit(_FAILED)
 
     def _report_on(self) -> None:
@@ -143,7 +141,7 @@ class DatabaseReporter(threading.Thread):
     def _tell(self, fault: str) -> None:
         if fault != self._fault:
             self._fault = fault
-            log.warning("%s; trying on", fault)
+            log.warning("%s; retrying", fault)
 
     def _turn(self) -> None:
         if not self.registered:

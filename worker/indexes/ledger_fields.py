@@ -33,7 +33,7 @@ def checked_name(name: str, what: str) -> str:
     """A tag's or a saved search's name as it is kept; raises UsageError."""
     if not _NAME.match(name) or name != name.strip():
         raise UsageError(
-            f"{what} cannot be called {name[:120]!r}; take at most 100 letters, digits, blanks and _ . -, a letter or digit first"
+            f"{name[:120]!r} is not a name for {what}; use at most 100 letters, digits, blanks and _ . -, starting with a letter or digit"
         )
     return name
 
@@ -54,7 +54,7 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
     are. Raises UsageError."""
     kind = ledger_kind(field)
     if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
-        raise UsageError(f"{field} is no date and no number: it has no < and >")
+        raise UsageError(f"{field} is neither a date nor a number; < and > do not work on it")
     if op == "!=" and field in _OWN:
         raise UsageError(f"{field} has no !=; write NOT {field}:{value}")
     if field in _CHOICES and value not in _CHOICES[field]:
@@ -66,11 +66,11 @@ def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[s
     elif kind == DATE:
         value = _date(field, value)
     elif kind == NUMBER and not _NUMBER.match(value):
-        raise UsageError(f"{field} is a number")
+        raise UsageError(f"{field} is a number; {value[:_SHOWN]!r} is not")
     elif kind == YES and value.lower() not in ("true", "false"):
-        raise UsageError(f"{field} is true or false")
+        raise UsageError(f"{field} must be true or false")
     contains = field not in _OWN and kind in (TEXT, LIST) and field not in _CODES
     if kind in (TEXT, LIST) and field not in _OWN and not quoted and _SIGN.search(value):
-        found = "text that contains what is written" if contains else "the whole of it, as it is written"
-        raise UsageError(f"{field} finds {found}: it has no * ? and ~; in quotes they are signs")
+        found = "values that contain the text as written" if contains else "the whole value, exactly as written"
+        raise UsageError(f"{field} finds {found}; * ? and ~ do not work on it, unless you quote them as characters")
     return op or ("~" if contains else "="), value

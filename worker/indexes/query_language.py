@@ -49,13 +49,13 @@ def parse(query: str) -> Node:
     try:
         query.encode("utf-8")
     except UnicodeEncodeError as e:
-        raise UsageError(f"the query {query[:120]!r} cannot be read (it is not Unicode text); type it again") from e
+        raise UsageError(f"the query {query[:120]!r} is not Unicode text; type it again") from e
     if "\0" in query:
-        raise UsageError(f"the query cannot be read at character {query.index(chr(0)) + 1}: it has a NUL there")
+        raise UsageError(f"the query has a NUL at character {query.index(chr(0)) + 1}; remove it")
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
     if len(query) > MOST_CHARACTERS:
-        raise UsageError(f"the query has {len(query):,} characters; {MOST_CHARACTERS:,} are the most")
+        raise UsageError(f"the query has {len(query):,} characters; at most {MOST_CHARACTERS:,} are allowed")
     return _Reading(query).whole()
 
 
@@ -70,7 +70,7 @@ class _Reading:
     def whole(self) -> Node:
         node = self._either(DEFAULT_FIELDS, 0)
         if self._next(")"):
-            self._wrong("a bracket is closed that was not opened")
+            self._wrong("this bracket closes none; remove it, or quote it")
         return _positive(node)
 
     def _wrong(self, why: str, at: int | None = None) -> NoReturn:
@@ -78,7 +78,7 @@ class _Reading:
         at = self._at if at is None else at
         there = self._text[at : at + 30]
         shown = f"character {at + 1}, {there!r}" if there.strip() else "its end"
-        raise UsageError(f"the query cannot be read at {shown}: {why}")
+        raise UsageError(f"syntax error in the query at {shown}: {why}")
 
     @contextmanager
     def _at_place(self, at: int) -> Iterator[None]:
@@ -115,7 +115,7 @@ class _Reading:
 
     def _either(self, fields: tuple[str, ...], depth: int) -> Node:
         if depth > DEEPEST:
-            self._wrong(f"more than {DEEPEST} brackets inside each other")
+            self._wrong(f"more than {DEEPEST} nested brackets")
         choices = [self._all(fields, depth)]
         while self._take("OR"):
             choices.append(self._all(fields, depth))
@@ -153,33 +153,33 @@ class _Reading:
             return node
         other = self._part(fields, depth)
         if self._taken(_NEAR):
-            self._wrong("one w/ or pre/ at a time; join two of them by AND", match.start())
+            self._wrong("only one w/ or pre/ at a time; join two of them with AND", match.start())
         with self._at_place(match.start()):
             return near(node, other, int(match[2]), ordered=match[1].lower() == "pre")
 
     def _part(self, fields: tuple[str, ...], depth: int) -> Node:
         operator = self._operator()
         if operator:
-            self._wrong(f"here a word is missing; in quotes {operator} is a word")
+            self._wrong(f"a word is missing here; to search for {operator} itself, quote it")
         if not self._next("") or self._next(")") or _NEAR.match(self._text, self._at):
-            self._wrong("here a word is missing")
+            self._wrong("a word is missing here")
         begin = self._at
         if (field := self._taken(_FIELD)) is not None:
             if fields != DEFAULT_FIELDS:
-                self._wrong("a field inside a field", begin)
+                self._wrong("a field inside a field is not possible", begin)
             fields = (self._known_field(field[1], begin),)
             inner = _FIELD.match(self._text, self._at)
             if inner is not None and (inner[1] in (*QUERY_FIELDS, *ALIASES) or ledger_kind(inner[1])):
-                self._wrong("a field inside a field")
+                self._wrong("a field inside a field is not possible")
         return self._value(fields, depth)
 
     def _known_field(self, name: str, at: int) -> str:
         known = ALIASES.get(name, name)
         if known not in QUERY_FIELDS and ledger_kind(known) is None:
             close = difflib.get_close_matches(name, [*QUERY_FIELDS, *ALIASES, *LEDGER_FIELDS], n=1)
-            meant = f". Did you mean {close[0]}?" if close else "; in quotes it is text"
+            meant = f". Did you mean {close[0]}?" if close else "; to search for it as text, quote it"
             self._wrong(
-                f"there is no field {name[:60]!r}; the fields are {', '.join(QUERY_FIELDS)}; of the ledger size, text_state,"
+                f"there is no field {name[:60]!r}; the fields are {', '.join(QUERY_FIELDS)}; and size, text_state,"
                 f" exception, custodian_is, type_is, tag, saved, the keys in docs/formats.md and load_ with a load file's field{meant}",
                 at,
             )
@@ -199,7 +199,7 @@ class _Reading:
         if (quoted := self._quoted()) is not None:
             return self._quote(fields, quoted, begin)
         if (match := self._taken(_WORD)) is None:
-            self._wrong("this is not understood here; put it in quotes")
+            self._wrong("this character has no meaning here; quote it")
         return self._word(fields, match[0], begin)
 
     def _quoted(self) -> str | None:
@@ -215,14 +215,14 @@ class _Reading:
         with self._at_place(begin):
             if ledger_kind(fields[0]):
                 if self._text.startswith("~", self._at):
-                    raise UsageError(f"{fields[0]} has no ~; it is no field of the index")
+                    raise UsageError(f"{fields[0]} has no ~: it is not a field of the index")
                 return Asked(fields[0], *checked(fields[0], "", text, quoted=True))
             row = phrase(fields, text)
             self._count(len(row.places))
             if not self._text.startswith("~", self._at):
                 return row
             if (degree := self._taken(_DEGREE)) is None:
-                raise UsageError("behind a phrase ~ is followed by a number: so many words in between")
+                raise UsageError("after a phrase, ~ needs a number: how many words may be in between")
             return loose(row, int(degree[1]))
 
     def _word(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
@@ -235,7 +235,9 @@ class _Reading:
             if text == "*" and fields == DEFAULT_FIELDS:
                 return Everything()
             if text == "*":
-                raise UsageError("* alone is everything, whatever the field; for any word write [* TO *]")
+                raise UsageError(
+                    "* alone matches every item, whatever the field; for any word in the field write [* TO *]"
+                )
             row = word(fields, text)
             self._count(len(row.places))
             return row
@@ -243,14 +245,14 @@ class _Reading:
     def _count(self, words: int) -> None:
         self._words += words
         if self._words > MOST_WORDS:
-            raise UsageError(f"more than {MOST_WORDS:,} words")
+            raise UsageError(f"the query has more than {MOST_WORDS:,} words")
 
     def _range(self, fields: tuple[str, ...]) -> Node:
         begin, name = self._at, fields[0]
         if fields == DEFAULT_FIELDS:
             self._wrong("a range needs its field, as in subject:[a TO c]")
         if (match := self._taken(_RANGE)) is None:
-            self._wrong("a range is written as [from TO to]; { and } leave out the ends")
+            self._wrong("write a range as [from TO to]; { and } exclude the ends")
         opened, closed = match[1] == "[", match[4] == "]"
         low, high = (end.strip('"') for end in (match[2], match[3]))
         with self._at_place(begin):
@@ -262,14 +264,14 @@ class _Reading:
             if high != "*":
                 ends.append(Asked(name, *checked(name, "<=" if closed else "<", high)))
             if not ends:
-                raise UsageError("one end of the range at least")
+                raise UsageError("a range needs at least one end")
             return ends[0] if len(ends) == 1 else All(tuple(ends))
 
 
 def _typed(word: str) -> None:
     """Refuses signs that a word processor put for those that have a meaning: they would only separate words."""
     if (match := _QUOTE_ALIKE.search(word)) is not None:
-        raise UsageError(f'{match[0]} is no quote of the language; type " instead')
+        raise UsageError(f'{match[0]} is not a quote of this query language; type " instead')
     if (match := _DASH_ALIKE.match(word)) is not None:
         meant = '" instead' if match[1] in "‘‚‛" else "- instead, or leave it out"
         raise UsageError(f"{match[1]} has no meaning before a word; type {meant}")
@@ -277,5 +279,5 @@ def _typed(word: str) -> None:
 
 def _positive(node: Node) -> Node:
     if isinstance(node, All) and not node.wanted:
-        raise UsageError("the query only excludes; say what to look for first, for example: * NOT word")
+        raise UsageError("the query only excludes items; first give what to find, for example: * NOT word")
     return node

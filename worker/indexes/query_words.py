@@ -22,7 +22,7 @@ def phrase(fields: tuple[str, ...], text: str) -> Row:
     find nothing and not be told."""
     if (sign := _WILD.search(text)) is not None:
         meant = "*" if "*" in sign[0] else "?"
-        raise UsageError(f"in quotes {meant} is no wildcard; {_unquoted(text)}, or leave it out")
+        raise UsageError(f"in quotes {meant} is not a wildcard; {_unquoted(text)}, or remove it")
     return _row(fields, [(place, Word(word)) for place, word in placed(usual(text))], text)
 
 
@@ -52,16 +52,16 @@ def _row(fields: tuple[str, ...], places: list[tuple[int, Pattern]], text: str) 
             if len(text.encode("utf-8")) < TOO_LONG
             else f"has no word of less than {TOO_LONG} bytes"
         )
-        raise UsageError(f"it {why}, and an index has nothing else")
+        raise UsageError(f"it {why}; an index contains words only")
     return Row(fields, tuple(places))
 
 
 def _fuzzy(text: str, edits: str) -> Fuzzy:
     words = placed(usual(text))
     if edits not in ("", "1", "2"):
-        raise UsageError("behind a word it can be ~1 or ~2: so many letters more, less or other")
+        raise UsageError("after a word use ~1 or ~2: the number of letters that may differ")
     if len(words) != 1 or set("*?") & set(text):
-        raise UsageError("~ stands behind one word of letters and digits")
+        raise UsageError("~ follows one word of letters and digits")
     return Fuzzy(words[0][1], int(edits or 1))
 
 
@@ -73,7 +73,7 @@ def _patterns(text: str) -> list[tuple[int, Pattern]]:
         elif part[0] not in "*?":
             out.append((place, Wild(part)))
         elif part != "*" or not out or not is_alone(out[-1][1].text):  # a phrase of letters goes on anyhow
-            raise UsageError("* and ? cannot stand at the beginning of a word: every word would have to be looked at")
+            raise UsageError("a word cannot begin with * or ?: every word of the index would have to be compared")
     return out
 
 
@@ -90,7 +90,7 @@ def end_of_range(text: str) -> str | None:
 def loose(row: Row, between: int) -> Node:
     """A phrase whose words stand in this order, with so many others between each two at most."""
     if between >= MOST_APART:
-        raise UsageError(f"behind a phrase it can be ~0 to ~{MOST_APART - 1}: so many words in between")
+        raise UsageError(f"after a phrase use ~0 to ~{MOST_APART - 1}: the number of words in between")
     if between == 0 or len(row.places) < 2:
         return row
     if (between + 1) ** (len(row.places) - 1) > MOST_ROWS:
@@ -106,10 +106,10 @@ def loose(row: Row, between: int) -> Node:
 def near(left: Node, right: Node, most: int, *, ordered: bool) -> Near:
     """Where one begins 1 to `most` words behind the other's end; `ordered`: the right one behind the left one."""
     if not 1 <= most <= MOST_APART:
-        raise UsageError(f"it can be w/1 to w/{MOST_APART} and pre/1 to pre/{MOST_APART}")
+        raise UsageError(f"the distance must be w/1 to w/{MOST_APART} or pre/1 to pre/{MOST_APART}")
     lefts, rights = _rows(left), _rows(right)
     if {row.fields for row in lefts} != {row.fields for row in rights}:
-        raise UsageError("both sides have to be looked for in the same field")
+        raise UsageError("both sides must be in the same field")
     if len(lefts) * len(rights) * most * (1 if ordered else 2) > MOST_ROWS:
         raise UsageError(f"sides of {len(lefts)} and {len(rights)} words are too many for a distance of {most}")
     rows = [row for a, b in product(lefts, rights) for row in _apart(a, b, most)]
@@ -122,9 +122,9 @@ def _rows(node: Node) -> list[Row]:
     choices = node.choices if isinstance(node, Either) else (node,)
     out = [row for row in choices if isinstance(row, Row)]
     if len(out) < len(choices):
-        raise UsageError("w/ and pre/ stand between words, phrases, and brackets of those joined by OR")
+        raise UsageError("w/ and pre/ join words, phrases, and brackets of those joined by OR")
     if any(isinstance(pattern, Fuzzy) for row in out for _, pattern in row.places):
-        raise UsageError("a fuzzy word cannot stand beside w/ or pre/")
+        raise UsageError("a fuzzy word cannot be used with w/ or pre/")
     return out
 
 

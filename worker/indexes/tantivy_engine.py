@@ -142,7 +142,7 @@ class TantivyReader:
             return self._searcher.search(query, limit, count=count)
         except ValueError as e:  # of patterns in a row: they mean too many words
             raise UsageError(
-                f"the query means too many words ({' '.join(str(e).split())}); give longer beginnings"
+                f"the query matches too many words ({' '.join(str(e).split())}); give longer beginnings of words"
             ) from e
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:

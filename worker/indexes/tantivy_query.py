@@ -26,7 +26,7 @@ def tantivy_query(node: Node, index: tantivy.Index) -> Query:
         case Between(fields):
             return _either([_between(index, field, node) for field in fields])
         case Asked(field):
-            raise UsageError(f"{field} is asked of the ledger: a shard alone does not know it")
+            raise UsageError(f"{field} is not in an index shard; search the job")
 
 
 def _either(queries: list[Query]) -> Query:
@@ -65,4 +65,4 @@ def _between(index: tantivy.Index, field: str, node: Between) -> Query:
     try:
         return index.parse_query(text, [field])
     except ValueError as e:
-        raise UsageError(f"the range {text} cannot be read: {' '.join(str(e).split())}") from e
+        raise UsageError(f"the range {text} has a syntax error: {' '.join(str(e).split())}") from e

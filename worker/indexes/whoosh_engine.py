@@ -138,7 +138,9 @@ class WhooshReader:
         try:
             yield
         except (*_BROKEN, pickle.UnpicklingError) as e:
-            raise StorageFault(f"the index shard {self._directory} cannot be read: {e}; run the job again") from e
+            raise StorageFault(
+                f"the index shard {self._directory} is damaged or incomplete: {e}; run the job again"
+            ) from e
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = parse(query) if isinstance(query, str) else query

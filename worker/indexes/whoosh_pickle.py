@@ -42,7 +42,7 @@ class _PlainUnpickler(pickle.Unpickler):
         try:
             return _HARMLESS[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"an index file asks for {module}.{name}") from None
+            raise pickle.UnpicklingError(f"an index file refers to {module}.{name}, which is not allowed") from None
 
 
 def plain_load(file: IO[bytes]) -> Any:

@@ -28,7 +28,7 @@ def whoosh_query(node: Node) -> Query:
 def exact_query(node: Node) -> Query:
     """The same documents, in no order."""
     if asks_ledger(node):
-        raise UsageError("size, dates, states and tags are asked of the ledger: a shard alone does not know them")
+        raise UsageError("size, dates, states and tags are not in an index shard; search the job")
     return _Exactly(node)
 
 

@@ -148,7 +148,7 @@ class Batches:
         except MemoryError:
             return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
         except OSError as e:
-            raise RunFailed(f"inspect could not go on: {e}; see that the temporary directory has space") from e
+            raise RunFailed(f"inspect stopped: {e}; check the free space of the temporary directory") from e
         return None
 
     def _remove(self, batch: _Batch) -> None:

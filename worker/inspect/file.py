@@ -286,7 +286,7 @@ def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:
 def line_of(
     item: Item, text: str, row: ItemText | None, codes: list[str], counts: Sequence[ContainerCount] = ()
 ) -> dict[str, Any]:
-    """One item as `inspect --jsonl` prints it."""
+    """One item as `inspect -o jsonl` prints it."""
     return {
         "container_path": list(item.container_path),
         "id": item.id.hex,

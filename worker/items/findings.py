@@ -143,7 +143,7 @@ class ChildCounts:
             out.children_missing(item.id, self.cut.code, self.cut.detail, None if remainder else lost)
         elif (lost := self._difference(failed)) > 0:
             failed += lost
-            detail = f"{lost} of {self.announced} children that it announces are not there"
+            detail = f"{lost} of {self.announced} announced children are missing"
             out.children_missing(item.id, ExceptionCode.CORRUPT, detail, lost)
         out.containers.append(
             ContainerCount(

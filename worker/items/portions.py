@@ -70,6 +70,6 @@ class Portions:
             except DatabaseFault as e:
                 if not e.transient or self.clock.monotonic_ns() > deadline:
                     raise
-                log.warning("task %s: writing a part of its findings again: %s", self.claimed.id, e)
+                log.warning("task %s: retrying to write a part of its findings: %s", self.claimed.id, e)
                 unsure = True
                 self.clock.sleep(_RETRY_SECONDS)

@@ -95,7 +95,7 @@ def _unread(text: str) -> DocumentError | None:
     if lost <= UNREAD_SHARE * len(text):
         return None
     return DocumentError(
-        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters are bytes that its charset lacks"
+        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters do not exist in its character set"
     )
 
 

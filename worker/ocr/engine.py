@@ -16,12 +16,12 @@ _VERSION = re.compile(r"tesseract v?((\d+)[\w.\-]*)")
 
 
 class OcrUnavailable(EdbenchError):
-    """OCR cannot be done here. `what` is missing, and `mend` says how to get it: whoever tells a person adds for what."""
+    """OCR cannot be done here. `what` is missing, and `fix` is how to get it: whoever tells a person adds for what."""
 
-    def __init__(self, what: str, mend: str) -> None:
-        super().__init__(f"{what}; {mend}")
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}; {fix}")
         self.what = what
-        self.mend = mend
+        self.fix = fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ def _said(program: str, option: str) -> str:
             [program, option], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise OcrUnavailable(f"{program} does not run ({error})", "install tesseract anew") from error
+        raise OcrUnavailable(f"{program} does not run ({error})", "reinstall tesseract") from error
     if done.returncode != 0:
-        last_line = (done.stderr.decode(errors="replace").strip() or "it said nothing").splitlines()[-1]
-        raise OcrUnavailable(f"{program} {option} failed ({last_line})", "install tesseract and its language data anew")
+        last_line = (done.stderr.decode(errors="replace").strip() or "no output").splitlines()[-1]
+        raise OcrUnavailable(f"{program} {option} failed ({last_line})", "reinstall tesseract and its language data")
     return (done.stdout + done.stderr).decode(errors="replace")  # older ones write the version to standard error
 
 
@@ -79,7 +79,7 @@ def parse_version(text: str) -> tuple[str, int]:
     """`tesseract 5.3.0` and more lines as ("5.3.0", 5); raises OcrUnavailable for anything else."""
     match = _VERSION.search(text)
     if match is None:
-        raise OcrUnavailable("the program tesseract does not say which version it is", "install tesseract anew")
+        raise OcrUnavailable("tesseract does not print its version", "reinstall tesseract")
     return match[1], int(match[2])
 
 

@@ -81,7 +81,7 @@ def _copy(source: Source, file: int) -> None:
         while chunk := stream.read(CHUNK):
             _write(file, chunk)
     if not is_picture(os.pread(file, 16, 0)):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture that tesseract reads")
+        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image that tesseract reads")
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class PdfPages:
         if picture is None:
             return None
         if not picture.data.startswith(_PGM):
-            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to a picture")
+            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to an image")
         os.ftruncate(self.file, 0)
         os.lseek(self.file, 0, os.SEEK_SET)
         _write(self.file, picture.data)

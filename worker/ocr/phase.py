@@ -33,7 +33,7 @@ def engine_of(languages: str, worker: str) -> Engine:
         engine.needs(languages)
     except OcrUnavailable as error:
         raise SystemFault(
-            f"the job reads pictures (--ocr) and worker {worker} cannot: {error.what}; {error.mend}, then resume the job"
+            f"worker {worker} cannot do the OCR of this job (--ocr): {error.what}; {error.fix}, then resume the job"
         ) from error
     return engine
 

@@ -65,7 +65,7 @@ class Reader:
                 reading.cut = True
                 return
             if self.clock.monotonic_ns() > deadline:
-                detail = f"the time of all pages was over after {done} of {len(wanted)}"
+                detail = f"the time for all pages was used up after {done} of {len(wanted)}"
                 raise DocumentError(ExceptionCode.TIMEOUT, detail)
             self.enter(item.id, self._page_seconds)
             try:

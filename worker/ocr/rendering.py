@@ -67,10 +67,10 @@ def _frames(source: Source, limits: Limits, choice: OcrChoice) -> int:
     if source.size > limits.parse_bytes:
         raise DocumentError(ExceptionCode.TOO_LARGE, f"{source.size} bytes; the limit is {limits.parse_bytes}")
     if not is_picture(source.head[:16]):
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture that tesseract reads")
+        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image that tesseract reads")
     measurement = measured(source)
     if measurement is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture")
+        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin like an image")
     _, size = measurement
     if size.width * size.height > choice.pixels:
         detail = f"{size.width} x {size.height} pixels; OCR takes {choice.pixels} at most"

@@ -112,7 +112,7 @@ def fault_of(status: int, said: bytes) -> DocumentError:
     if status in (-signal.SIGALRM, -signal.SIGXCPU):
         return DocumentError(ExceptionCode.TIMEOUT, "tesseract was still reading it at its deadline")
     if _lacked_memory(said):
-        return DocumentError(ExceptionCode.MEMORY, "tesseract needs more memory to read it than it may have")
+        return DocumentError(ExceptionCode.MEMORY, "reading it with tesseract needs more memory than the limit")
     if status == CANNOT_START or any(words in said for words in _WORDS_OF_DATA):
         raise SystemFault(f"tesseract cannot be started: {_last(said)}; see `edbench doctor`")
     if status < 0:
@@ -128,7 +128,7 @@ def _lacked_memory(said: bytes) -> bool:
 def _last(said: bytes) -> str:
     """The last line that says more than that there was an error."""
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line != "Error during processing."] or lines or ["it said nothing"]
+    telling = [line for line in lines if line != "Error during processing."] or lines or ["no output"]
     return "".join(c if c.isprintable() else "?" for c in telling[-1])[:200]
 
 

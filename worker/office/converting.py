@@ -89,9 +89,7 @@ class Converter:
                 errno=error.errno or 0,
             ) from error
         if ended.status == CANNOT_START:
-            raise SystemFault(
-                f"LibreOffice cannot be started: {ended.said.strip()[-200:]}; install it anew, then resume"
-            )
+            raise SystemFault(f"LibreOffice cannot be started: {ended.said.strip()[-200:]}; reinstall it, then resume")
         return ended, verdicts
 
     def _laid_out(self, directory: Path, chosen: dict[int, Document], verdicts: dict[int, Verdict]) -> dict[str, int]:
@@ -167,15 +165,17 @@ def _first(left: dict[int, Document], most: int) -> dict[int, Document]:
 def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
     """Why nothing was made of the one document that a process was for."""
     if ended.status in (-signal.SIGALRM, -signal.SIGXCPU):
-        return DocumentError(
-            ExceptionCode.TIMEOUT, f"LibreOffice was still at it after {bounds.seconds:g} s of a processor"
-        )
+        return DocumentError(ExceptionCode.TIMEOUT, f"LibreOffice did not finish within {bounds.seconds:g} CPU seconds")
     if ended.status == -signal.SIGXFSZ:
         return DocumentError(
             ExceptionCode.EXPANSION_LIMIT, f"LibreOffice wrote more than {bounds.scratch_bytes:,} bytes"
         )
     if any(word in ended.said.lower() for word in _MEMORY_WORDS):
-        return DocumentError(ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB for it")
+        return DocumentError(
+            ExceptionCode.MEMORY, f"LibreOffice needs more than {bounds.memory_mb:,} MB of memory for it"
+        )
     if ended.status:
-        return DocumentError(ExceptionCode.KILLED_PARSER, f"LibreOffice ended at it ({ended.status})")
+        return DocumentError(
+            ExceptionCode.KILLED_PARSER, f"LibreOffice died while it converted it (status {ended.status})"
+        )
     return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot load it")

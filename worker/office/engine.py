@@ -36,8 +36,8 @@ def find_office() -> Office:
     try:
         version = _VERSION.search((directory / "bootstraprc").read_text(errors="replace"))
     except OSError as error:
-        raise OfficeUnavailable(f"{found} is no LibreOffice that edbench knows ({error.strerror})") from error
+        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout ({error.strerror})") from error
     program = directory / "soffice.bin"
     if version is None or not program.is_file():
-        raise OfficeUnavailable(f"{found} is no LibreOffice that edbench knows")
+        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout")
     return Office(str(program), version[1], tuple(part for part, file in PARTS.items() if (directory / file).is_file()))

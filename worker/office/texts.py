@@ -42,10 +42,13 @@ class OfficeTexts(LeafHandler):
         try:
             office = find_office()
         except OfficeUnavailable as error:
-            raise DocumentError(ExceptionCode.UNSUPPORTED, f"{error}; to read it: {INSTALL}") from error
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED, f"{error}; install it to read this file: {INSTALL}"
+            ) from error
         if ODT.part not in office.parts:
             raise DocumentError(
-                ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {ODT.part}; to read it: {INSTALL}"
+                ExceptionCode.UNSUPPORTED,
+                f"the LibreOffice here has no {ODT.part}; install it to read this file: {INSTALL}",
             )
         told = identify(source)
         document = Document(told if told in self.media_types else self.media_types[0], source)

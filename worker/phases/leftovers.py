@@ -37,4 +37,4 @@ def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
             if result.shard is not None and result.shard.id not in shard_ids(conn, job):
                 work.storage.remove_tree(os.path.join(work.root, index_location(job, result.shard.id)))
     except SystemFault as error:
-        log.warning("task %s: files that nobody needs stay: %s", work.claimed.id, error)
+        log.warning("task %s: unused files were not removed: %s", work.claimed.id, error)

@@ -59,7 +59,7 @@ def _take_client(work: TaskWork) -> int:
             return client
         ledger.release(conn, claimed.id, claimed.token, failed=False)
     context.clock.sleep(_NOT_HERE_SECONDS)  # a slot of the right host may be quicker next time
-    raise TaskLost(f"task {claimed.id}: no client of the replay is left for this host; it goes to another")
+    raise TaskLost(f"task {claimed.id}: no client of the replay is left for this host; another host gets the task")
 
 
 def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class JobWatch:
     def look(self) -> None:
         """Raises SystemFault once the job does not run any more."""
         if self._ended.is_set():
-            raise SystemFault("the replay was ended, and this client with it")
+            raise SystemFault("the replay was stopped, and this client with it")
 
     def wait_for_end(self, seconds: float) -> None:
         """Until the job does not run any more, or the time is over."""

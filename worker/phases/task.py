@@ -99,7 +99,7 @@ class TaskWork:
             identity = self.storage.root_identity(job.source)
         except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(job.source)} is gone ({os.strerror(e.errno)}); mount it",
+                f"the source {display_name(job.source)} does not exist any more ({os.strerror(e.errno)}); mount it",
                 errno=e.errno,
             ) from e
         if not same_root(identity, (job.source_device, job.source_inode)):
@@ -120,8 +120,8 @@ def _whole(source: bytes, device: int) -> Parts:
     parts = parts_below(source, device)
     if parts.away:
         raise StorageFault(
-            f"the source {display_name(source)} is not whole: its file system has lost {', '.join(parts.away)}, whose files"
-            " would be taken for missing; bring that back"
+            f"the source {display_name(source)} is incomplete: {', '.join(parts.away)} of its file system is not available, and its files"
+            " would be recorded as missing; restore it"
         )
     return parts
 

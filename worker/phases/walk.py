@@ -79,7 +79,7 @@ class _Walk:
         """Raises StorageFault where a part of the source was away meanwhile: what it holds was in no listing."""
         if self.work.source_parts() != self.parts:
             raise StorageFault(
-                f"a part of the file system of {display_name(self.work.job.source)} went away and came back while it was"
+                f"a part of the file system of {display_name(self.work.job.source)} was not available for a time while it was"
                 " listed; resume the job"
             )
 

@@ -37,5 +37,5 @@ def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
     except (SourceFileError, UsageError) as error:
         raise StorageFault(f"the job's password bank cannot be read ({error}); see to {display_name(path)}") from error
     if bank.note.digest != digest:
-        raise StorageFault(f"{display_name(path)} is not the password bank that the job was given; put that back")
+        raise StorageFault(f"{display_name(path)} is not the password bank of this job; restore that")
     return Passwords(bank.passwords)

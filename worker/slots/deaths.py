@@ -83,7 +83,7 @@ def _cause(row: SlotRow, status: int, how: Circumstances) -> tuple[ExceptionCode
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == EXIT_MEMORY:
         return ExceptionCode.MEMORY, "reading it needs more memory than a slot may have"
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and how.out_of_memory:
-        return ExceptionCode.MEMORY, "killed by the kernel for want of memory"
+        return ExceptionCode.MEMORY, "killed by the kernel because memory ran out"
     return ExceptionCode.KILLED_PARSER, f"the slot ended with {describe(status)}"
 
 
@@ -105,7 +105,7 @@ def judge(row: SlotRow, status: int, how: Circumstances) -> Report | None:
     if by_signal == signal.SIGKILL and cause is ExceptionCode.KILLED_PARSER:
         # No parser sends itself SIGKILL, and it was neither the deadline nor the kernel: somebody did. Charged to
         # the task all the same, because something outside that kills at every claim must not go round for ever.
-        return Report(at=row.at, item=None, cause=cause, detail="killed from outside with SIGKILL", failed=True)
+        return Report(at=row.at, item=None, cause=cause, detail="killed by another process with SIGKILL", failed=True)
     around, item = row.around, row.item
     if around.loose is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == EXIT_MEMORY:
         return Report(

@@ -142,7 +142,7 @@ def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], 
             os._exit(EXIT_MEMORY)
         except BaseException:
             log.critical(
-                "slot %d: task %s of %s ended in an unforeseen error", plan.slot, task, database, exc_info=True
+                "slot %d: task %s of %s ended with an unexpected error", plan.slot, task, database, exc_info=True
             )
             if plan.table.read(plan.slot).at is not None:
                 os._exit(EXIT_BROKEN)
@@ -210,7 +210,7 @@ def fork_into(body: Callable[[int], int], close: Callable[[], None]) -> int:
         close()
         status = body(parent)
     except BaseException:
-        log.critical("process %d ended in an unforeseen error", os.getpid(), exc_info=True)
+        log.critical("process %d ended with an unexpected error", os.getpid(), exc_info=True)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

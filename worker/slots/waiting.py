@@ -24,7 +24,7 @@ def cannot_be_ended(worker: str, slot: int, row: SlotRow, now: float) -> str:
     where = f"; {mount.point} is {mount.source} ({mount.kind})" if mount is not None else ""
     return (
         f"worker {worker}: slot {slot} (process {row.pid}) has been {_what(row)} for {max(0.0, now - row.since):.0f} s"
-        f" and cannot be killed ({waits_in(row.pid)}){where}; see to that storage, then resume the job"
+        f" and cannot be killed ({waits_in(row.pid)}){where}; repair that storage, then resume the job"
     )
 
 

@@ -23,22 +23,22 @@ class Collector:
 
 COLLECTORS: dict[str, Collector] = {
     "glusterfs": Collector(
-        about="GlusterFS, what all bricks of a volume served (`gluster volume profile VOLUME start` first)",
+        about="GlusterFS: what all bricks of a volume served (run `gluster volume profile VOLUME start` first)",
         command="gluster volume profile VOLUME info cumulative --xml",
         parse=profile,
     ),
     "moosefs": Collector(
-        about="MooseFS, what the master served to all mounts, in this hour by its clock",
+        about="MooseFS: what the master served to all mounts in the current hour of its clock",
         command="mfscli -H MASTER -SMO -m 1 -p -s ,",
         parse=operations,
     ),
     "glusterfs-mount": Collector(
-        about="GlusterFS, what the kernel asked one mount for (`gluster volume profile VOLUME start` first)",
+        about="GlusterFS: what the kernel requested from one mount (run `gluster volume profile VOLUME start` first)",
         command="sh -c 'rm -f /var/run/gluster/NAME.*; setfattr -n trusted.io-stats-dump -v NAME MOUNT; cat /var/run/gluster/NAME.*'",
         parse=glusterfs_mount.asked,
     ),
     "moosefs-mount": Collector(
-        about="MooseFS, what the kernel asked one mount for",
+        about="MooseFS: what the kernel requested from one mount",
         command="cat MOUNT/.stats",
         parse=moosefs_mount.asked,
     ),

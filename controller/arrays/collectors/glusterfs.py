@@ -18,17 +18,17 @@ def profile(text: str) -> dict[str, float]:
     try:
         root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:
-        raise ValueError(f"no XML ({error}): {text.strip()[:200]!r}") from error
+        raise ValueError(f"not XML ({error}): {text.strip()[:200]!r}") from error
     if root.findtext("opRet") != "0":
-        raise ValueError(f"gluster said: {root.findtext('opErrstr') or text.strip()[:200]!r}")
+        raise ValueError(f"gluster failed: {root.findtext('opErrstr') or text.strip()[:200]!r}")
     bricks = root.findall("volProfile/brick")
     if not bricks:
-        raise ValueError("no brick in it; is the volume started, and profiling too?")
+        raise ValueError("no brick in the output; start the volume and its profiling")
     out: Counter[str] = Counter({READ: 0, WRITTEN: 0})
     for brick in bricks:
         told = brick.find("cumulativeStats")
         if told is None:
-            raise ValueError("a brick without cumulativeStats; ask for `info cumulative`")
+            raise ValueError("a brick without cumulativeStats; use `info cumulative`")
         for op in told.iterfind("fopStats/fop"):
             out[str(op.findtext("name")).lower()] += int(op.findtext("hits") or 0)
         out[READ] += int(told.findtext("totalRead") or 0)

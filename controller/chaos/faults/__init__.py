@@ -44,7 +44,7 @@ def chosen(text: str) -> list[Fault]:
     known = {"all", *FAMILIES, *(fault.name for fault in ALL)}
     if not wanted or (unknown := [word for word in wanted if word not in known]):
         raise UsageError(
-            f"--faults: {unknown[0] if wanted else text!r} is none; give `all` or some of {', '.join(FAMILIES)},"
+            f"--faults: {unknown[0] if wanted else text!r} is not a fault; give `all` or some of {', '.join(FAMILIES)},"
             f" or single ones: {', '.join(fault.name for fault in ALL)}"
         )
     if wanted == ["all"]:

@@ -33,13 +33,13 @@ def _keeper(scene: Scene) -> int:
 FAULTS = (
     Fault(
         "command-killed",
-        "SIGKILL of `edbench discover`: services and workers end, `resume` goes on",
+        "SIGKILL of `edbench discover`: services and workers end, `resume` continues",
         signals(_command, signal.SIGKILL),
         kinds=_KINDS,
     ),
     Fault(
         "command-interrupted",
-        "Ctrl-C of `edbench discover`: it pauses, `resume` goes on",
+        "Ctrl-C of `edbench discover`: it pauses, `resume` continues",
         signals(_command, signal.SIGINT),
         kinds=_KINDS,
     ),

@@ -23,7 +23,7 @@ FAULTS = (
     ),
     Fault(
         "servers-away",
-        "the servers of the storage root's file system are killed, and come back only when the job is over or suspended",
+        "the servers of the storage root's file system are killed, and come back only when the job has ended or is suspended",
         _killed,
         seconds=(FOREVER, FOREVER),
         needs="servers",

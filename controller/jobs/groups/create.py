@@ -121,7 +121,7 @@ def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
         return resume_job(jobs.each[0], attach=attach)
     open_jobs = [handle for handle in refresh(jobs).each if not handle.job.state.over]
     if not open_jobs:
-        raise UsageError(f"all jobs of group {jobs.id} are over; there is nothing to resume")
+        raise UsageError(f"all jobs of group {jobs.id} have ended; there is nothing to resume")
     return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
 
 

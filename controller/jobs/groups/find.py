@@ -97,7 +97,7 @@ def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
 def those_there(found: Jobs) -> tuple[JobHandle, ...]:
     """The jobs, at least one. Raises UsageError for a group whose deletion was cut short behind the last of them."""
     if not found.each:
-        raise UsageError(f"no job of group {found.id} is there any more; delete it")
+        raise UsageError(f"all jobs of group {found.id} were deleted; delete the group too")
     return found.each
 
 

@@ -53,7 +53,7 @@ def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float
     done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
     elapsed = elapsed_s(done.jobs)
     if not elapsed:
-        raise RunFailed("fio had nothing to do: files, or seconds, are too few")
+        raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
     cpu = sum(job.cpu for job in done.jobs)
     return FioSeen(
         repeat=turn.repeat,

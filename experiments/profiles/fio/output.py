@@ -67,7 +67,7 @@ def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began
         return Ran(version=document["fio version"], job_file=text, began=began, jobs=jobs)
     except (KeyError, TypeError, ValueError) as error:
         raise RunFailed(
-            f"fio's JSON is not what this version of edbench reads: {type(error).__name__} {error}"
+            f"this version of edbench cannot read the JSON of fio: {type(error).__name__} {error}"
         ) from error
 
 

@@ -22,9 +22,7 @@ from experiments.profiles.fio.jobs import Job, job_file
 from experiments.profiles.fio.output import Ran, ran
 
 PROGRAM = "fio"
-MISSING = (
-    "there is no fio on this machine; it is a package of the system: apt install fio (dnf, zypper, apk: the same name)"
-)
+MISSING = "fio is not installed: apt install fio (dnf, zypper, apk: the same name)"
 _JOBS, _OUTPUT, _ERRORS, _LOG = "jobs.fio", "output.json", "errors.txt", "run"
 _LOOK_S = 0.1
 _GRACE_S = 120.0  # beyond what the jobs should take, for laying out files and slow storage to finish
@@ -89,7 +87,7 @@ def _document(own: Path) -> dict[str, Any]:
         text = (own / _OUTPUT).read_text(encoding="utf-8")
         document: dict[str, Any] = json.loads(text[text.index("{") :])
     except (OSError, ValueError) as error:
-        raise RunFailed(f"fio left nothing that can be read ({error}): {_said(own)}") from error
+        raise RunFailed(f"fio wrote no readable result ({error}): {_said(own)}") from error
     return document
 
 
@@ -97,4 +95,4 @@ def _said(own: Path) -> str:
     """Its last line that says something."""
     lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
              for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"

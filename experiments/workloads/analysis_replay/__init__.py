@@ -69,7 +69,7 @@ ABOUT = profile_about(
     sections=_sections,
     ceilings=(RATE,),
     published=(
-        Published(what="disks of a stripe beyond which more did not help, 64 jobs", figure="paths", value=8.0,
+        Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
                   ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
     ),
     notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,

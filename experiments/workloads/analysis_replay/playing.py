@@ -57,7 +57,7 @@ def play(order: Order, between: Callable[[], None]) -> dict[str, Any]:
         stop(process, [(signal.SIGTERM, _END_S)])
     if process.returncode or not out:
         said = errors.decode("utf-8", "replace").strip().splitlines() or [f"status {process.returncode}"]
-        raise RunFailed(f"the replay ended: {said[-1]}")
+        raise RunFailed(f"the replay failed: {said[-1]}")
     played = msgspec.json.decode(out, type=Played)
     if played.error:
         raise RunFailed(played.error) if played.errno is None else StorageFault(played.error, errno=played.errno)

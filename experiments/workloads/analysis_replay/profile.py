@@ -40,29 +40,33 @@ _HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
 class AnalysisSettings(ProfileSettings):
     """Of profile `analysis-replay`."""
 
-    trace: Annotated[str, Field(description=f"what is played: {_HOW}")] = ""
+    trace: Annotated[str, Field(description=f"trace to replay: {_HOW}")] = ""
     clients: Annotated[
         tuple[Annotated[int, Field(ge=1, le=4096)], ...],
-        Field(min_length=1, description="how many play at once, one point each; report R5 had 64"),
+        Field(min_length=1, description="clients at once, one point each; report R5 had 64"),
     ] = (16,)
     paths: Annotated[
         tuple[Annotated[int, Field(ge=1, le=64)], ...],
-        Field(description="on the first so many paths, one point each; none: every number of them"),
+        Field(description="number of paths used, one point each; none: every number from 1"),
     ] = ()
     schedulers: Annotated[
         tuple[str, ...],
-        Field(description="of the paths' devices, one point each, as mq-deadline,none; none: as they are"),
+        Field(
+            description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
+        ),
     ] = ()
     read_ahead_kb: Annotated[
         tuple[Annotated[int, Field(ge=0)], ...],
-        Field(description="of the paths' devices, one point each; report R5 had 128 and 512; none: as it is"),
+        Field(
+            description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged"
+        ),
     ] = ()
     pace: Annotated[
         Literal["max", "job", "schedule"],
-        Field(description="max: no processor work between calls; job: with think times; schedule: at recorded starts"),
+        Field(description="max: no think time between calls; job: with think times; schedule: at recorded starts"),
     ] = "max"
-    cold: Annotated[bool, Field(description="the page cache forgets the files before the first call")] = True
-    seed: Annotated[int, Field(ge=0, description="of the files' contents")] = 0
+    cold: Annotated[bool, Field(description="drop the files from the page cache before the first call")] = True
+    seed: Annotated[int, Field(ge=0, description="seed of the file contents")] = 0
 
 
 class AnalysisReplay(Profile[AnalysisSettings]):
@@ -71,12 +75,10 @@ class AnalysisReplay(Profile[AnalysisSettings]):
     name: ClassVar[str] = "analysis-replay"
     report: ClassVar[str] = "R5"
     does: ClassVar[str] = (
-        "Plays a recorded trace by clients at once over one to all of the paths, under each scheduler and read-ahead; tells from"
-        " which number of paths on more of them do not help."
+        "Replays a recorded trace with many clients at once over one to all of the paths, with each scheduler and read-ahead; shows from"
+        " which number of paths on more do not help."
     )
-    writes: ClassVar[str] = (
-        "The trace's files, once for each client that is a whole trace, before each run; removed after it."
-    )
+    writes: ClassVar[str] = "The files of the trace, once for each clone of it, before each run; removed after it."
     needs: ClassVar[str] = (
         f"A trace: {_HOW}. Empty directories, each on a disk of its own. Root to set schedulers and read-ahead."
     )

@@ -70,7 +70,7 @@ class AnalysisPoint(Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysisResult(Result):
-    """A whole study."""
+    """A whole experiment."""
 
     points: tuple[AnalysisPoint, ...]
 

@@ -58,8 +58,8 @@ def _queues(result: AnalysisResult) -> Section:
         for one in middle(point.repeats).tuned:
             if one.refused:
                 marked.add(len(shown))
-            ahead = "not told" if one.read_ahead_kb is None else f"{one.read_ahead_kb:,} KiB"
-            row = (named(point, result), one.path, one.device or "none on this host", one.scheduler or "not told")
+            ahead = "not known" if one.read_ahead_kb is None else f"{one.read_ahead_kb:,} KiB"
+            row = (named(point, result), one.path, one.device or "none on this host", one.scheduler or "not known")
             shown.append((*row, ahead, "; ".join(one.refused)))
             numbers.append((*row, one.read_ahead_kb, "; ".join(one.refused)))
     header = ("point", "path", "device", "scheduler", "read-ahead", "not set")
@@ -71,5 +71,5 @@ def _queues(result: AnalysisResult) -> Section:
             rows=tuple(numbers),
         ),
     )
-    said = note("As they were in force while the run lasted, read from the kernel; put back after it.")
+    said = note("The values in force during the run, read from the kernel; restored after it.")
     return Section(anchor="queues", title="Schedulers and read-ahead", parts=(tabled, said))

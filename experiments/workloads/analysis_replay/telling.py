@@ -20,7 +20,7 @@ class AnalysisTelling(ProfileTelling):
         """What could not be set, what was not as recorded."""
         runs = [run for point in points for run in point.repeats]
         refused = dict.fromkeys(why for run in runs for one in run.tuned for why in one.refused)
-        asked = [f"points say what was asked for, and it was not so: {why}" for why in refused]
+        asked = [f"the requested settings were not in force: {why}" for why in refused]
         differing = max((run.differences for run in runs), default=0)
         if differing:
             asked.append(f"{differing:,} calls of a run ended otherwise than recorded at most")
@@ -28,7 +28,7 @@ class AnalysisTelling(ProfileTelling):
         most = max((point.at.paths for point in points), default=1)
         if most > 1 and disks and len(disks) < most:
             asked.append(
-                f"{most} paths lie on {words.many(len(disks), 'device')} ({', '.join(sorted(disks))}): more paths are no more disks"
+                f"{most} paths are on {words.many(len(disks), 'device')} ({', '.join(sorted(disks))}): more paths do not mean more disks"
             )
         return (*super().warnings(points), *asked)
 

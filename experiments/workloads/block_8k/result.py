@@ -54,7 +54,7 @@ class BlockPoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockResult(schema.Result):
-    """A study of the cases."""
+    """An experiment with the cases of report R2."""
 
     points: tuple[BlockPoint, ...]
 

@@ -29,25 +29,25 @@ ALL_MEMBERS = (3, 4, 5)  # cases over one member to all of them
 class BlockSettings(ProfileSettings):
     """Of profile `block-8k`."""
 
-    cases: Annotated[tuple[Annotated[int, Field(ge=1, le=6)], ...], Field(min_length=1, description="of report R2, 1 to 6")] = (
+    cases: Annotated[tuple[Annotated[int, Field(ge=1, le=6)], ...], Field(min_length=1, description="cases of report R2, 1 to 6")] = (
         1, 2, 3, 4, 5, 6,
     )  # fmt: skip
-    path_size: Annotated[ByteSize, Field(ge=_FILES << 16, description="of the volumes on each path together")] = (
+    path_size: Annotated[ByteSize, Field(ge=_FILES << 16, description="size of all volumes of a path together")] = (
         ByteSize(16 << 30)
     )
-    block: Annotated[ByteSize, Field(ge=512, description="of each I/O, and what it is aligned at")] = ByteSize(8192)
-    read_percent: Annotated[int, Field(ge=0, le=100, description="reads among all I/Os")] = 60
+    block: Annotated[ByteSize, Field(ge=512, description="size and alignment of each I/O")] = ByteSize(8192)
+    read_percent: Annotated[int, Field(ge=0, le=100, description="share of reads among all I/Os")] = 60
     seconds: Annotated[int, Field(ge=1, description="a run")] = 120
-    long_seconds: Annotated[int, Field(ge=1, description="the run of case 2")] = 3600
-    ramp_seconds: Annotated[int, Field(ge=0, description="before it is measured")] = 60
-    outstanding: Annotated[
-        int, Field(ge=0, description="on each volume, in place of the report's; 0: the report's")
-    ] = 0
+    long_seconds: Annotated[int, Field(ge=1, description="length of the run of case 2")] = 3600
+    ramp_seconds: Annotated[int, Field(ge=0, description="ramp-up before the measurement")] = 60
+    outstanding: Annotated[int, Field(ge=0, description="outstanding I/Os on each volume; 0: those of the report")] = 0
     most_ms: Annotated[float, Field(gt=0, description="case 6: bound on the mean response time of all I/Os")] = 10.0
-    most_outstanding: Annotated[int, Field(ge=1, description="case 6: on each volume, the most that is tried")] = 512
-    direct: Annotated[bool, Field(description="pass the page cache by (O_DIRECT)")] = True
+    most_outstanding: Annotated[
+        int, Field(ge=1, description="case 6: most outstanding I/Os on each volume that are tried")
+    ] = 512
+    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = True
     engine: Annotated[
-        str, Field(pattern="^(libaio|io_uring|posixaio)$", description="fio's, of those that keep I/Os outstanding")
+        str, Field(pattern="^(libaio|io_uring|posixaio)$", description="fio engine that keeps I/Os outstanding")
     ] = "libaio"
 
 
@@ -57,7 +57,7 @@ class Block(Profile[BlockSettings]):
     name = "block-8k"
     report = "R2"
     does = (
-        "Six cases of random I/O, 60 % reads, 8 KB, with so much outstanding: one volume, the same for an hour, four volumes"
+        "Runs six cases of random I/O, 60 % reads, 8 KB, with many outstanding: one volume, the same for an hour, four volumes"
         " over one path to all of them (twice), 32 volumes, and the most with a mean response time of 10 ms."
     )
     writes = "32 files on each path, `path_size` together, once, and over again at random; removed at the end."

@@ -43,7 +43,7 @@ def _long(point: BlockPoint) -> Section:
         figure, (axes,) = new_figure(height=3.0)
         draw_line(axes, samples, 0, "IOPS", length)
         over_time(axes, unit, "IOPS", start="the ramp-up's end")
-    verdict = drift_said(run.drift) if run.drift else "too few samples for a word on drift"
+    verdict = drift_said(run.drift) if run.drift else "too few samples to judge drift"
     rows = tuple((at, value) for at, value in samples)
     plot = Plot(name="long", figure=figure, sentence=f"{verdict[0].upper()}{verdict[1:]}.",
                 series=Series(name="long", header=("second", "iops"), rows=rows))  # fmt: skip

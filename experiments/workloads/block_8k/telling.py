@@ -21,7 +21,7 @@ class BlockTelling(ProfileTelling):
         said = [f"{_rate(most)} at {most.at}"]
         if long := [point for point in points if point.at.case == 2]:
             drift = middle(long[0].repeats).drift
-            said.append(f"case 2 {drift_said(drift) if drift else 'is too short for a word on drift'}")
+            said.append(f"case 2 {drift_said(drift) if drift else 'is too short to judge drift'}")
         if any(point.at.case == 6 for point in points):
             said.append(bounded_said(points, self.surroundings["configuration"]["settings"]["most_ms"]))
         return "; ".join(said)
@@ -37,13 +37,13 @@ class BlockTelling(ProfileTelling):
         )
         if settings["engine"] == "libaio" and through:
             yield (
-                "this host's cache takes one I/O at a time of engine libaio: outstanding I/Os are not what was asked for;"
+                "this host's cache takes one I/O at a time of engine libaio: fewer I/Os are outstanding than requested;"
                 " --set engine=io_uring"
             )
         elif settings["engine"] == "posixaio":
             yield (
-                "the C library does I/Os of engine posixaio in a few threads, one at a time for each file: outstanding I/Os are"
-                " not what was asked for where that is more"
+                "the C library does I/Os of engine posixaio in a few threads, one at a time for each file: fewer I/Os may be"
+                " outstanding than requested"
             )
 
 
@@ -70,6 +70,6 @@ def bounded_said(points: Sequence[BlockPoint], most_ms: float) -> str:
     tried = [point.at.outstanding for point in points if point.at.case == 6]
     best = bounded(points, most_ms)
     if best is None:
-        return f"no load keeps a mean of {most_ms:g} ms"
+        return f"no load stays within a mean of {most_ms:g} ms"
     end = "" if max(tried) > best.at.outstanding else " (the most that was tried)"
     return f"within a mean of {most_ms:g} ms {_rate(best)} with {best.at.on('outstanding')}{end}"

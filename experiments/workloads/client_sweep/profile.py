@@ -37,16 +37,16 @@ _SAID = 5  # of each phase, refusals and errors in words
 class SweepSettings(ProfileSettings):
     """How many clients, and what each does."""
 
-    clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="how many at once, one point each")
+    clients: tuple[int, ...] = Field((1, 2, 5, 10, 20, 50, 100), description="clients at once, one point each")
     start: tuple[Literal["together", "spread"], ...] = Field(
-        ("together", "spread"), description="all begin at once, or each at a moment of its own, one point each"
+        ("together", "spread"), description="start all at once, or each at its own moment, one point each"
     )
-    size: int = Field(100_000_000, ge=1, description="bytes of an object; report R3 had 1 GB")
-    objects: int = Field(1, ge=1, description="that each client writes, then reads, then removes")
-    window: float = Field(30.0, gt=0, description="seconds in which clients begin that do not begin together")
-    fsync: Literal["none", "file"] = Field("file", description="whether each file is forced to stable storage")
-    forget: bool = Field(True, description="whether this host's cache is asked to drop the files before they are read")
-    seed: int = Field(1, description="of the content, and of the moments")
+    size: int = Field(100_000_000, ge=1, description="size of an object in bytes; report R3 had 1 GB")
+    objects: int = Field(1, ge=1, description="objects that each client writes, then reads, then removes")
+    window: float = Field(30.0, gt=0, description="seconds over which clients start that do not start together")
+    fsync: Literal["none", "file"] = Field("file", description="sync each file to stable storage")
+    forget: bool = Field(True, description="drop the files from this host's cache before they are read")
+    seed: int = Field(1, description="seed of the content and of the start times")
 
 
 class ClientSweep(Profile[SweepSettings]):
@@ -55,7 +55,7 @@ class ClientSweep(Profile[SweepSettings]):
     name: ClassVar[str] = "client-sweep"
     report: ClassVar[str] = "R3"
     does: ClassVar[str] = (
-        "1 to 100 clients write, read and remove whole large objects, begun together or not; mean, least and most of a client,"
+        "Lets 1 to 100 clients write, read and remove whole large objects, started together or not; mean, least and most per client,"
         " aggregate, fall-off, refused connections"
     )
     writes: ClassVar[str] = "`objects` of `size` bytes a client, once for each point and repeat, removed after each"
@@ -74,7 +74,7 @@ class ClientSweep(Profile[SweepSettings]):
         s = self.settings
         if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
             raise UsageError(
-                f"client-sweep wants numbers of clients from 1 to {MOST:,}, and start together, spread or both"
+                f"client-sweep requires numbers of clients from 1 to {MOST:,}, and start together, spread or both"
             )
         points = [SweepLoad(start, clients) for start in s.start for clients in s.clients]
         return Cases("clients", points, repeats=repeats, seed=seed)
@@ -108,7 +108,9 @@ class ClientSweep(Profile[SweepSettings]):
                 told = [self._phase(people, deed, load, turn, arena) for deed in DEEDS]
         phases = tuple(_seen(deed, done) for deed, done in zip(DEEDS, told, strict=True))
         if not any(one.done for one in phases[0].clients):
-            raise RunFailed(f"not one object could be written: {'; '.join(phases[0].said) or 'no client said why'}")
+            raise RunFailed(
+                f"not one object could be written: {'; '.join(phases[0].said) or 'no client gave a reason'}"
+            )
         elapsed = sum(done.elapsed_s for done in told)
         return SweepSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,

@@ -104,7 +104,7 @@ class SweepPoint(Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult(Result):
-    """A whole study."""
+    """A whole experiment."""
 
     points: tuple[SweepPoint, ...]
 

@@ -76,7 +76,7 @@ def _plot(start: str, points: list[SweepPoint]) -> Plot:
 
 
 def _sentence(start: str, points: list[SweepPoint]) -> str:
-    begun = "All clients begin at once" if start == TOGETHER else "Each client begins at a moment of its own"
+    begun = "All clients start at once" if start == TOGETHER else "Each client starts at its own moment"
     said = []
     for deed in (WRITE, READ):
         rates = [(_phase(point, deed).aggregate or 0.0, point.at.clients) for point in points]
@@ -96,7 +96,7 @@ def _falls(result: SweepResult) -> Section:
             known = [(point.at.clients, mean) for point in points if (mean := _phase(point, deed).mean) is not None]
             fall = fall_off([count for count, _ in known], [mean for _, mean in known])
             told = "one point" if fall is None else f"{words.figure(fall / 1000)} kB/s"
-            published = f"{words.count(_PUBLISHED[deed])} kB/s" if start != TOGETHER else "not told"
+            published = f"{words.count(_PUBLISHED[deed])} kB/s" if start != TOGETHER else "not published"
             shown.append((deed, f"begun {start}", told, published))
             numbers.append((deed, start, None if fall is None else fall / 1000))
     header = ("", "", "fall-off per added client", "report R3")
@@ -105,7 +105,7 @@ def _falls(result: SweepResult) -> Section:
         series=Series(name="fall-off", header=("deed", "start", "kb_s_per_client"), rows=tuple(numbers)),
     )
     said = note(
-        "What each further client costs the mean client: the line of least squares through the points. The report's are of batch"
+        "What each further client costs the mean client: a least-squares line through the points. The report's are of batch"
         " jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, connections ran out"
         " at 10 clients, and after a change of firmware the aggregate was almost constant."
     )
@@ -135,7 +135,7 @@ def _clients(result: SweepResult) -> Section:
         tabled,
         note(
             "Refused: connections that the storage did not take, reset before it answered, or answered with 503 or 429. Nothing is"
-            " tried again; a client goes on with its next object. Clients at once: the sum of the clients' own times ÷ the time"
+            " tried again; a client continues with its next object. Clients at once: the sum of the clients' own times ÷ the time"
             " from the first begin to the last end."
         ),
     )

@@ -42,7 +42,7 @@ def _ratio(
         headline=headline,
         write=ratio_text,
         unit="ratio",
-        missing="not told",
+        missing="not known",
         aside=aside,
     )
 
@@ -73,7 +73,7 @@ ABOUT = profile_about(
         _expected("CDC", aside=False),
         _ratio(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
         Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
-        Figure(name="host_busy", title="processors busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
+        Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
         Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
     ),
     sections=_sections,
@@ -81,7 +81,7 @@ ABOUT = profile_about(
     published=(
         _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
         _published("random", "random, 1 GB files, 3.8 TB", 1.08),
-        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are made, and compressed as such files are"),
+        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
         _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
         _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
     ),

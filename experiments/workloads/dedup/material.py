@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from core.errors import StorageFault
+from core.reading import read_problem
 from experiments.processes import processors
 
 Data = Literal["zeros", "random", "scientific", "backups", "snapshots", "discovery", "own"]
@@ -74,7 +75,7 @@ def _lying(source: Path) -> Iterator[DataFile]:
 
 
 def _unreadable(error: OSError) -> None:
-    raise StorageFault(f"{error.filename} cannot be read: {error.strerror}", errno=error.errno or 0) from error
+    raise StorageFault(read_problem(error.filename, error), errno=error.errno or 0) from error
 
 
 def _read(path: str) -> Iterator[bytes]:

@@ -43,33 +43,31 @@ _NUMBER = re.compile(r"\d+")
 class DedupSettings(ProfileSettings):
     """Of profile `dedup`."""
 
-    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: what lies in `source`")] = (
+    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: the data in `source`")] = (
         "zeros", "random", "scientific", "backups", "snapshots", "discovery",
     )  # fmt: skip
-    size: Annotated[ByteSize, Field(ge=1 << 20, description="of each type; report R5 had 0.8 to 4 TB")] = ByteSize(
-        1_000_000_000
+    size: Annotated[ByteSize, Field(ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB")] = (
+        ByteSize(1_000_000_000)
     )
-    source: Annotated[str, Field(description="a directory with data of yours, for data=own")] = ""
-    writers: Annotated[int, Field(ge=1, le=256, description="processes that make and write the files")] = 2
-    block: Annotated[ByteSize, Field(ge=4096, description="of each write; report R5 had 512 KB for dd")] = ByteSize(
-        1 << 20
+    source: Annotated[str, Field(description="directory with your own data, for data=own")] = ""
+    writers: Annotated[int, Field(ge=1, le=256, description="processes that generate and write the files")] = 2
+    block: Annotated[ByteSize, Field(ge=4096, description="size of each write; report R5 had 512 KB for dd")] = (
+        ByteSize(1 << 20)
     )
-    fsync: Annotated[Literal["none", "file"], Field(description="whether each file is forced to stable storage")] = (
-        "file"
-    )
+    fsync: Annotated[Literal["none", "file"], Field(description="sync each file to stable storage")] = "file"
     reduce: Annotated[
-        str, Field(description="a command that reduces, run on the directory when all is written: duperemove -dr")
+        str, Field(description="command that deduplicates, run on the directory after writing, such as duperemove -dr")
     ] = ""
     used: Annotated[
-        str, Field(description="a command that prints the bytes in use (first number), in place of what statvfs says")
+        str, Field(description="command that prints the bytes in use (first number), instead of statvfs")
     ] = ""
     settle: Annotated[
-        float, Field(ge=0, le=30, description="seconds that the space in use has to be the same before it is believed")
+        float, Field(ge=0, le=30, description="seconds during which the space in use must not change before it is read")
     ] = 3.0
     stated: Annotated[
-        tuple[str, ...], Field(description="ratios that the storage says elsewhere, as backups=2.8,zeros=1045")
+        tuple[str, ...], Field(description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045")
     ] = ()
-    seed: Annotated[int, Field(description="of the data; each repeat has data of its own")] = 1
+    seed: Annotated[int, Field(description="seed of the data; each repeat has its own data")] = 1
 
 
 class Dedup(Profile[DedupSettings]):
@@ -78,11 +76,13 @@ class Dedup(Profile[DedupSettings]):
     name: ClassVar[str] = "dedup"
     report: ClassVar[str] = "R5"
     does: ClassVar[str] = (
-        "Writes zeros, random, scientific data, backups, machine snapshots, a discovery corpus; tells what deduplication of 4K,"
-        " 8K, 128K and content-defined chunks can make of them beside what the storage made, with load and bandwidth."
+        "Writes zeros, random and scientific data, backups, machine snapshots and a discovery corpus; compares what deduplication of 4K,"
+        " 8K, 128K and content-defined chunks can save with what the storage saved, with load and bandwidth."
     )
     writes: ClassVar[str] = "`size` bytes of one type at a time on one path at a time, removed after each run."
-    needs: ClassVar[str] = "nothing; a command that tells of the space where the file system does not (`used`)."
+    needs: ClassVar[str] = (
+        "nothing; a command that prints the used space where the file system does not report it (`used`)."
+    )
     settings_type: ClassVar[type[ProfileSettings]] = DedupSettings
     small: ClassVar[Mapping[str, Any]] = {"size": "8MiB"}
 
@@ -90,13 +90,13 @@ class Dedup(Profile[DedupSettings]):
         """Raises UsageError."""
         s = self.settings
         if ("own" in s.data) != bool(s.source):
-            raise UsageError("--set data=own wants --set source=DIR with the data, and the other way round")
+            raise UsageError("--set data=own requires --set source=DIR with the data, and vice versa")
         if s.source and not Path(s.source).is_dir():
-            raise UsageError(f"--set source={s.source}: that is no directory")
+            raise UsageError(f"--set source={s.source}: not a directory")
         _refuse_in_source(s.source, self.targets.paths)
         for command in (s.reduce, s.used):
             if command and shutil.which(program := _words(command)[0]) is None:
-                raise UsageError(f"there is no {program} on this machine; install it, or name it with its path")
+                raise UsageError(f"{program} is not installed; install it, or give its path")
         _stated(s.stated)
 
     def kind(self, repeats: int, seed: int) -> Kind:
@@ -153,12 +153,12 @@ class Dedup(Profile[DedupSettings]):
             return
         corpus = arena.scratch / "corpus"
         shutil.rmtree(corpus, ignore_errors=True)  # of a run that was ended
-        arena.tell(f"makes a corpus of {self.settings.size:,} bytes on scratch")
+        arena.tell(f"generating a corpus of {self.settings.size:,} bytes on scratch")
         yield corpus_made(corpus, int(self.settings.size), seed)
         shutil.rmtree(corpus)
 
     def _expected(self, data: Data, seed: int, source: Path | None, arena: Arena) -> tuple[Expected, ...]:
-        arena.tell(f"{data}: what deduplication can make of it")
+        arena.tell(f"{data}: computing what deduplication can save")
         files = files_of(data, int(self.settings.size), seed, source)
         return expected_of((file.pieces for file in files), lambda: arena.tell(""))
 
@@ -171,7 +171,7 @@ class Dedup(Profile[DedupSettings]):
                       source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
                       io_bytes=int(s.block), fsync=s.fsync) for part in range(s.writers)]  # fmt: skip
         before = self._space(root)
-        arena.tell(f"writes {data}")
+        arena.tell(f"writing {data}")
         started, busy = time.time(), host_seconds()
         wrote = write_all(specs, lambda: arena.tell(""))
         elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
@@ -228,7 +228,7 @@ def _run(command: list[str], root: Path) -> str:
     done = subprocess.run(tied([program, *command[1:]]), cwd=root.parent, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)  # fmt: skip
     if done.returncode:
-        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines() or ["no output"]
         raise RunFailed(f"{shlex.join(command)} ended with status {done.returncode}: {words[-1]}")
     return done.stdout.decode("utf-8", "replace")
 
@@ -237,16 +237,16 @@ def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
     """Raises UsageError where what is written would lie among what is read."""
     for path in paths:
         if source and lies_in(path, source):
-            raise UsageError(f"--set source={source} holds --path {path}: writers would read what they write")
+            raise UsageError(f"--set source={source} contains --path {path}: writers would read their own output")
 
 
 def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"{command!r} is no command: {error}") from error
+        raise UsageError(f"{command!r} is not a command: {error}") from error
     if not words:
-        raise UsageError(f"{command!r} is no command")
+        raise UsageError(f"{command!r} is not a command")
     return words
 
 

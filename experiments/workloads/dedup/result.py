@@ -81,7 +81,7 @@ class DedupPoint(Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DedupResult(Result):
-    """A whole study."""
+    """A whole experiment."""
 
     points: tuple[DedupPoint, ...]
 

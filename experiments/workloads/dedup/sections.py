@@ -42,8 +42,8 @@ def _ratios(result: DedupResult) -> Section:
     said = note(
         f"4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of about"
         f" {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are computed from the"
-        " data, without what a storage needs to find chunks again. The storage: bytes written over the bytes that it grew by"
-        " meanwhile, whoever took them; what it reduces later than it was asked is not in it."
+        " data, without the space that a storage needs to find chunks again. The storage: bytes written ÷ growth of the used"
+        " space meanwhile, of all users; what it reduces later is not included."
     )
     return Section(anchor="ratios", title="Expected, and made by the storage", parts=(_plot(result), tabled, said))
 
@@ -71,7 +71,7 @@ def _plot(result: DedupResult) -> Plot:
     far = [name for name, run in rows if (cdc := _expected(run, "CDC")) and run.ratio and run.ratio < cdc / 2]
     sentence = (
         f"Under half of what content-defined chunks can make: {words.listed(far)}." if far
-        else "Nowhere under half of what content-defined chunks can make, where the storage tells."
+        else "Nowhere under half of what content-defined chunks can make, where the storage reports it."
     )  # fmt: skip
     return Plot(name="reduction", figure=figure, sentence=sentence,
                 series=Series(name="reduction", header=("data", "by", "ratio"), rows=tuple(numbers)))  # fmt: skip
@@ -86,7 +86,7 @@ def _space(result: DedupResult) -> Section:
     shown, numbers = list[tuple[object, ...]](), list[tuple[Cell, ...]]()
     for point in result.points:
         run = middle(point.repeats)
-        took = "not told" if run.used_bytes is None else words.size(max(0, run.used_bytes))
+        took = "not known" if run.used_bytes is None else words.size(max(0, run.used_bytes))
         reduced = "" if run.reduce_s is None else words.seconds(run.reduce_s)
         name = named(point, result)
         shown.append((name, words.count(run.files), words.size(run.bytes), ratio_text(run.allocated_ratio),
@@ -106,8 +106,8 @@ def _space(result: DedupResult) -> Section:
     names = ("data", "files", "bytes", "ratio_by_blocks", "ratio_when_written", "reduce_s", "used_bytes", "ratio")
     tabled = Tabled(table=table(header, shown), series=Series(name="space", header=names, rows=tuple(numbers)))
     said = note(
-        "Space is what the file system says (statvfs) after it was synced, or the storage's own command; by the files' blocks:"
-        " what stat says that they take, which knows of holes and, on some file systems, of compression."
+        "Space is what the file system reports (statvfs) after a sync, or the storage's own command; by the files' blocks:"
+        " what stat reports, which includes holes and, on some file systems, compression."
     )
     return Section(anchor="space", title="Space before and after", parts=(tabled, said))
 
@@ -128,12 +128,12 @@ def _load(result: DedupResult) -> Section:
             )
         )
         numbers.append((name, rate, run.worker_cpu, run.host_busy, run.load1))
-    header = ("data", "MB/s", "processors, writers", "processors, everybody", "load (1 min)")
+    header = ("data", "MB/s", "CPU, writers", "CPU, all", "load (1 min)")
     names = ("data", "mb_per_s", "writers_cpu", "host_busy", "load1")
     tabled = Tabled(table=table(header, shown), series=Series(name="load", header=names, rows=tuple(numbers)))
     said = note(
-        "Of this host, while it wrote. Report R5's loads (25 with random data, 10 with zeros) are the appliance's own, which nobody"
-        " sees from here; where storage is local they are the same processors. Making the data takes processor time too: the"
-        " pair on null storage says how much they can be made of at most."
+        "Of this host, while it wrote. Report R5's loads (25 with random data, 10 with zeros) are those of the appliance, which cannot"
+        " be observed from here; local storage uses the same CPU. Generating the data takes CPU time too: the"
+        " null baseline shows how much can be generated at most."
     )
     return Section(anchor="load", title="Load and bandwidth", parts=(tabled, said))

@@ -11,7 +11,7 @@ from experiments.workloads.dedup.result import DedupPoint
 CDC = "expected_cdc"
 
 
-def ratio_text(value: float | None, missing: str = "not told") -> str:
+def ratio_text(value: float | None, missing: str = "not known") -> str:
     """1:2.80, as reports write it."""
     return missing if value is None else f"1:{words.figure(value)}"
 
@@ -32,7 +32,7 @@ class DedupTelling(ProfileTelling):
         """That space is everybody's, and where the storage took no space that it tells of."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
-            f"{words.listed(silent)}: the storage tells of no space that it took, or of none that comes to rest; --set used=COMMAND asks it itself"
+            f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"
         ]  # fmt: skip
         return (*super().warnings(points), *own)
 

@@ -114,7 +114,7 @@ def _line(process: subprocess.Popen[bytes], between: Callable[[], None]) -> byte
     between()
     line = process.stdout.readline()
     if not line:
-        raise RunFailed(f"a process that writes died (status {process.wait()}); the run is over")
+        raise RunFailed(f"a process that writes died (status {process.wait()}); the run has ended")
     return line
 
 

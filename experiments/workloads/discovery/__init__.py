@@ -82,7 +82,7 @@ ABOUT = About(
     point=Point,
     figures=(
         Figure(name=ELAPSED, title="elapsed s", of=lambda run: run.elapsed_s),
-        Figure(name=NULL, title="null s", of=lambda run: run.null_elapsed_s, missing="no pair"),
+        Figure(name=NULL, title="null s", of=lambda run: run.null_elapsed_s, missing="no null baseline"),
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, headline=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
@@ -116,8 +116,8 @@ ABOUT = About(
     telling=_telling,
     trusted=(
         "what the databases of each run counted: items, bytes, containers, exceptions, versions, labels of its jobs",
-        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io): of readings"
-        " that are not kept",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io): their readings"
+        " are not kept",
         "what was observed of hosts, mounts, caches dropped, containers and an emulated filer's stations",
     ),
 )

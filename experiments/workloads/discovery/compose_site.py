@@ -39,7 +39,7 @@ class ComposeSite:
     cluster = "compose"
     fresh = (
         "every run: new database servers with empty volumes, a new broker, new workers, an empty storage root of its"
-        " own, everything synced before; the system's own workers stand still"
+        " own, everything synced before; the system's own workers are paused"
     )
 
     def __init__(self, system: Settings, source: Path, env: Mapping[str, str], say: Callable[[str], None]) -> None:
@@ -123,7 +123,7 @@ class ComposeSite:
                     os.chown(Path(parent, name), *self._owner, follow_symlinks=False)
         except OSError as error:
             raise StorageFault(
-                f"{directory} cannot be given to the workers: {error}", errno=error.errno or 0
+                f"cannot change the owner of {directory} to that of the workers: {error}", errno=error.errno or 0
             ) from error
 
     def _machine(self, engine: Mapping[str, Any]) -> Machine:
@@ -145,7 +145,7 @@ class ComposeSite:
             processors=int(engine["NCPU"]),
             memory_bytes=int(engine["MemTotal"]),
             hosts=[
-                engines | {"role": "engine; its processors' use was not looked at, because it is not this host"},
+                engines | {"role": "engine; its CPU use was not observed, because it is not this host"},
                 host() | {"role": "this command"},
             ],
         )

@@ -50,7 +50,7 @@ def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
         hashed = _file(os.path.join(os.fsencode(data), path), sizes[path])
         if known is not None and sizes[path] <= WHOLE and known.get(path) != hashed:
             raise UsageError(
-                f"{display_name(path)} of {corpus.root} is not what its manifest says; `edbench corpus check` tells all"
+                f"{display_name(path)} of {corpus.root} differs from its manifest; `edbench corpus check` lists all differences"
             )
         digest.update(b"%s\0%d\0%s" % (path, sizes[path], hashed))
         files, nbytes = files + 1, nbytes + min(sizes[path], WHOLE)

@@ -13,6 +13,7 @@ from typing import Any
 from controller.jobs.source import PreparedSource
 from core.errors import UsageError
 from core.names import display_name
+from core.reading import read_problem
 
 DATASET = "dataset.json"
 _KEPT = ("profile", "profile_version", "scale", "seed", "generator_version", "items", "content_hash")
@@ -50,7 +51,7 @@ def look_at(source: PreparedSource) -> Corpus:
         digest.update(b"%s\0%d\0" % (os.fsencode(file.relative_to(path)), nbytes))
         files, size = files + 1, size + nbytes
     if not size:
-        raise UsageError(f"{display_name(source.path)} holds no data; make some with `edbench corpus generate`")
+        raise UsageError(f"{display_name(source.path)} contains no data; generate some with `edbench corpus generate`")
     root = path.parent if source.corpus else path
     made = _dataset(root / DATASET) if source.corpus else {}
     return Corpus(
@@ -79,4 +80,4 @@ def _dataset(file: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}; generate the corpus anew") from error
+        raise UsageError(f"{read_problem(file, error)}; generate the corpus again") from error

@@ -37,9 +37,7 @@ class HostsSite:
 
     def __init__(self, settings: Settings, source: Path, wanted: Wanted, say: Callable[[str], None]) -> None:
         if settings.filer != "none":
-            raise UsageError(
-                "an emulated filer has one arbiter, and several hosts have none in common: leave --filer out"
-            )
+            raise UsageError("several hosts cannot share one emulated filer: remove --filer")
         self._settings, self._source, self._wanted, self._say = settings, source, wanted, say
         self._fleet: Fleet
         self._machine: Machine

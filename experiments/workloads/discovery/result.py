@@ -60,7 +60,7 @@ class ContainerUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullUse:
-    """What null storage did for a pair."""
+    """The null baseline of a run."""
 
     portions: int  # that the corpus was worked on in, each copied to memory before its clock started
     held_bytes: int  # of memory at most, at the end of a portion
@@ -181,7 +181,7 @@ class Point(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(schema.Result):
-    """A study of discoveries."""
+    """An experiment with discoveries."""
 
     points: tuple[Point, ...]  # by databases, then workers, then slots
 

@@ -195,14 +195,12 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     """What keeps the figures of discoveries from being whole."""
     out = []
     if missed:
-        out.append(f"{missed} looks at a database got no answer: the series have gaps")
+        out.append(f"{missed} queries to a database got no answer: the series have gaps")
     if not all(run.result["calls_complete"] for point in points for run in point.repeats):
         out.append("some call records are missing: the calls are a lower bound")
     other = sum(_unlike_its_pair(run) for point in points for run in point.repeats)
     if other:
-        out.append(
-            f"{other} of the runs on null storage did not find the items and discovered bytes of the run they are a pair of"
-        )
+        out.append(f"{other} null baselines did not find the items and discovered bytes of their run")
     short = [run.null.portions for point in points for run in point.repeats if run.null and _in_short_portions(run)]
     if short:
         out.append(

@@ -84,7 +84,7 @@ class Discovery(Workload):
         """It is there, or `no_pair` says why not."""
         why = self._site.no_null() or no_memory()
         if self._filer is not None and self._filer.site is not None:
-            why = "on an emulated site it is judged whether this machine kept up, run by run"
+            why = "on an emulated site each run is checked for whether this machine kept up"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
@@ -99,7 +99,7 @@ class Discovery(Workload):
 
     def _unpaired(self, why: str) -> None:
         if why != self._no_pair:
-            self.say(f"no pair on null storage: {why}")
+            self.say(f"no null baseline: {why}")
         self._no_pair = why
 
     @contextlib.contextmanager
@@ -171,5 +171,5 @@ class Discovery(Workload):
     def _unchanged(self) -> Content:
         after = content_of(self._corpus)
         if after != self._content:
-            raise RunFailed("the corpus was changed while it was measured: what it holds is not what it held before")
+            raise RunFailed("the corpus changed during the measurement: its content differs from before")
         return after

@@ -27,15 +27,15 @@ _ON_NULL = 10_000  # files of the pair
 class InsertSettings(ProfileSettings):
     """What is inserted, and how."""
 
-    files: int = Field(100_000, ge=1, description="files or objects of a run; report R3 had 2,260,000")
-    group: int = Field(5_000, ge=1, description="files of a group, the unit that rates and latencies are told by")
-    size: int = Field(1024, ge=0, le=1 << 30, description="bytes of each")
-    clients: tuple[int, ...] = Field((1, 32), description="how many insert at once, one point each")
+    files: int = Field(100_000, ge=1, description="files or objects per run; report R3 had 2,260,000")
+    group: int = Field(5_000, ge=1, description="files per group; rates and latencies are shown by group")
+    size: int = Field(1024, ge=0, le=1 << 30, description="size of each in bytes")
+    clients: tuple[int, ...] = Field((1, 32), description="clients that insert at once, one point each")
     directories: tuple[Literal["shared", "own"], ...] = Field(
-        ("shared", "own"), description="one directory for all clients, or each client's own, one point each"
+        ("shared", "own"), description="one directory for all clients, or one per client, one point each"
     )
-    fsync: Literal["none", "file"] = Field("none", description="whether each file is forced to stable storage")
-    seed: int = Field(1, description="of the content")
+    fsync: Literal["none", "file"] = Field("none", description="sync each file to stable storage")
+    seed: int = Field(1, description="seed of the content")
 
 
 class InsertDrift(Profile[InsertSettings]):
@@ -44,7 +44,7 @@ class InsertDrift(Profile[InsertSettings]):
     name: ClassVar[str] = "insert-drift"
     report: ClassVar[str] = "R3"
     does: ClassVar[str] = (
-        "adds small files or objects in groups, in one directory or each client's own; rate and latency by group, and whether"
+        "Adds small files or objects in groups, in one directory or one per client; shows rate and latency by group, and whether"
         " they drift"
     )
     writes: ClassVar[str] = "files of `size` bytes, `files` of them, once for each point and repeat, removed after each"
@@ -62,7 +62,9 @@ class InsertDrift(Profile[InsertSettings]):
         """Every number of clients with every kind of directories."""
         s = self.settings
         if not s.clients or not s.directories or min(s.clients) < 1:
-            raise UsageError("insert-drift wants numbers of clients of at least 1, and directories shared, own or both")
+            raise UsageError(
+                "insert-drift requires numbers of clients of at least 1, and directories shared, own or both"
+            )
         points = [InsertLoad(directories, clients) for directories in s.directories for clients in s.clients]
         return Cases("clients", points, repeats=repeats, seed=seed)
 
@@ -103,7 +105,7 @@ class InsertDrift(Profile[InsertSettings]):
         seen = [_seen(done, used) for done, used in told]
         said = tuple(dict.fromkeys(words for done, _ in told for one in done.clients for words in one.said))[:5]
         if not any(group.done for group in seen):
-            raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client said why'}")
+            raise RunFailed(f"not one file could be inserted: {said[0] if said else 'no client gave a reason'}")
         cpu = sum(done.cpu_s for done, _ in told)
         return InsertSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,

@@ -91,7 +91,7 @@ class InsertPoint(Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertResult(Result):
-    """A whole study."""
+    """A whole experiment."""
 
     points: tuple[InsertPoint, ...]
 

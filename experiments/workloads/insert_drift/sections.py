@@ -31,7 +31,7 @@ def _groups(result: InsertResult) -> Section:
     said = [word for point in refused for run in point.repeats for word in run.said]
     parts: list[Plot | Tabled | Html] = [rate, slow]
     if refused:
-        parts.append(note(f"Not everything was taken: {'; '.join(dict.fromkeys(said))}"))
+        parts.append(note(f"Not everything was accepted: {'; '.join(dict.fromkeys(said))}"))
     return Section(anchor="groups", title=f"By groups of {words.count(_size(result))} files", parts=tuple(parts))
 
 
@@ -90,7 +90,7 @@ def _drift(result: InsertResult) -> Section:
         "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the place that it finds; both"
         " widened by the correlation of neighbouring groups, as of so few as are independent, and judged together (Holm), at most"
         f" 5 % false alarms; under {words.percent(RELEVANT)} nothing is called drift. Groups that"
-        f" were not taken whole are left out; under {LEAST} groups nothing is said. What returns (humps) is no drift."
+        f" were not accepted completely are omitted; fewer than {LEAST} groups are not judged. Temporary changes (humps) are no drift."
     )
     return Section(anchor="drift", title="Does it drift?", parts=(tabled, said))
 
@@ -129,8 +129,8 @@ def _usage(result: InsertResult) -> Section:
         rows=tuple(numbers for _, numbers in told),
     )
     said = note(
-        "Space and inodes as the file system tells them (statvfs) before the run and after it was synced, whoever took them;"
-        " an S3 endpoint, and a file system without a number of inodes, tells nothing."
+        "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by any program;"
+        " an S3 endpoint, and a file system without a number of inodes, reports none."
     )
     parts = (Tabled(table=table(header, rows), series=series), said)
     return Section(anchor="usage", title="Space and inodes", parts=parts)
@@ -138,8 +138,8 @@ def _usage(result: InsertResult) -> Section:
 
 def _usage_of(point: InsertPoint, result: InsertResult) -> tuple[tuple[object, ...], tuple[Cell, ...]]:
     run = middle(point.repeats)
-    space = "not told" if run.bytes_a_file is None else words.size(run.bytes_a_file)
-    inodes = "not told" if run.inodes_a_file is None else words.figure(run.inodes_a_file)
+    space = "not known" if run.bytes_a_file is None else words.size(run.bytes_a_file)
+    inodes = "not known" if run.inodes_a_file is None else words.figure(run.inodes_a_file)
     name = named(point, result)
     shown = (name, words.count(run.files), words.size(run.bytes), space, inodes)
     return shown, (name, run.files, run.bytes, run.bytes_a_file, run.inodes_a_file)

@@ -50,7 +50,7 @@ ABOUT = About(
     },
     same=(Same(name="source", path=("corpus", "items")),),
     rule=(
-        "In storage calls: seconds inside storage calls ÷ (these + seconds of processors), over all slots; waiting for a"
-        " processor is left out of the former. What a call takes of a processor itself is in both."
+        "In storage calls: seconds inside storage calls ÷ (these + CPU seconds), over all slots; waiting for a"
+        " core is not included in the former. The CPU time of a call itself is in both."
     ),
 )

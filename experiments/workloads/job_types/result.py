@@ -53,6 +53,6 @@ class TypePoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeResult(schema.Result):
-    """A study of job types."""
+    """An experiment with job types."""
 
     points: tuple[TypePoint, ...]

@@ -71,7 +71,7 @@ class MatrixPoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixResult(schema.Result):
-    """A study of a matrix."""
+    """An experiment over a matrix."""
 
     points: tuple[MatrixPoint, ...]
 

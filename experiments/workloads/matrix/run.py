@@ -45,18 +45,20 @@ class MatrixSettings(ProfileSettings):
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Field(min_length=1, description="at once")] = (
         1, 2, 4, 8, 16, 24,
     )  # fmt: skip
-    records: Annotated[Sizes, Field(min_length=1, description="of each read and write")] = _sizes(
+    records: Annotated[Sizes, Field(min_length=1, description="size of each read and write")] = _sizes(
         8 * _KIB, 256 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB
     )
     files: Annotated[
-        Sizes, Field(min_length=1, description="each thread's; cells with a larger record are left out")
+        Sizes, Field(min_length=1, description="size of each thread's file; cells with a larger record are omitted")
     ] = _sizes(_MIB, 2 * _MIB, 8 * _MIB, 16 * _MIB, 32 * _MIB, 256 * _MIB)
     seconds: Annotated[
-        int, Field(ge=0, description="most of each operation, the sync aside; 0: to the files' ends")
+        int, Field(ge=0, description="most seconds of each operation, without the sync; 0: to the ends of the files")
     ] = 0
-    drop: Annotated[Drop, Field(description="this host's cached pages: before-each, before-read, never")] = Drop.EACH
-    fsync: Annotated[bool, Field(description="a file's end is waited for, within the time of write and rewrite")] = True
-    direct: Annotated[bool, Field(description="pass the page cache by (O_DIRECT)")] = False
+    drop: Annotated[
+        Drop, Field(description="when to drop this host's cached pages: before-each, before-read, never")
+    ] = Drop.EACH
+    fsync: Annotated[bool, Field(description="sync each file at its end, within the time of write and rewrite")] = True
+    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
 
 
 class Matrix(Profile[MatrixSettings]):
@@ -65,11 +67,11 @@ class Matrix(Profile[MatrixSettings]):
     name = "matrix"
     report = "R4"
     does = (
-        "Every combination of threads, record and file size: each thread writes a file of its own, rewrites it, reads it and"
+        "Runs every combination of threads, record and file size: each thread writes a file of its own, rewrites it, reads it and"
         " reads it again; heat maps, and re-read ÷ read where a cache answered."
     )
     writes = "As many files as there are threads, of the cell's size; the next cell begins with new ones."
-    needs = "fio. Empty directories; a night for the report's own matrix: --resume goes on after an interruption."
+    needs = "fio. Empty directories; a night for the report's own matrix: --resume continues after an interruption."
     settings_type = MatrixSettings
     small: ClassVar[dict[str, Any]] = {
         "threads": (1, 2), "records": ("64KiB", "1MiB"), "files": ("1MiB", "8MiB"), "seconds": 1,

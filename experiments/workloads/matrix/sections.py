@@ -78,7 +78,7 @@ def _caches(result: MatrixResult) -> Section:
     drop = result.conditions["configuration"]["settings"]["drop"]
     told = note(
         f"{_DROPPED[drop]} Over {CACHED} ({CACHED_COARSE:g} where the first reading took under {COARSE_S * 1000:.0f} ms) a cache is"
-        " said to have answered the second reading. A rate of such a cell is the cache's and not the disks'."
+        " assumed to have answered the second reading. The rate of such a cell is that of the cache and not of the disks."
     )
     return Section(anchor="caches", title="Re-read ÷ read: where a cache answered", parts=(plot, told))
 

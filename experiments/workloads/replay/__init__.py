@@ -152,8 +152,8 @@ ABOUT = About(
     trusted=(
         "the figures of the recording: the trace is not in the package, its hash is",
         "histograms of each client over the whole replay; there are none by second",
-        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io of its job): of"
-        " readings that are not kept",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io of its job): their"
+        " readings are not kept",
         "what was observed of hosts, mounts, caches dropped, the job and an emulated filer's stations",
     ),
 )

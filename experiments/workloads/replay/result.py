@@ -55,7 +55,7 @@ class Backlog:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRun(schema.Run):
     """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last, `latency` the
-    response times: from the intended start to the end, by op label, and ALL. The pair on null storage has no think
+    response times: from the intended start to the end, by op label, and ALL. The null baseline has no think
     time: what this host can make of calls at most; it is made once for each number of clients."""
 
     emulated: bool
@@ -121,7 +121,7 @@ class ReplayPoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One figure of the trace beside that of its replay."""
+    """One figure of the trace and that of its replay."""
 
     what: str
     recorded: float
@@ -138,7 +138,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, beside the trace."""
+    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, compared with the trace."""
 
     storage: str  # of the point
     rows: tuple[Compared, ...]
@@ -167,7 +167,7 @@ class RecordedFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayResult(schema.Result):
-    """A study of replays of one trace."""
+    """An experiment with replays of one trace."""
 
     recorded: RecordedFigures
     points: tuple[ReplayPoint, ...]  # by storage in the order asked for, then by clients

@@ -10,7 +10,7 @@ from replay.plan import data_sets
 
 
 class Scaling(enum.StrEnum):
-    """Of the numbers of clients of a study of one trace."""
+    """Of the numbers of clients of an experiment with one trace."""
 
     STRONG = "strong"  # one data set, dealt out to them
     WEAK = "weak"  # a data set for each clone of the trace: so many clients, so much work
@@ -35,9 +35,7 @@ def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
 def parse_scaling(text: str | None) -> Scaling | None:
     """`strong` or `weak`; raises UsageError."""
     if text not in (None, Scaling.STRONG, Scaling.WEAK):
-        raise UsageError(
-            f"--scaling is {text!r}; it can be strong or weak; without it numbers of clients may be of both"
-        )
+        raise UsageError(f"--scaling is {text!r}; use strong or weak, or remove it to allow both")
     return None if text is None else Scaling(text)
 
 
@@ -50,7 +48,7 @@ def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) ->
         )
     if scaling is Scaling.WEAK and not _whole(streams, clients):
         raise UsageError(
-            f"--scaling weak: each data set takes {streams} clients, one for each stream, and {clients} is no multiple of that"
+            f"--scaling weak: each data set takes {streams} clients, one for each stream, and {clients} is not a multiple of that"
         )
 
 

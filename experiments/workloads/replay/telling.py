@@ -170,12 +170,12 @@ def closed_doubts(trace: RecordedFigures) -> list[str]:
     labels = trace.origin.get("labels")
     if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
         out.append(
-            f"the trace is of a job that was {LIMITED}: its think times hold waiting for processors, of which there is"
+            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, of which there is"
             " less where the storage is slower; the elapsed time is then too long"
         )
     if trace.tasks_known is False:
         out.append(
-            "the trace does not say when its streams had no task: what they waited for each other is told by dependencies alone"
+            "the trace does not record when its streams had no task: only dependencies show which streams waited for each other"
         )
     return out
 

@@ -40,7 +40,7 @@ class CheckPoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult(schema.Result):
-    """A study of ceilings."""
+    """An experiment with ceilings."""
 
     points: tuple[CheckPoint, ...]
 

@@ -32,9 +32,9 @@ class CheckSettings(ProfileSettings):
     seconds: Annotated[int, Field(ge=1, description="a run")] = 10
     threads: Annotated[
         tuple[Annotated[int, Field(ge=1, le=1024)], ...],
-        Field(description="at once; none: one, and as many as processors"),
+        Field(description="threads at once; empty: one, and as many as cores"),
     ] = ()
-    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="of each thread's file in memory")] = ByteSize(
+    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="size of each thread's file in memory")] = ByteSize(
         64 << 20
     )
 
@@ -44,15 +44,13 @@ class SelfCheck(Profile[CheckSettings]):
 
     name = "self-check"
     report = ""
-    does = (
-        "Runs fio without storage (its null engine) and in memory: what this host makes of I/Os at most, in two shapes."
-    )
+    does = "Runs fio without storage (its null engine) and in memory, to find the most I/O that this host can generate, in two patterns."
     writes = "A file for each thread in /dev/shm."
     needs = "fio. No path."
     settings_type = CheckSettings
     small: ClassVar[dict[str, Any]] = {"seconds": 1, "threads": (1,), "file_size": "8MiB"}
     takes_paths = False
-    no_pair = "it is the null storage itself that is measured"
+    no_pair = "this test measures the null storage itself"
 
     def check(self) -> None:
         """Raises UsageError without fio."""

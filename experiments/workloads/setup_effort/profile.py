@@ -37,9 +37,9 @@ class SetupSettings(ProfileSettings):
     """Of profile `setup-effort`."""
 
     source: Annotated[
-        str, Field(description="what is cloned, a URL or directory; empty: the clone that this runs from")
+        str, Field(description="URL or directory to clone; empty: the clone that this command runs from")
     ] = ""
-    scale: Annotated[float, Field(gt=0, le=1, description="of the corpus; make demo has 0.002, 90 MB")] = 0.002
+    scale: Annotated[float, Field(gt=0, le=1, description="scale of the corpus; make demo uses 0.002, 90 MB")] = 0.002
     seed: Annotated[int, Field(description="of the corpus")] = 7
 
 
@@ -49,14 +49,14 @@ class SetupEffort(Profile[SetupSettings]):
     name: ClassVar[str] = "setup-effort"
     report: ClassVar[str] = "R2"
     does: ClassVar[str] = (
-        "Sets this project up from a fresh clone with an empty home, by the commands that a person types; counts steps and seconds"
+        "Sets this project up from a fresh clone with an empty home, with the commands that a user types; counts steps and seconds"
         " of each task up to the first result, and after it."
     )
     writes: ClassVar[str] = (
         "A clone, its .venv with pip's and uv's caches, a corpus and a job's files; removed after each run."
     )
     needs: ClassVar[str] = (
-        "git, make, Python with venv; the package index, or packages where pip is told to look for them."
+        "git, make, Python with venv; the package index, or packages where pip is configured to find them."
     )
     settings_type: ClassVar[type[ProfileSettings]] = SetupSettings
     small: ClassVar[Mapping[str, Any]] = {"scale": 0.0005}
@@ -72,10 +72,10 @@ class SetupEffort(Profile[SetupSettings]):
             if shutil.which(program) is None:
                 raise UsageError(f"there is no {program} on this machine: apt install python3 python3-venv make git")
         if not self.settings.source and not (Path(self._source) / ".git").exists():
-            raise UsageError("this does not run from a clone: --set source=URL says what is to be cloned")
+            raise UsageError("this does not run from a clone: give what to clone with --set source=URL")
         if has_password(self._source) or (has_login(self._source) and self._source.startswith("http")):
             raise UsageError(
-                "source: a login does not belong into the URL, which stands in the result; clone it, and name that"
+                "source: the URL must not contain a login, because it is written to the result; clone it, and give the clone"
             )
 
     def kind(self, repeats: int, seed: int) -> Kind:

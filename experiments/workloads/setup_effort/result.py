@@ -75,7 +75,7 @@ class SetupPoint(Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupResult(Result):
-    """A study of set-ups."""
+    """An experiment with set-ups."""
 
     points: tuple[SetupPoint, ...]
 

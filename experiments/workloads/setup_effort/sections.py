@@ -43,7 +43,7 @@ def _tasks(result: SetupResult) -> Section:
                 ("to the first result", "", run.steps(lambda one: one.to_result), words.seconds(run.elapsed_s), "")
             )
     shown.append(("all tasks", "", run.steps(), words.seconds(run.all_s), ""))
-    header = ("task", "typed", "steps", "took", "processor time")
+    header = ("task", "typed", "steps", "took", "CPU time")
     tabled = Tabled(
         table=table(header, shown, text_columns=frozenset({0, 1}), marked=frozenset(marked)),
         series=Series(
@@ -60,13 +60,13 @@ def _tasks(result: SetupResult) -> Section:
 
 
 def _theirs() -> Section:
-    shown = [(task, "not told" if steps is None else steps, words.seconds(seconds)) for task, seconds, steps in R2]
+    shown = [(task, "not given" if steps is None else steps, words.seconds(seconds)) for task, seconds, steps in R2]
     rows = tuple((task, steps, seconds) for task, seconds, steps in R2)
     tabled = Tabled(
         table=table(("task of report R2's administrator", "steps", "took"), shown),
         series=Series(name="report-r2", header=("task", "steps", "seconds"), rows=rows),
     )
     said = note(
-        "An array's tasks, by a person at its page: how the report tells effort, and no quantity that ours could be held against."
+        "The tasks of an array's administrator in its web interface: how the report measures effort, not comparable with ours."
     )
-    return Section(anchor="report-r2", title="How report R2 told it", parts=(tabled, said))
+    return Section(anchor="report-r2", title="How report R2 measured it", parts=(tabled, said))

@@ -69,7 +69,7 @@ def steps(order: Order) -> Generator[Stepped, None, None]:
                 raise RunFailed(f"the process that runs {' '.join(command)} died (status {process.wait()})")
             done = msgspec.json.decode(line, type=Stepped)
             if done.status:
-                said = last_line(Path(order.log)) or "it said nothing"
+                said = last_line(Path(order.log)) or "no output"
                 raise RunFailed(f"{' '.join(command)} in {directory} ended with status {done.status}: {said}")
             yield done
         process.stdin.close()

@@ -29,6 +29,6 @@ class SetupTelling(ProfileTelling):
         figures = points[0].figures
         return (
             f"{words.many(round(figures['steps'].median), 'step')} and {words.seconds(figures['elapsed_s'].median)} from a machine"
-            f" with an empty home to the first result that is proved; all tasks {words.many(round(figures['all_steps'].median), 'step')}"
+            f" with an empty home to the first verified result; all tasks {words.many(round(figures['all_steps'].median), 'step')}"
             f" and {words.seconds(figures['all_s'].median)}"
         )

@@ -42,7 +42,7 @@ class StreamPoint(schema.Point):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult(schema.Result):
-    """A study of streams."""
+    """An experiment with streams."""
 
     points: tuple[StreamPoint, ...]
 

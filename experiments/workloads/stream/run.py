@@ -26,17 +26,19 @@ _NULL_BYTES = 128 << 20  # of a stream's file in memory
 class StreamSettings(ProfileSettings):
     """Of profile `stream`."""
 
-    streams: Annotated[tuple[int, ...], Field(min_length=1, description="how many at once, one point each")] = (
+    streams: Annotated[tuple[int, ...], Field(min_length=1, description="streams at once, one point each")] = (
         1,
         2,
         4,
         8,
     )
-    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="of each stream's file")] = ByteSize(2_000_000_000)
-    block: Annotated[ByteSize, Field(ge=512, description="of each read")] = ByteSize(1 << 20)
-    direct: Annotated[bool, Field(description="pass the page cache by (O_DIRECT)")] = False
-    window_tb: Annotated[float, Field(gt=0, description="of the backup window: so many TB …")] = 30.0
-    window_hours: Annotated[float, Field(gt=0, description="… in so many hours")] = 48.0
+    file_size: Annotated[ByteSize, Field(ge=1 << 20, description="size of each stream's file")] = ByteSize(
+        2_000_000_000
+    )
+    block: Annotated[ByteSize, Field(ge=512, description="size of each read")] = ByteSize(1 << 20)
+    direct: Annotated[bool, Field(description="bypass the page cache (O_DIRECT)")] = False
+    window_tb: Annotated[float, Field(gt=0, description="backup window: this many TB …")] = 30.0
+    window_hours: Annotated[float, Field(gt=0, description="… in this many hours")] = 48.0
 
 
 class Stream(Profile[StreamSettings]):
@@ -45,7 +47,7 @@ class Stream(Profile[StreamSettings]):
     name = "stream"
     report = "R4"
     does = (
-        "Reads files from end to end, one to so many streams at once, each its own file, each path a tier; tells totals over"
+        "Reads files from end to end, with one to many streams at once, each its own file, each path a tier; shows totals over"
         " time, and whether N TB fit into H hours."
     )
     writes = "As many files of `file_size` on each path as there are streams at most, once; removed at the end."

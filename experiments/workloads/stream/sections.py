@@ -25,7 +25,7 @@ def _window(result: StreamResult) -> Section:
     said = note(
         f"Needed: {words.figure(rate_needed(terabytes, hours))} MB/s over the whole window. Rates are totals: bytes read by all"
         " streams over the time from the start of the first to the end of the last, so the highest second, which a meter"
-        " in a pipe shows, stands beside and answers nothing. What a backup does beside reading (its target, its index, small"
+        " in a pipe shows, is given for comparison only. What a backup does besides reading (its target, its index, small"
         " files) is not in it."
     )
     return Section(anchor="window", title="Does the backup fit its window?", parts=(*parts, said))

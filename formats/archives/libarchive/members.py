@@ -35,7 +35,7 @@ class Members:
                 self._skippable -= len(piece)
                 if self._skippable < 0:
                     raise DocumentError(
-                        ExceptionCode.EXPANSION_LIMIT, "the rest lies behind more than the archive may expand to"
+                        ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
                     )
         self._pieces = iter(())
         entry = self._reader.next()

@@ -215,7 +215,7 @@ def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, p
         chain, at = [free_outs[0]], wiring.bound.get(free_outs[0])
         while at is not None:
             if at in chain or at >= len(wiring.coders):
-                raise corrupt("a folder whose coders go round in a circle")
+                raise corrupt("a folder whose coders form a cycle")
             chain.append(at)
             at = wiring.bound.get(at)
         folder.chain = tuple(Coder(*wiring.coders[i], sizes[i]) for i in reversed(chain))

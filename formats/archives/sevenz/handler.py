@@ -40,7 +40,7 @@ class SevenZipHandler(LeafHandler):
             announces="the header",
             leaves_out=(
                 "members and headers that need a password which is not in the bank (`--passwords`)",
-                "members behind damage in a solid block",
+                "members after damage in a solid block",
                 "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
                 "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
                 "one part of a split archive",
@@ -143,7 +143,7 @@ class _Members:
         left, because decoding it to get behind it is what it wants."""
         self._skippable -= self._unread
         if self._skippable < 0 and self._unread and self._reader is not None:
-            beyond = "it lies behind more than the archive may expand to"
+            beyond = "it comes after more data than the archive may expand to"
             self._reader.problem = self._reader.problem or DocumentError(ExceptionCode.EXPANSION_LIMIT, beyond)
         try:
             while self._unread > 0 and self._piece():

@@ -72,7 +72,7 @@ def read_archive(
         _check_size(folders[0].size, limit)
         data = decode(folders[0])
         crc = folders[0].crc if folders[0].crc is not None else zlib.crc32(data)
-    raise corrupt("no header where the archive says")
+    raise corrupt("no header at the position that the archive gives")
 
 
 def _check_size(size: int, limit: int) -> None:

@@ -74,5 +74,5 @@ class ByteReader:
         self._skippable -= count
         if self._skippable < 0:
             raise DocumentError(
-                ExceptionCode.EXPANSION_LIMIT, "the rest lies behind more than the archive may expand to"
+                ExceptionCode.EXPANSION_LIMIT, "the rest comes after more data than the archive may expand to"
             )

@@ -40,8 +40,8 @@ def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = 
         raise reader.error
     if not outside.damaged and outside.after <= len(outside.last):
         yield from rest(io.BytesIO(outside.last), 0, len(outside.last), ordinal, "tar archive")
-    if (error := outside.error()) is not None:
-        raise error
+    if (wrong := outside.error()) is not None:
+        raise wrong
 
 
 def _cut(entry: TarEntry) -> DocumentError:

@@ -188,7 +188,7 @@ def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tup
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
     if len(header) < LOCAL.size or not header.startswith(b"PK\x03\x04"):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header where the directory says")
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position that the directory gives")
     fields = LOCAL.unpack(header)[1:]
     file.seek(fields[8], 1)
     extra = file.read(fields[9])

@@ -11,7 +11,6 @@ from core.records import Kind, Limits, TextState
 from formats.archives.names import Likely
 from formats.archives.zip.crypto import unlock
 from formats.archives.zip.directory import (
-    LOCAL,
     LOCAL_SIGNATURE,
     SPLIT,
     Directory,
@@ -22,7 +21,7 @@ from formats.archives.zip.directory import (
     least_end,
     says_no_charset,
 )
-from formats.archives.zip.member import MemberReader
+from formats.archives.zip.member import open_member
 from formats.archives.zip.ranges import of_range, ranges, whole
 from formats.archives.zip.salvage import salvage
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -75,7 +74,7 @@ class ZipHandler(LeafHandler):
                 "one part of a split archive: its members are read only where the whole is there",
                 "a member whose data overlaps another's (a bomb)",
                 "directory entries without bytes, which are no items; what is outside of all members and of no known type",
-                "the charset of names where the archive does not say it: one that is a guess is told as `name_charset`",
+                "the character set of names where the archive does not declare it; a guessed one is recorded as `name_charset`",
             ),
         ),
         Declared(
@@ -85,7 +84,7 @@ class ZipHandler(LeafHandler):
             children="as of zip archives: an EPUB's chapters are web pages",
             announces="the central directory",
             leaves_out=(
-                "title and author of the whole, but as the text of the part that tells them",
+                "title and author as metadata; they are in the text of a part",
                 "what zip archives leave out",
             ),
         ),
@@ -264,19 +263,6 @@ def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, 
         size_hint=None if small else entry.size,
         notes=notes,
     )
-
-
-def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
-    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
-    file.seek(min(entry.offset, archive_size))
-    header = file.read(LOCAL.size)
-    if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
-        raise DocumentError(ExceptionCode.CORRUPT, "no local header where the directory says")
-    fields = LOCAL.unpack(header)
-    start = entry.offset + LOCAL.size + fields[9] + fields[10]
-    if start + entry.compressed > archive_size:
-        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
-    return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)
 
 
 HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

@@ -7,6 +7,7 @@ from typing import BinaryIO
 from isal import isal_zlib
 
 from core.errors import DocumentError, ExceptionCode
+from formats.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry
 from formats.inflate import DECODE_ERRORS, Inflater
 from formats.streams import CHUNK, PieceStream, as_binary
 
@@ -70,3 +71,16 @@ class MemberReader:
     def stream(self) -> BinaryIO:
         """The bytes as a stream; what is wrong with them is raised where it is found."""
         return as_binary(PieceStream(self.piece))
+
+
+def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
+    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
+    file.seek(min(entry.offset, archive_size))
+    header = file.read(LOCAL.size)
+    if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position that the directory gives")
+    fields = LOCAL.unpack(header)
+    start = entry.offset + LOCAL.size + fields[9] + fields[10]
+    if start + entry.compressed > archive_size:
+        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
+    return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)

@@ -73,18 +73,18 @@ class PdfHandler(LeafHandler):
                 "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
                 "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
                 "those on which a frame or a few rules are drawn; blank ones are not)",
-                "pictures on pages; scripts; what XFA forms say beside the values",
-                "text in fonts that do not tell which letters they show: the exception is `unsupported`, the state `partial`",
+                "pictures on pages; scripts; text of XFA forms other than values",
+                "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
                 "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
                 "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
                 "`unsupported`, where they say what they are",
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
-                "of more than 10,000 form fields, values that only a field above the one on the page has",
+                "of more than 10,000 form fields, values that only a parent of the displayed field has",
                 "documents in which more than 500 streams have no end: the exception is `corrupt`",
                 "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
                 "an XFA form's values of more than 16 MB: the exception is `too_large`",
-                "what stands behind damage within a page's content, unnoticed, where the document is encrypted, the content "
-                "is packed in more ways than one, or more than 64 MB of content stand in front of it",
+                "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
+                "is packed in more ways than one, or more than 64 MB of content come before it",
             ),
         ),
     )
@@ -177,10 +177,10 @@ def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
     if pdf_document.looks_cut(data):
         return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
     if alone := _letters_alone(out.text):
-        detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+        detail = f"{alone:,} letters are apart: the PDF does not mark where words begin and end"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if seen.mute:
-        detail = f"{seen.mute} of {out.pages} pages have text in fonts that do not tell which letters they show"
+        detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
         return DocumentError(ExceptionCode.UNSUPPORTED, detail)
     if pdf_damage.broken(data):
         return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")

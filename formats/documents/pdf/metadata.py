@@ -30,7 +30,7 @@ def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
     try:
         return described(data), None
     except MemoryError:
-        return {}, DocumentError(ExceptionCode.MEMORY, "what its XMP packet says needs more memory than there is")
+        return {}, DocumentError(ExceptionCode.MEMORY, "its XMP packet needs more memory than there is")
 
 
 def described(data: bytes) -> dict[str, str]:

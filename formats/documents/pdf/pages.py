@@ -199,7 +199,7 @@ def _text_page(page: Page) -> TextPage:
         text_page = raw.FPDFText_LoadPage(page)
         raw.FPDFPage_SetRotation(page, turned)
     if not text_page:
-        raise pdfium.PdfiumError("the text of the page cannot be read")
+        raise pdfium.PdfiumError("the text of this PDF page cannot be read")
     return text_page
 
 

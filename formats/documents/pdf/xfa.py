@@ -52,12 +52,12 @@ def _content(document: pdfium.PdfDocument, index: int) -> bytes:
     """A packet; b"" of one without bytes. DocumentError."""
     length = ctypes.c_ulong()
     if not raw.FPDF_GetXFAPacketContent(document, index, None, 0, length):
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form cannot be had")
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
     if length.value > _MAX_BYTES:
         raise DocumentError(ExceptionCode.TOO_LARGE, f"the values of its XFA form have {length.value:,} bytes")
     buffer = ctypes.create_string_buffer(max(1, length.value))
     if length.value and not raw.FPDF_GetXFAPacketContent(document, index, buffer, length.value, length):
-        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form cannot be had")
+        raise DocumentError(ExceptionCode.CORRUPT, "the values of its XFA form are not accessible")
     return buffer.raw[: length.value]
 
 

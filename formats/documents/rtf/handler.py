@@ -38,7 +38,7 @@ class RtfHandler(LeafHandler):
         Declared(
             title="Rich text",
             extensions=("rtf",),
-            text="with headers, footers, notes and comments where they stand, and what fields show; addresses behind links at the "
+            text="with headers, footers, notes and comments in their places, and the results of fields; addresses of links at the "
             "end",
             metadata=(
                 "title",
@@ -52,14 +52,14 @@ class RtfHandler(LeafHandler):
                 "modified",
                 *CHARSET_KEYS,  # where a code page of its is not what it says, or doubtful
             ),
-            children="embedded objects (a packaged file under its own name) and pictures in order; of those that stand for "
-            "an object, or for another picture, `rendering` says so",
+            children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
+            "an object or another picture are marked `rendering`",
             leaves_out=(
                 "pictures as device-dependent bitmaps",
                 "objects that are only linked to",
                 "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
                 "in a web page that was wrapped into RTF",
-                "properties that users named, and what form fields say to whoever fills them in",
+                "custom properties, and help texts of form fields",
             ),
         ),
     )

@@ -23,7 +23,7 @@ class MetafileHandler(LeafHandler):
         Declared(
             title="Metafiles (EMF, WMF)",
             extensions=("emf", "wmf"),
-            text="the characters that they write, in the order of their records, what stands at one height as a line",
+            text="the characters that they write, in the order of their records, characters of one height as a line",
             metadata=("format",),
             children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
             leaves_out=(

@@ -40,11 +40,11 @@ class MboxHandler(LeafHandler):
         Declared(
             title="Mail stores in mbox format",
             extensions=("mbox", "mbx"),
-            children="messages in their order, named by their offset; what lies between one From_ line and the next",
+            children="messages in order, named by their offset; from one From_ line to the next",
             leaves_out=(
                 "`>From ` quoting is left as it is",
                 "carriage returns of a store whose lines end in them alone: its messages have line feeds",
-                "folder indexes that mail programs keep beside it",
+                "folder indexes that mail programs store next to it",
             ),
         ),
     )

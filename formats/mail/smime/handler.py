@@ -30,7 +30,7 @@ class SmimeHandler(LeafHandler):
             children="the message that is signed or compressed, where it is inside",
             leaves_out=(
                 "the contents of encrypted messages: the exception is `encrypted`",
-                "certificates, and whether a signature is right: nobody vouches for the certificate that comes with it",
+                "certificates, and whether a signature is valid: the certificate that comes with it is not verified",
             ),
         ),
     )

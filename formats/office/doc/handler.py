@@ -36,13 +36,13 @@ class DocHandler(LeafHandler):
             extensions=("doc", "dot"),
             text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
             "front of paragraphs, then WordArt and watermarks, chosen entries of forms, alternative text and names of commenters of Word 97 "
-            "and newer, and where links lead; without a piece table what the first block tells of",
+            "and newer, and targets of links; without a piece table the text of the first block",
             metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
-                "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
+                "code pages of Word 6 and 95 that only the font of a style other than Normal determines",
                 "entries of an index (XE) and codes of fields other than links; chosen entries of forms in Word 6 and 95, and who "
                 "commented in these",
                 "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "

@@ -38,7 +38,7 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib, fonts: Fonts | None
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
         if fib.end > len(stream):
-            raise DocumentError(ExceptionCode.TRUNCATED, "the text goes on behind the end of the file")
+            raise DocumentError(ExceptionCode.TRUNCATED, "the text continues after the end of the file")
         return
     try:
         table = piece_table(tables, fib)
@@ -76,7 +76,7 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
         by_font = fonts if codec == fib.codec else None
         yield by_font.text(stream, at, at + len(data)) if by_font else data.decode(codec, "replace")
         if len(data) < size:
-            error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text lies outside the file")
+            error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text is outside the file")
     if error is None and not fib.old and units < fib.announced:
         detail = f"its pieces have {units:,} characters, the document {fib.announced:,}"
         error = DocumentError(ExceptionCode.CORRUPT, detail)
@@ -102,7 +102,9 @@ def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
                 size = int.from_bytes(place[1], "little")
                 end = place.end() + 4 + size // 12 * 4  # of its last bound
                 if size % 12 == 4 and stream[end : end + 4] in (_word(fib.announced), _word(fib.announced + 1)):
-                    error = DocumentError(ExceptionCode.CORRUPT, "the piece table is not where the document says")
+                    error = DocumentError(
+                        ExceptionCode.CORRUPT, "the piece table is not at the position that the document gives"
+                    )
                     return _read(stream[place.end() + 4 : place.end() + 4 + size], size // 12, error)
     raise DocumentError(ExceptionCode.CORRUPT, "the document has no piece table")
 

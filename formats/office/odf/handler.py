@@ -55,7 +55,7 @@ _DECLARED_CHILDREN = (
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
-    "renderings of objects, macros, settings of views and printers, signatures, the template, what is said of earlier versions",
+    "renderings of objects, macros, settings of views and printers, signatures, the template, data about earlier versions",
     "who deleted or changed a passage",
     "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
 )

@@ -20,7 +20,7 @@ def embedded(data: bytes) -> tuple[bytes, bytes]:
     if len(data) < 8:
         raise _corrupt("the embedded object has no header")
     if struct.unpack_from("<I", data, 4)[0] == _LINKED:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "the object is a link; what it shows lies elsewhere")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "the object is a link; its content is stored elsewhere")
     at = 8
     names: list[bytes] = []
     for _ in range(3):  # class, topic, item

@@ -151,7 +151,7 @@ WORKBOOK: Words = {
 }
 PRESENTATION: Words = {"section": ("name",), "custShow": ("name",)}
 GLOSSARY: Words = {"name": ("val",), "description": ("val",)}
-_LOOKS = "themes, fonts, views, printer settings, chains of calculation and what else says how a document looks"
+_LOOKS = "themes, fonts, views, printer settings, calculation chains and other data about the appearance of a document"
 _CUSTOM = "custom XML, bibliographies in it, and what maps it to cells"
 _ADDED = "tags, ribbons, tasks and data of add-ins; the binary data of ActiveX controls"
 _STATES = "which comments are answered, and when; who is in a mail merge; what PowerPoint notes of changes for those who write at once"

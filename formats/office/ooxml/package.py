@@ -12,8 +12,7 @@ from urllib.parse import unquote
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
-from formats.archives.zip.handler import open_member
-from formats.archives.zip.member import MemberReader
+from formats.archives.zip.member import MemberReader, open_member
 from formats.archives.zip.salvage import local_entries
 from formats.inflate import METHODS
 from formats.office.ooxml.kinds import KNOWN

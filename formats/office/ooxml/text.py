@@ -138,7 +138,7 @@ class Reader:
         self._rest()
         self._take("", self._package.addresses())
         if self._package.missing:
-            detail = f"{self._package.missing} parts with text that it tells of are not in it"
+            detail = f"{self._package.missing} referenced parts with text are missing"
             self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
 
     def _rest(self) -> None:

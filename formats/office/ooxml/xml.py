@@ -13,6 +13,7 @@ from lxml import etree
 from core.errors import DocumentError, ExceptionCode
 
 _TREE_BYTES = 2_000_000
+_HEAD = 64  # bytes in which UTF-16 shows
 _KNOWN_SPACES = (
     "http://schemas.microsoft.com/",
     "http://schemas.openxmlformats.org/",
@@ -48,7 +49,11 @@ def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
     if root is not None:
         if b"txbxContent" in data or b"Fallback" in data:
             _take_apart(root)
-        yield from root.iter(*names)
+        if (
+            b"\0" not in data[:_HEAD]
+        ):  # to look for names in the bytes is faster than to compare each element with all of them
+            names = tuple("{*}" + tag for tag in tags if tag == "*" or tag.encode() in data)
+        yield from root.iter(*names) if names else ()
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
 

@@ -46,7 +46,7 @@ def macros(records: Records, storages: Iterable[Record], position: int, limits: 
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
     """The compound file of an object and what is wrong with it. DocumentError when none of it can be had."""
     if record.kind != OLE_STORAGE:
-        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not where the document says")
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not at the position that the document gives")
     records.spend(record)
     data = records.data(record)
     if record.instance != 1:
@@ -77,5 +77,5 @@ def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
         return whole, DocumentError(ExceptionCode.TRUNCATED, "an embedded object is cut short")
     checksum = data[end : end + 4]
     if inflater.eof and len(checksum) == 4 and int.from_bytes(checksum, "big") != zlib.adler32(whole):
-        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object is not what its checksum says")
+        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object does not match its checksum")
     return whole, None

@@ -71,7 +71,7 @@ class PptHandler(LeafHandler):
             all(collector.add(text + "\n") for text in presentation.text())
             pages = presentation.slides or None
             if presentation.lost:
-                detail = f"{presentation.lost:,} slides or notes are not where the presentation's directory says"
+                detail = f"{presentation.lost:,} slides or notes are not at the positions that the presentation's directory gives"
                 error = DocumentError(ExceptionCode.CORRUPT, detail)
         except DocumentError as failed:
             if failed.code is ExceptionCode.ENCRYPTED:

@@ -54,7 +54,9 @@ class Presentation:
         self._records, self._places = records, places
         record = records.at(places[document])
         if record is None or record.kind != DOCUMENT:
-            raise DocumentError(ExceptionCode.CORRUPT, "the presentation's document is not where its directory says")
+            raise DocumentError(
+                ExceptionCode.CORRUPT, "the presentation's document is not at the position that its directory gives"
+            )
         self._document = record
         self._visited: set[int] = set()
         self.slides = self.lost = 0

@@ -60,7 +60,7 @@ class FormReader:
         if not self._lost:
             return None
         count, first = len(self._lost), self._lost[0]
-        detail = first.detail if count == 1 else f"{count} attachments cannot be had; {first.detail}"
+        detail = first.detail if count == 1 else f"{count} attachments cannot be read; {first.detail}"
         return DocumentError(first.code, detail, missing=count)
 
     def form(self, message: MapiMessage, *, attachments: bool = True, depth: int = 0) -> MailForm:

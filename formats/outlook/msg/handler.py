@@ -30,8 +30,8 @@ class MsgHandler(LeafHandler):
         Declared(
             title="Outlook messages",
             extensions=("msg", "oft"),
-            text="the plain body, and behind it the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
-            "or where it says much more; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, in front of "
+            text="the plain body, then the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
+            "or where it has much more text; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, before "
             "its note",
             metadata=(*MAIL_KEYS, *FIELD_KEYS),
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",

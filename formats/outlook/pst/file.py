@@ -173,7 +173,7 @@ class PstFile:
             raise self.fail("a block is not in the store's index")
         _, offset, size, _, _ = entry
         if offset + size > self.size:
-            raise self.fail("a block lies beyond the end of the store")
+            raise self.fail("a block is beyond the end of the store")
         whole = (size + 16 + 63) & ~63  # with its trailer (2.2.2.8.1)
         self._blocks.seek(offset)
         raw = self._blocks.read(whole)

@@ -231,7 +231,7 @@ class _Open:
         if damage is None and not truncated:
             return None
         code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
-        detail = damage or "the store is shorter than it says"
+        detail = damage or "the store is shorter than its header states"
         return DocumentError(code, detail, missing=None if self.incomplete else 0)
 
 

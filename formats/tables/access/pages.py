@@ -76,7 +76,7 @@ class Database:
         """So many bytes are followed. DocumentError once they are more than a database of this size can hold."""
         self._room -= size + _EACH
         if self._room < 0:
-            raise damaged("what its pages point to lies in itself")
+            raise damaged("its pages refer to themselves")
 
     def page(self, number: int, kind: int = DATA) -> bytes:
         """A page of that kind, as it was before it was encoded."""
@@ -113,7 +113,7 @@ class Database:
         for place in struct.unpack_from(f"<{count}H", page, self.layout.rows + 2):
             start = place & _PLACE
             if start > end:
-                raise damaged("rows of a page lie in one another")
+                raise damaged("rows of a page overlap")
             if not place & _DELETED and start < end:
                 yield page[start:end], bool(place & _MOVED)
             end = start

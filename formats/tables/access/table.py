@@ -91,7 +91,7 @@ class Table:
             (indexes,) = struct.unpack_from("<I", data, layout.indexes)
             (self._map,) = struct.unpack_from("<I", data, layout.map)
             if count > _MOST_COLUMNS:
-                raise damaged(f"a table is said to have {count:,} columns")
+                raise damaged(f"a table with {count:,} columns")
             self.columns = list(self._columns(data, layout.first + layout.each * indexes, count))
         except struct.error as cut:
             raise damaged("a table's definition breaks off") from cut

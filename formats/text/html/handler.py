@@ -95,7 +95,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
     if whole:
         return content, metadata, None
     content, metadata, _ = _shown(unclosed.opened(markup))
-    detail = "an element, comment or tag of the page is never closed: a browser shows nothing of what follows; here it is read as text"
+    detail = "an element, comment or tag of the web page is never closed: a browser shows nothing of what follows; here it is read as text"
     return content, metadata, DocumentError(ExceptionCode.TRUNCATED, detail)
 
 

@@ -18,8 +18,8 @@ def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed
         if one is None:
             yield f"{begin}: {xml} does not name {file.path}"
         elif one.md5 != file.md5:
-            yield f"{begin}: {xml} has another MD5 of {file.path}"
+            yield f"{begin}: {xml} has another MD5 for {file.path}"
         elif (one.kind.lower(), one.bytes) != (file.kind, file.bytes):
-            yield f"{begin}: {xml} says {one.kind or 'no type'} of {one.bytes or 'no'} bytes of {file.path}"
+            yield f"{begin}: {xml} has {one.kind or 'no type'} of {one.bytes or 'no'} bytes for {file.path}"
     for path in named:
-        yield f"{begin}: {xml} names {path}, which {listed} does not list of it"
+        yield f"{begin}: {xml} names {path}, which {listed} does not list for it"

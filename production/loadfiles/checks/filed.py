@@ -45,15 +45,15 @@ def wrong(root: Path, file: Filed, listed: str) -> str | None:
     """Why a file is not what the list says; None where it is. The whole of it is read."""
     found = inside(root, file.path)
     if found is None:
-        return f"{listed}: {file.path!r} leads out of the production"
+        return f"{listed}: {file.path!r} is outside the production"
     read = _read(found)
     if read is None:
         return f"{file.path}: missing"
     size, md5, sha256 = read
     if (md5, sha256) != (file.md5, file.sha256):
-        return f"{file.path}: its hash is another than {listed} says"
+        return f"{file.path}: its hash differs from {listed}"
     if str(size) != file.bytes:
-        return f"{file.path}: it has {size:,} bytes and {listed} says {file.bytes or 'nothing'}"
+        return f"{file.path}: it has {size:,} bytes, {listed} has {file.bytes or 'no size'}"
     return None
 
 

@@ -20,11 +20,11 @@ def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str)
     """What of a record's numbers does not go with its pages; one without pages has one number."""
     begin, end, said = row["begin"], row["end"], row.get("pages") or ""
     if [file.page for file in images] != [str(number + 1) for number in range(len(images))]:
-        yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} of it"
+        yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} for it"
     if span(begin, end) != max(1, len(images)):
-        yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, and it has {len(images):,} pages"
+        yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, but it has {len(images):,} pages"
     if images and said != str(len(images)):
-        yield f"{begin}: has {len(images):,} pages, and its page count is {said or 'not told'}"
+        yield f"{begin}: has {len(images):,} pages, but its page count is {said or 'missing'}"
 
 
 def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
@@ -32,11 +32,11 @@ def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], op
     that is missing or doubled differ all."""
     first = document[0]
     if not first.begins:
-        yield f"{first.id}: {opt} does not say that a document begins with it"
+        yield f"{first.id}: {opt} does not mark it as the first page of a document"
     if len(document) != len(images):
-        yield f"{first.id}: {opt} has {len(document):,} pages of it, {listed} {len(images):,}"
+        yield f"{first.id}: {opt} has {len(document):,} pages for it, {listed} has {len(images):,}"
     if first.count and first.count != str(len(images)):
-        yield f"{first.id}: {opt} says that it has {first.count} pages, it has {len(images):,}"
+        yield f"{first.id}: {opt} counts {first.count} pages, it has {len(images):,}"
     for place, (page, image) in enumerate(zip(document, images, strict=False), 1):
         if (why := _page(root, page, image, first.id, place)) is not None:
             yield f"{page.id}: {opt} {why}"
@@ -46,12 +46,12 @@ def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], op
 def _page(root: Path, page: Page, image: Filed, begin: str, place: int) -> str | None:
     if (path := page.path.replace("\\", "/").removeprefix("./")) != image.path:
         if inside(root, page.path) is None:
-            return f"names {page.path!r}, which leads out of the production"
+            return f"names {page.path!r}, which is outside the production"
         return f"names {path}, which is not page {place} of {begin}: that is {image.path}"
     if span(begin, page.id) != place or page.id != Path(path).stem:
-        return f"calls page {place} of {begin} so, whose file is {image.path}"
+        return f"is the id of page {place} of {begin}, whose file is {image.path}"
     if page.volume != path.partition("/")[0]:
-        return f"says volume {page.volume or 'none'} of {path}"
+        return f"has volume {page.volume or 'none'} for {path}"
     if place > 1 and page.count:
         return f"counts pages at page {place} of {begin}"
     return None

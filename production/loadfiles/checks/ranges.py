@@ -26,7 +26,7 @@ class Ranges:
         if self._last and not before(self._last, begin):
             self._fault(f"{begin}: comes after {self._last}")
         elif self._last and span(known, begin) != 2:
-            self._fault(f"{begin}: what lies between {known} and it is missing")
+            self._fault(f"{begin}: numbers between {known} and it are missing")
         if before(end, begin) or before(begin, family[0]) or before(family[1], end):
             self._fault(f"{begin}: {begin} to {end} is not within its family's {family[0]} to {family[1]}")
         if family != self._family:
@@ -47,7 +47,7 @@ class Ranges:
     def end(self) -> None:
         """There is no record any more."""
         if self._family[1] != self._last:
-            self._fault(f"{self._last}: is the last of its family, which is said to end at {self._family[1]}")
+            self._fault(f"{self._last}: is the last of its family, but that ends at {self._family[1]}")
 
     def _begins(self, begin: str, family: tuple[str, str]) -> None:
         if self._last:
@@ -56,7 +56,7 @@ class Ranges:
                 told = " to ".join(family)
                 self._fault(f"{begin}: its family {told} begins inside {' to '.join(self._family)}")
         if begin != family[0]:
-            self._fault(f"{begin}: is the first of its family, which is said to begin at {family[0]}")
+            self._fault(f"{begin}: is the first of its family, but that begins at {family[0]}")
         self._family, self._members = family, set()
 
     def _hangs(self, begin: str, parent: str) -> None:
@@ -64,4 +64,4 @@ class Ranges:
         if parent and parent not in self._members:
             self._fault(f"{begin}: its parent {parent} is not before it in its family")
         elif not parent and self._members:
-            self._fault(f"{begin}: it is attached to nothing, and is not the first of its family")
+            self._fault(f"{begin}: it has no parent, but is not the first of its family")

@@ -42,7 +42,7 @@ class Stepping(Generic[T]):
 
     def _beside(self) -> None:
         number, _ = self._ahead.popleft()
-        self._fault(f"{number}: {self.name} has it, {self._other} has not")
+        self._fault(f"{number}: {self.name} has it, {self._other} does not")
 
     def _peek(self, place: int) -> tuple[str, T] | None:
         while len(self._ahead) <= place:

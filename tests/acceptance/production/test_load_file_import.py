@@ -60,15 +60,15 @@ def test_a_record_that_another_program_wrote_is_an_item_or_a_line(bench: Bench) 
     load_file = _write(home / "theirs/DATA/l.dat", dat)
     words = ("produce", "import", str(load_file))
     lost = bench.ask(*words, "--to", str(home / "lost"), check=1).stdout
-    assert f"missing, or no file; it is there with --root {(home / 'theirs').resolve()}" in lost
+    assert f"missing, or not a file; it is found with --root {(home / 'theirs').resolve()}" in lost
     taken = bench.ask(*words, "--to", str(home / "source"), "--root", str(home / "theirs"), check=1).stdout
     assert taken.splitlines()[:3] == [
-        "B1: record 2 has the number of an earlier one: it is not taken",
-        "record 5: it has no number, and is taken as ann/item.txt",
-        "record 6: it has no number, and is taken as ann/item-1.txt",
+        "B1: record 2 has the number of an earlier one and is not imported",
+        "record 5: it has no number, and is imported as ann/item.txt",
+        "record 6: it has no number, and is imported as ann/item-1.txt",
     ]
     assert (
-        "6 records: 5 taken (5 natives, 0 texts, 0 with neither), 0 attached and left out, 1 not taken; 0 not as"
+        "6 records: 5 imported (5 natives, 0 texts, 0 with neither), 0 attachments omitted, 1 not imported; 0 differ from"
         in taken
     )
     with bench.standing():

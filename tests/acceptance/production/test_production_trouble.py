@@ -83,7 +83,7 @@ def _names_are_ours(bench: Bench, calm: dict[str, bytes]) -> None:
     assert all(re.fullmatch(r"VOL001/NATIVES/0001/EDB[0-9]{8}\.[a-z0-9]{1,10}", path) for path in natives)
     assert ": 0 faults" in bench.ask("produce", "check", str(bench.home / "calm")).stdout
     back = bench.ask("produce", "import", str(bench.home / "calm/loadfile.dat"), "--to", str(bench.home / "back"))
-    assert f"{len(natives)} taken ({len(natives)} natives, " in back.stdout
+    assert f"{len(natives)} imported ({len(natives)} natives, " in back.stdout
     taken = [path for path in (bench.home / "back").rglob("EDB*.*") if ".edbench-load" not in path.parts]
     assert sorted(path.read_bytes() for path in taken) == sorted(map(calm.get, natives))  # type: ignore[type-var]
 
@@ -126,7 +126,7 @@ def _replaced(bench: Bench, hold: Hold, calm: dict[str, bytes]) -> None:
     out.rename(away)
     out.mkdir()
     hold.let_go()
-    _suspended(bench, process, "is not the output directory", "bring it back")
+    _suspended(bench, process, "is not the output directory", "restore it")
     assert list(out.iterdir()) == []
     out.rmdir()
     away.rename(out)

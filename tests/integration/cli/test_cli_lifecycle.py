@@ -29,6 +29,7 @@ def test_a_job_is_paused_resumed_and_cancelled_for_good(
     `resume` only sets the job running. What was done, and nothing that was refused, is written down with who did it and when."""
     filer, begun = Storage(NullRecorder()), _now(database)
     (tmp_path / "source" / "ann").mkdir(parents=True)
+    (tmp_path / "source" / "ann" / "a.txt").write_text("a")
     source = prepare_source(filer, tmp_path / "source")
     job = create_discovery_job(database, filer, tmp_path / "store", source, DiscoveryPlan(options=JobOptions()))
     env = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from finished_job import Finished, copied
+from schema_check import refuse_unlike_schema
 
 from cli.main import OK, USAGE, main
 
@@ -33,6 +34,8 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
             assert main(["review", arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
             printed = capsys.readouterr()
+            if status == OK and "json" in arguments:
+                refuse_unlike_schema(arguments[0], json.loads(printed.out))
             return printed.out if status == OK else printed.err
 
         yield command
@@ -40,10 +43,10 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Without `dedupe` all would be no duplicates."""
-    assert "nothing is known of dedupe" in run(capsys, "items", "--duplicates", "no", status=USAGE)
-    assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
+    assert "has no dedupe findings yet" in run(capsys, "items", "--duplicates", "no", status=USAGE)
+    assert "has no denist findings yet" in run(capsys, "items", "--system", "no", "-o", "csv", status=USAGE)
     for asked in (("items", "--language", "de"), ("items", "--where", "language=de"), ("search", "* NOT language:de")):
-        assert "nothing is known of languages" in run(capsys, *asked, status=USAGE)
+        assert "languages were not detected" in run(capsys, *asked, status=USAGE)
 
 
 def test_a_filter_by_what_nothing_has_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +99,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
         (("search", "--forget", "none"), "no saved search"),
         (("search", "saved:none"), "no saved search"),
         (("tag", "seen"), "requires QUERY"),
-        (("tag", "a/b", "the"), "cannot be called"),
+        (("tag", "a/b", "the"), "not a name for"),
         (("tag", "seen", "the NOT tag:nobodys"), "no item has the tag 'nobodys'"),
         (("terms", "/nonexistent"), "cannot be read"),
         (("terms", "/nonexistent", "--csv-raw"), "requires -o csv"),
@@ -135,7 +138,7 @@ def test_one_item_of_a_search(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     assert "1 items found, tag mine added to 1 of them" in run(capsys, "tag", "mine", "--item", begins)
     assert [each["item"] for each in json.loads(run(capsys, "search", "tag:mine", "-o", "json"))] == [hit["item"]]
     assert "removed from 1 of them" in run(capsys, "tag", "mine", "--item", hit["item"], "--remove")
-    assert "several items' ids begin" in run(capsys, "item", begins[0], status=USAGE)
+    assert "several item ids begin" in run(capsys, "item", begins[0], status=USAGE)
     for command in ("dedupe", "threads"):
         run(capsys, command)
     topmost = json.loads(run(capsys, "item", hit["family"], "-o", "json"))

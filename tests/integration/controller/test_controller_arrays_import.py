@@ -103,7 +103,7 @@ def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(handle: Job
     assert (done.values, done.outside, [str(bad) for bad in done.bad]) == (
         3,
         2,
-        ["line 8: 'x' is no time of the form unix"],
+        ["line 8: 'x' is not a time of the form unix"],
     )
     (panel,) = [p for p in read_timeline([handle]).panels if p.id.startswith("array_")]
     assert (panel.id, source in panel.title, [s.id for s in panel.series]) == ("array_1", True, ["v"])

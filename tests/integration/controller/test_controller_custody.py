@@ -111,7 +111,7 @@ def test_what_is_taken_out_moved_or_cut_off_is_told(exported: list[dict[str, Any
         assert _faults(actions[:number] + actions[number + 1 :]), number
         assert _faults([*actions[:number], actions[number + 1], actions[number], *actions[number + 2 :]]), number
     assert _faults(actions[:-1]) == []
-    assert "which was noted" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
+    assert "the noted hash" in _faults(actions[:-1], [actions[-1]["chain"]])[0]
     assert _faults([]) == _faults([one for one in exported if one["record"] == "item"]) != []
     for nonsense in ("", "[]", "{}", '{"record": "action"}', '{"record": "action", "job": 1}', "[" * 100_000):
         assert len(_faults([*actions, nonsense])) == 1, nonsense[:40]
@@ -125,8 +125,8 @@ def test_a_list_that_ends_early_is_told(exported: list[dict[str, Any]]) -> None:
     assert _faults_of(whole) == _faults_of([*whole, *ended(items)]) == []
     for cut in (1, 2, len(exported) // 2, len(exported)):
         assert "there is no line `end`" in _faults_of(exported[:cut])[-1], cut
-    assert "items stand before it" in _faults_of([*exported[:-1], whole[-1]])[0]
-    assert "actions stand before it" in _faults_of(whole[1:])[-1]
+    assert "items before it" in _faults_of([*exported[:-1], whole[-1]])[0]
+    assert "actions before it" in _faults_of(whole[1:])[-1]
 
 
 def test_the_command_tells_what_was_forged(
@@ -141,4 +141,4 @@ def test_the_command_tells_what_was_forged(
     assert f": {last}" in capsys.readouterr().out
     path.write_text(path.read_text().replace("three@host", "third@host", 1))
     assert main(["job", "custody", "--check", str(path)], env) == FAILED
-    assert "who is not what was hashed" in capsys.readouterr().out
+    assert "who differs from what was hashed" in capsys.readouterr().out

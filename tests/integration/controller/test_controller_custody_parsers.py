@@ -281,7 +281,8 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
 
 def _back(conn: Any) -> None:
     """The schema as it was."""
-    conn.exec_driver_sql("DROP TABLE parser_set")
+    conn.exec_driver_sql("DROP TABLE parser_set, storage_root, outage")
+    conn.exec_driver_sql("ALTER TABLE job DROP COLUMN surroundings, DROP COLUMN labels")
     conn.exec_driver_sql("ALTER TABLE task DROP COLUMN parsers")
     conn.exec_driver_sql("UPDATE alembic_version SET version_num = '0019'")
 

@@ -31,7 +31,7 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
     root.mkdir()
     findings = list(run_checks(Settings(storage=root / "storage", scratch=root / "scratch"), CLOCK))
     assert bads(findings) == []
-    assert all(f.mend for f in findings if f.level is not Level.OK)
+    assert all(f.fix for f in findings if f.level is not Level.OK)
     text = "\n".join(f.what for f in findings)
     for word in (
         "Python",
@@ -40,7 +40,7 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
         "fsync",
         "syncfs",
         "renamed",
-        "upper and lower case apart",
+        "case matters",
         "GB free",
         "/dev/shm",
         "open files",
@@ -69,7 +69,7 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("sql.session.Database", Old)
     first = next(service_checks.database(DatabaseAddress(name="db1", url=""), CLOCK))
-    assert (first.level, first.mend) == (Level.BAD, "use PostgreSQL 15 or newer")
+    assert (first.level, first.fix) == (Level.BAD, "use PostgreSQL 15 or newer")
 
 
 def test_storage_that_is_a_file(tmp_path: Path) -> None:
@@ -78,13 +78,13 @@ def test_storage_that_is_a_file(tmp_path: Path) -> None:
     file.write_text("")
     (finding,) = place(file, filer=True, clock=CLOCK)
     assert finding.level is Level.BAD
-    assert "EDBENCH_STORAGE" in finding.mend
+    assert "EDBENCH_STORAGE" in finding.fix
 
 
 def test_storage_that_cannot_be_written() -> None:
     """A place where nothing can be made is bad even for root."""
     findings = list(place(Path("/proc/nowhere"), filer=False, clock=CLOCK))
-    assert any("cannot write" in f.what and "EDBENCH_SCRATCH" in f.mend for f in bads(findings))
+    assert any("cannot write" in f.what and "EDBENCH_SCRATCH" in f.fix for f in bads(findings))
 
 
 def test_same_file_system_is_said(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_packages_missing_and_wrong() -> None:
     """A missing package is bad, one in another version a warning; both say how to mend it."""
     missing, wrong, _ = packages(["no-such-package-edbench", "pytest<1"])
     assert (missing.level, wrong.level) == (Level.BAD, Level.WARN)
-    assert "make setup" in missing.mend
+    assert "make setup" in missing.fix
 
 
 def test_limits(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_unreachable_services() -> None:
         broker="redis://127.0.0.1:1/0",
     )
     assert [f.level for f in service_checks.reachable(settings, CLOCK)] == [Level.BAD, Level.BAD]
-    assert "EDBENCH_BROKER" in service_checks.broker(None).mend
+    assert "EDBENCH_BROKER" in service_checks.broker(None).fix
 
 
 @pytest.mark.services
@@ -161,5 +161,5 @@ def test_a_login_that_may_do_everything_is_warned_of(services: Settings) -> None
     found = list(service_checks.database(DatabaseAddress(name="db1", url=url), SystemClock()))
     (warning,) = (finding for finding in found if "superuser" in finding.what)
     assert warning.level is Level.WARN
-    assert "docs/logins.md" in warning.mend
+    assert "docs/logins.md" in warning.fix
     assert not any("superuser" in finding.what for finding in service_checks.database(address, SystemClock()))

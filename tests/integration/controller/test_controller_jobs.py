@@ -171,7 +171,7 @@ def test_a_job_with_workers_at_it_is_not_resumed(handle: JobHandle) -> None:
     begin = clock.seconds
     wait_for_orphan(handle, clock)
     assert clock.seconds - begin >= workers.LIVE_SECONDS
-    with pytest.raises(UsageError, match="workers at it"):
+    with pytest.raises(UsageError, match="workers are running it"):
         resume_job(handle, attach=True)
 
 

@@ -102,7 +102,7 @@ def test_a_requeue_that_is_refused_leaves_the_bank_alone(task_bench: TaskBench) 
     """No file is left of the passwords that were not taken."""
     _create(task_bench, bank_of([OFFICE_PASSWORD, SECRET], "it"))
     before = _banks(task_bench)
-    with pytest.raises(UsageError, match="only one that completed with exceptions"):
+    with pytest.raises(UsageError, match="only a job that completed with exceptions"):
         requeue_exceptions(
             alone(_handle(task_bench)), None, storage_root=task_bench.storage_root, passwords=bank_of(["more"], "it")
         )

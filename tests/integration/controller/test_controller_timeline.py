@@ -50,6 +50,7 @@ def test_a_real_job_leaves_its_seconds(handle: JobHandle) -> None:
     assert worker["cpu_s"] > 0
     assert worker["busy_s"] > 0
     assert worker["rss_bytes"] > 10_000_000
+    assert worker["host_used_s"] > worker["cpu_s"]
     assert worker["database_s"][handle.database.name] > 0
 
 
@@ -64,7 +65,8 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
     assert found["totals"]["items"] == counts.items
     assert found["totals"]["calls"] == value(handle, "SELECT sum(calls) FROM call_second WHERE job = %(job)s")
     assert sum(found["exceptions"]["by_code"].values()) == sum(row.exceptions for row in counts.exceptions)
-    assert (found["progress"], found["eta_s"], found["limit"]["verdict"]) == (1.0, None, None)
+    assert (found["progress"], found["eta_s"]) == (1.0, None)
+    assert found["limit"]["evidence"], "the bottleneck, or that none is known, stays when the job is over"
     assert found["step_s"] == 1.0  # so each bucket is a second
     assert all(early < late for early, late in itertools.pairwise(found["t"]))
     calls = series(found, "calls")
@@ -160,13 +162,13 @@ def _read_in_time(running: JobHandle) -> dict[str, Any]:
     return found if found["now_s"] < 31.2 else {}
 
 
-def test_a_running_job_says_what_limits_it_and_when_it_may_end(running: JobHandle) -> None:
+def test_a_running_job_names_its_bottleneck_and_when_it_may_end(running: JobHandle) -> None:
     """From what was observed, without counting tasks; the seconds that are still coming in are left out."""
     found = until(lambda: _read_in_time(running), "it is read in time")
     assert found["state"] == "running"
     assert found["limit"]["who"] == "storage", found["limit"]
-    assert "87% of busy slot time" in found["limit"]["verdict"]
-    assert "25% CPU" in found["limit"]["verdict"]
+    assert "87 % of their busy time" in found["limit"]["verdict"]
+    assert "25 % CPU" in found["limit"]["verdict"]
     assert found["progress"] == 0.25
     assert found["eta_s"] == pytest.approx(60, abs=10)
     assert found["phases"] == [{"phase": "index", "start_s": pytest.approx(10, abs=1), "end_s": None}]
@@ -175,6 +177,19 @@ def test_a_running_job_says_what_limits_it_and_when_it_may_end(running: JobHandl
     assert series(found, "queue")["pending"][-1] == 7
     assert series(found, "gb_per_hour")["raw_now"][-1] == pytest.approx(0.0036)
     assert found["labels"] == []
+
+
+def test_a_job_that_is_over_keeps_the_bottleneck_of_its_longest_phase(running: JobHandle) -> None:
+    """All of the phase counts, not the last ten seconds, in which slots may have run out of work; pauses do not."""
+    with running.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE job SET state = 'completed', finished_at = first_claim_at + interval '31 seconds'")
+        conn.exec_driver_sql("UPDATE job_phase SET finished_at = started_at + interval '20 seconds'")
+    found = read_timeline([running]).to_json()["limit"]
+    assert found["who"] == "storage", found
+    assert found["verdict"].startswith(
+        "In the index phase (100 % of this run) the bottleneck was the storage: slots spent "
+    )
+    assert "25 % CPU" in found["verdict"]
 
 
 def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> None:

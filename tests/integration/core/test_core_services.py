@@ -302,7 +302,7 @@ def test_data_of_another_major_version(scratch: Path) -> None:
     marker.write_text("15\n")
     try:
         with (
-            pytest.raises(UsageError, match=r"holds data of PostgreSQL 15.*EDBENCH_SCRATCH"),
+            pytest.raises(UsageError, match=r"contains data of PostgreSQL 15.*EDBENCH_SCRATCH"),
             embedded_services(Settings(scratch=scratch), slots=1),
         ):
             pass

@@ -46,7 +46,7 @@ def test_from_other_hosts_the_workers_come_and_nobody_else(tmp_path: Path) -> No
 def test_an_address_of_another_host_is_refused(tmp_path: Path) -> None:
     """Before anything is started, with what to look at (192.0.2.1 is nobody's: RFC 5737)."""
     with (
-        pytest.raises(UsageError, match=r"192\.0\.2\.1 is no address of this host"),
+        pytest.raises(UsageError, match=r"192\.0\.2\.1 is not an address of this host"),
         embedded_services(Settings(scratch=tmp_path), slots=1, listen="192.0.2.1"),
     ):
         pytest.fail("it began")

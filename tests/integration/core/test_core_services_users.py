@@ -140,7 +140,7 @@ def test_a_root_without_its_rights_is_told_at_once(open_dir: Path) -> None:
     done = subprocess.run(
         [*line, str(scratch)], check=True, capture_output=True, text=True, env=env, timeout=COMMAND_SECONDS
     )
-    assert done.stdout.startswith("UsageError this root has not the rights of one")
+    assert done.stdout.startswith("UsageError running as root without CAP_CHOWN")
     assert not (scratch / "services/postgres/data").exists()
 
 
@@ -159,7 +159,7 @@ def test_closed_place(closed: Path) -> None:
     assert (place / "password").stat().st_mode & 0o077 == 0
     assert not (scratch / "services/postgres/data").exists()
     (place / "data").rename(place / "moved")
-    with pytest.raises(UsageError, match="is gone"), embedded_services(Settings(scratch=scratch), slots=1):
+    with pytest.raises(UsageError, match="is missing"), embedded_services(Settings(scratch=scratch), slots=1):
         pass
     remove_data(Home(scratch))
     assert not place.exists()

@@ -14,7 +14,7 @@ from installation import COMMAND_SECONDS, until
 def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     return subprocess.run(
-        [sys.executable, "-m", "cli", "generate", *arguments],
+        [sys.executable, "-m", "cli", "corpus", "generate", *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -37,7 +37,18 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     """SIGTERM, as Ctrl-C: exit status 130, one line that says how to go on, no corpus half there, and no process left, whose
     standard error would be open still. That it goes on is in test_dataset_gen_corpus."""
     directory = tmp_path / "c"
-    arguments = [sys.executable, "-m", "cli", "generate", str(directory), "--scale", "0.01", "--processes", "2"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "cli",
+        "corpus",
+        "generate",
+        str(directory),
+        "--scale",
+        "0.01",
+        "--processes",
+        "2",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     command = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True)
     written = directory / ".edbench-generate" / "data"
@@ -47,7 +58,7 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     assert command.returncode == 130
     assert "Traceback" not in said
     assert said.strip().splitlines()[-1].startswith("edbench: interrupted: ")
-    assert "goes on from there" in said.strip().splitlines()[-1]
+    assert "run the same command to continue" in said.strip().splitlines()[-1]
     assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
 
 

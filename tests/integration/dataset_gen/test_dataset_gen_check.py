@@ -111,7 +111,7 @@ def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.Mon
 
 def test_no_corpus(tmp_path: Path) -> None:
     """A directory without dataset.json is refused."""
-    with pytest.raises(UsageError, match="holds no corpus"):
+    with pytest.raises(UsageError, match="is not a corpus"):
         check_corpus(tmp_path, 1, _silent)
 
 

@@ -108,7 +108,7 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
     assert run.null_elapsed_s is not None
     assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
     assert "keeps nothing" in result.conditions["null_storage"]["place"]
-    assert not any(label.startswith("UNPAIRED") for label in result.labels)
+    assert not any(label.startswith("NO BASELINE") for label in result.labels)
     assert check(directory).differences == ()
 
 
@@ -116,9 +116,9 @@ def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) ->
     """Other programs' calls, and an S3 endpoint's; a site is of jobs."""
     on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
     for name, targets, filer, said in (
-        ("stream", on_path, "nas-1g", "delays our own clients' calls and no other program's"),
-        ("client-sweep", on_s3, "nas-1g", "none to S3"),
-        ("insert-drift", on_path, "site/r1", "is no job on a site"),
+        ("stream", on_path, "nas-1g", "delays the calls of edbench's own clients only"),
+        ("client-sweep", on_s3, "nas-1g", "and not to S3"),
+        ("insert-drift", on_path, "site/r1", "does not run on a site"),
     ):
         with pytest.raises(UsageError, match=said):
             refuse_filer(made(name, targets, [], small=True), filer)
@@ -196,7 +196,7 @@ def test_a_prefix_is_taken_as_a_directory_is(bucket: tuple[str, Path]) -> None:
     """One that holds anything else, or where somebody works, is refused; what a dead command left is removed first."""
     url, data = bucket
     with claimed_prefix(f"{url}/p") as own:
-        with pytest.raises(UsageError, match="runs a profile there"), claimed_prefix(f"{url}/p"):
+        with pytest.raises(UsageError, match="runs a storage test there"), claimed_prefix(f"{url}/p"):
             pass
         dead = Owner(**json.loads(next(path for path in _files(data) if path.name.endswith(".json")).read_text()))
         with crowd(Place(s3=own), 1) as people:

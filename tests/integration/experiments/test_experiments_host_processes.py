@@ -91,7 +91,7 @@ def test_a_killed_host_that_is_started_again_is_another_one(bed: Bed) -> None:
     beside = bed.join("h1")
     assert beside.wait(PATIENCE) == 2
     assert beside.stderr is not None
-    assert "another agent is host h1 here: end that" in beside.stderr.read().splitlines()[-1]
+    assert "another agent is host h1 here: stop that" in beside.stderr.read().splitlines()[-1]
     first.kill()
     first.wait()
     bed.join("h1")
@@ -112,7 +112,7 @@ def test_a_stopped_host_is_lost_and_does_not_do_late_what_nobody_waits_for(bed: 
     server = redis.Redis(connection_pool=bed.met._client.connection_pool)
     _until(lambda: server.info("clients")["blocked_clients"] == 0)  # it waits for no order any more
     server.delete(f"{ALIVE}{host.hello.incarnation}")  # as the server does by itself, later
-    with pytest.raises(HostLost, match="host h1 was lost: it is not heard of any more"):
+    with pytest.raises(HostLost, match="host h1 was lost: it does not answer any more"):
         bed.met.ask(host.hello, "drop", Drops(directories=(str(tmp_path),), when="index"))
     assert server.llen(f"{ORDERS}{host.hello.incarnation}") == 0
     agent.send_signal(signal.SIGCONT)
@@ -124,7 +124,7 @@ def test_a_stopped_host_is_lost_and_does_not_do_late_what_nobody_waits_for(bed: 
     ("over", "told"),
     [
         ("mount/storage", r"host apart has another storage at .*/storage than this one: tmpfs of .* there, .* here"),
-        ("mount", r"host apart does not see the storage .*/storage \(No such file or directory\): mount it there"),
+        ("mount", r"host apart cannot see the storage .*/storage \(No such file or directory\): mount it there"),
     ],
 )
 def test_a_host_with_mounts_of_its_own(bed: Bed, over: str, told: str) -> None:

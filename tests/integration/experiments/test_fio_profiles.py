@@ -167,7 +167,7 @@ def test_a_summary_is_a_package_of_packages(tmp_path: Path) -> None:
     assert package.check(whole).differences == ()
     (whole / "report.html").write_text(page.replace("takes no O_DIRECT", "was forgotten"))
     seal(whole)
-    assert "report.html: not what the packages make of it" in package.check(whole).differences
+    assert "report.html: not what the packages give" in package.check(whole).differences
     (whole / "report.html").write_text(page)
     seal(whole)
     (whole / "packages" / "stream" / "result.json").write_text("{}")

@@ -59,6 +59,8 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
         str(EDBENCH),
         "bench",
         "storage",
+        "--repeats",
+        "1",
         "matrix",
         "--path",
         str(under_test),
@@ -88,7 +90,13 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     assert "it was interrupted and resumed 1 time: runs are of 2 commands" in result.warnings
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
-    assert main(["bench", "storage", "matrix", "--path", str(under_test), "--resume"], environment(tmp_path)) == USAGE
+    assert (
+        main(
+            ["bench", "storage", "--repeats", "1", "matrix", "--path", str(under_test), "--resume"],
+            environment(tmp_path),
+        )
+        == USAGE
+    )
 
 
 SMALLEST = (
@@ -110,7 +118,7 @@ def all_of(under_test: Path, place: Path, discovery: str, monkeypatch: pytest.Mo
     """Two profiles beside the discovery; the exit status."""
     chosen = {name: profiles()[name] for name in ("matrix", "stream")}
     monkeypatch.setattr(catalogue, "profiles", lambda: chosen)
-    command = ["bench", "storage", "all", "--path", str(under_test), "--discovery", discovery, "--small",
+    command = ["bench", "storage", "--repeats", "1", "all", "--path", str(under_test), "--discovery", discovery, "--small",
                *(word for one in SMALLEST for word in ("--set", one)), *given]  # fmt: skip
     return main(command, environment(place))
 
@@ -169,7 +177,7 @@ def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
     [
         (("--set", "block=4096"), "NAME.SETTING=VALUE"),
         (("--set", "stream.engineless=1"), "engineless"),
-        (("--resume",), "nothing with these settings was interrupted"),
+        (("--resume",), "no run with these settings was interrupted"),
     ],
 )
 def test_everything_is_refused_before_anything_is_run(

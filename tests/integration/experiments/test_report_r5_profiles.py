@@ -92,7 +92,7 @@ def test_a_killed_dedup_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     """kill -9 in the middle of writing: its writers are gone, and what it wrote goes with the next command."""
     under_test = tmp_path / "under test"
     under_test.mkdir()
-    command = [sys.executable, "-m", "cli", "profile", "run", "dedup", "--path", str(under_test), "--set", "data=zeros",
+    command = [sys.executable, "-m", "cli", "bench", "storage", "--repeats", "1", "dedup", "--path", str(under_test), "--set", "data=zeros",
                "--set", "size=48MB", "--set", "settle=0", "--yes"]  # fmt: skip
     environment = os.environ | {
         "EDBENCH_STORAGE": str(tmp_path / "storage"),

@@ -160,4 +160,4 @@ def test_every_query_finds_something(scraped: Any, job: uuid.UUID, prometheus: s
             if rule["type"] == "recording":
                 until(partial(query, prometheus, rule["query"]), f"{rule['name']} finds something")
     firing = {alert["labels"]["alertname"] for alert in ask(prometheus, "alerts")["alerts"]}
-    assert not firing & {"EdbenchNoProgress", "EdbenchProcessDown", "EdbenchRoleMissing", "EdbenchNobodyDispatches"}
+    assert not firing & {"EdbenchNoProgress", "EdbenchProcessDown", "EdbenchRoleMissing", "EdbenchNoDispatcher"}

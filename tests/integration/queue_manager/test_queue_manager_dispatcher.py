@@ -206,7 +206,7 @@ def test_without_a_broker_tasks_stay_pending(
             assert states_of(job) == {"pending": 3}
             now[0] += 0.1
     assert 3 <= len(tried) <= 6  # in two seconds, with longer and longer pauses
-    assert sum("trying again" in r.getMessage() for r in caplog.records) == 1
+    assert sum("retrying" in r.getMessage() for r in caplog.records) == 1
     for _ in range(2):  # a sender that failed once tries again like a fresh one
         with pytest.raises(BrokerFault, match="broker"):
             sender.send([(uuid.uuid4(), uuid.uuid4())], {})

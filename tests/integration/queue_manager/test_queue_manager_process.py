@@ -110,7 +110,7 @@ def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
     assert done == set(every)
     said = _stop(process)
     assert "Traceback" not in said
-    assert said.count("trying again until it is back") <= 1
+    assert said.count("retrying until it answers") <= 1
 
 
 def test_a_second_one_waits_and_takes_over(

@@ -236,7 +236,7 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
     """A job that still grows has no answer; nothing is known before the first run, nor after a job was processed again."""
     shelf.loose("anna", "a", "x")
     job = shelf.stored()
-    with pytest.raises(UsageError, match="nothing is known of dedupe"):
+    with pytest.raises(UsageError, match="has no dedupe findings yet"):
         last_dedupe(job.each, [shelf.database])
     with pytest.raises(UsageError, match="twice"):
         dedupe([job, job], Scope.JOB, By.ITEM)
@@ -247,7 +247,7 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
         last_dedupe(job.each, [shelf.database])
     with shelf.database.transaction() as conn:
         conn.exec_driver_sql("UPDATE job SET state = 'paused'")
-    with pytest.raises(UsageError, match="only a discovery that has completed"):
+    with pytest.raises(UsageError, match="only completed discovery jobs"):
         dedupe([shelf.reference()], Scope.JOB, By.ITEM)
 
 
@@ -256,11 +256,11 @@ def test_items_are_told_by_findings_that_are_known(shelf: Shelf) -> None:
     shelf.loose("anna", "a", "x")
     (handle,), databases = shelf.stored().each, [shelf.database]
     check_findings([handle], databases, duplicates=False, system=False)
-    with pytest.raises(UsageError, match="nothing is known of dedupe"):
+    with pytest.raises(UsageError, match="has no dedupe findings yet"):
         check_findings([handle], databases, duplicates=True, system=False)
     dedupe([shelf.reference()], Scope.JOB, By.ITEM)
     check_findings([handle], databases, duplicates=True, system=False)
-    with pytest.raises(UsageError, match=r"nothing is known of denist .*--list FILE"):
+    with pytest.raises(UsageError, match=r"has no denist findings yet; run .*--list FILE"):
         check_findings([handle], databases, duplicates=True, system=True)
 
 
@@ -275,7 +275,7 @@ def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(databas
     with database.transaction() as conn:
         again = "UPDATE job SET finished_at = now() + interval '1 day' WHERE id = %(job)s"
         conn.exec_driver_sql(again, {"job": shelves[0].job})
-    with pytest.raises(UsageError, match="jobs that differ now"):
+    with pytest.raises(UsageError, match="jobs that changed since"):
         last_dedupe(jobs[1].each, [database])
 
 

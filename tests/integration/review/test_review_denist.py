@@ -111,5 +111,5 @@ def test_a_list_of_md5_has_the_items_read_again(database: Database, tmp_path: Pa
     (source / "anna" / "sound").unlink()
     assert denist([job], [md5], settings).system == 1
     source.rename(tmp_path / "elsewhere")
-    with pytest.raises(UsageError, match="is not there as it was"):
+    with pytest.raises(UsageError, match="does not exist or has changed"):
         denist([job], [md5], settings)

@@ -95,15 +95,15 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     dedupe([source], Scope.JOB, By.FAMILY)
     old = _options(source, tmp_path / "old", originals=True)
     made = _created(source, _options(source, tmp_path / "first", originals=True))
-    with pytest.raises(UsageError, match=f"job {made.id} tells of the duplicates"):
+    with pytest.raises(UsageError, match=f"job {made.id} uses the duplicates"):
         dedupe([source], Scope.CUSTODIAN, By.FAMILY)
     assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
     _cancel(made)
     dedupe([source], Scope.CUSTODIAN, By.FAMILY)
-    with pytest.raises(UsageError, match="looked through for duplicates meanwhile"):
+    with pytest.raises(UsageError, match="got new duplicate findings meanwhile"):
         _created(source, old)
     assert not (tmp_path / "old" / ".edbench-production.json").exists()
-    with pytest.raises(UsageError, match="process them anew"):
+    with pytest.raises(UsageError, match="run the processing job again"):
         _options(source, tmp_path / "x", made, originals=True)
     dedupe([source], Scope.JOB, By.FAMILY)  # as it was then, so that it is the finding that there was
     assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
@@ -135,7 +135,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
     with pytest.raises(
-        UsageError, match=rf"nothing is known of dedupe in job {source.id} yet; `edbench review dedupe {ids}`"
+        UsageError, match=rf"job {source.id} has no dedupe findings yet; run `edbench review dedupe {ids}`"
     ):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)

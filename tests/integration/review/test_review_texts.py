@@ -54,7 +54,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
-    with pytest.raises(UsageError, match=r"nothing is known of near in job .*`edbench review near-dup "):
+    with pytest.raises(UsageError, match=r"has no near findings yet; run `edbench review near-dup "):
         last_near(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
     rows = list(stream_near(job.each))
@@ -76,10 +76,12 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     told = {"scope": "job", "threshold": 0.8, "jobs": [str(copy.handle.id)]}
     assert (action.action, action.details) == ("near", told | {"found": action.details["found"]})
     assert action.details["found"]["near"] == found.near  # what came of it, and of which jobs
-    with pytest.raises(UsageError, match=r"a threshold of 0.3 cannot be; take one from 0.5"):
+    with pytest.raises(UsageError, match=r"the threshold 0.3 is not possible; use one from 0.5"):
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
-    with pytest.raises(UsageError, match=r"processed again since; `edbench review near-dup .*` does it anew"):
+    with pytest.raises(
+        UsageError, match=r"processed again after its near findings; run `edbench review near-dup .*` again"
+    ):
         last_near(job.each, databases)
 
 
@@ -141,10 +143,12 @@ def test_languages_that_nobody_told_are_not_asked_for(copy: Copy) -> None:
 
     save_search(job.each, "theirs", "the language:en")
     refused(
-        rf"nothing is known of languages in job {copy.handle.id} yet; `edbench review languages {copy.handle.id}` does it"
+        rf"languages were not detected in job {copy.handle.id} yet; run `edbench review languages {copy.handle.id}`"
     )
     languages([job], copy.settings)
     for ask in (each for query in ("language:en", "* NOT language:de", "saved:theirs") for each in asks(query)):
         ask()
     copy.run("UPDATE job SET finished_at = now()")
-    refused(rf"processed again since its languages were told; `edbench review languages {copy.handle.id}` does it anew")
+    refused(
+        rf"processed again since its languages were detected; run `edbench review languages {copy.handle.id}` again"
+    )

@@ -133,6 +133,6 @@ def test_only_a_job_that_completed_with_exceptions_has_any(task_bench: TaskBench
     assert task_bench.run() == "completed_with_exceptions"
     with pytest.raises(UsageError, match="no exceptions"):
         _requeue(task_bench)
-    with pytest.raises(UsageError, match="not there"), task_bench.database.transaction() as conn:
+    with pytest.raises(UsageError, match="is deleted"), task_bench.database.transaction() as conn:
         requeue(conn, uuid.uuid4(), task_bench.options)
     assert task_bench.value("SELECT phase FROM job") == Phase.FINALISE.value

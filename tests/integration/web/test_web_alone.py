@@ -17,7 +17,7 @@ from profile_runs import need_fio
 from core.errors import UsageError
 from core.records import JobState
 from web.api import measure
-from web.errands import Errands
+from web.background import BackgroundTasks
 from web.measuring.runs import Measurement, Measurements
 
 pytestmark = pytest.mark.services
@@ -57,7 +57,7 @@ def _measure(site: Any) -> Any:
         ("web.api.named.tag_found", "jobs/last/tags", {"tag": "hot", "query": "the"}),
         ("web.api.actions.resume_all", "jobs/last/resume", None),
         ("web.api.actions.requeue_exceptions", "jobs/last/requeue", None),
-        ("web.errands.Errands.start", "jobs/last/duplicates", {}),
+        ("web.background.BackgroundTasks.start", "jobs/last/duplicates", {}),
     ],
 )
 def test_no_measurement_begins_meanwhile(
@@ -73,15 +73,20 @@ def test_no_measurement_begins_meanwhile(
     if path == "jobs":
         source = measuring.copy.settings.storage.parent / "evidence"
         source.mkdir()
+        (source / "a.txt").write_text("a")
         body = {"source": str(source)}
     if path == "productions":
         body = body | {"out": f"{measuring.copy.settings.storage}/production"}
     above, name = done_by.rsplit(".", 1)
-    monkeypatch.setattr(Errands if above == "web.errands.Errands" else importlib.import_module(above), name, meanwhile)
+    monkeypatch.setattr(
+        BackgroundTasks if above == "web.background.BackgroundTasks" else importlib.import_module(above),
+        name,
+        meanwhile,
+    )
     assert "enough" in measuring.client.post(f"{API}/{path}", json=body).json()["error"]
     (refused,) = asked
     assert refused.status_code == 409
-    assert "what runs beside a measurement is in its figures" in refused.json()["error"]
+    assert "it would distort the measurement" in refused.json()["error"]
     assert _measure(measuring).status_code == 201
 
 

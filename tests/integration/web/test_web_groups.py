@@ -73,13 +73,13 @@ def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsy
             source_copies=1,
             members=[GroupMember(database=database.name, job=uuid.uuid4())],
         )
-    line = f"no job of group {identity} is there any more; delete it"
-    wish = {"type": "export", "out": f"{site.copy.settings.storage}/gone"}
+    line = f"all jobs of group {identity} were deleted; delete the group too"
+    order = {"type": "export", "out": f"{site.copy.settings.storage}/gone"}
     for field, more in (
         ("sources", {"sources": [str(identity)]}),
         ("images", {"sources": ["last"], "images": str(identity)}),
     ):
-        refused = site.client.post("/api/v1/productions", json=wish | more)
+        refused = site.client.post("/api/v1/productions", json=order | more)
         assert (refused.status_code, refused.json()["errors"]) == (422, {field: line})
     words = ["produce", "text", str(identity), "--out", str(tmp_path / "out")]
     assert main(words, site.copy.settings.environment()) == USAGE
@@ -97,7 +97,7 @@ def test_what_lies_in_several_databases_is_not_offered_as_one_production(
     with monkeypatch.context() as patched:
         patched.setattr(WebContext, "find_discovered", lambda context, reference: both)
         page = site.client.get(f"{group.removeprefix('/api/v1')}/produce?type=processing").text
-    assert "is of 2 databases" in page
+    assert "uses 2 databases" in page
     assert f'href="/jobs/{handle.id}/produce?type=processing">elsewhere<' in page
     assert 'id="produce"' not in page
     assert 'id="parts"' not in site.client.get(f"/jobs/{handle.id}/produce").text

@@ -27,8 +27,8 @@ def test_the_containers_page_wants_the_token(database: Database, services: Setti
         assert httpx.get(f"{here}api/v1/jobs", headers=headers, timeout=PATIENCE).json() == {"jobs": [], "total": 0}
         choices = httpx.get(f"{here}api/v1/choices", headers=headers, timeout=PATIENCE).json()
         assert (choices["embedded"], choices["creating"], choices["workers"]) == (False, True, 0)
-        wish = {"source": "/", "workers": 2}
-        refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json=wish, timeout=PATIENCE)
+        order = {"source": "/", "workers": 2}
+        refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json=order, timeout=PATIENCE)
         assert list(refused.json()["errors"]) == ["workers"]
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE)

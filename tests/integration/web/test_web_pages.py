@@ -146,7 +146,7 @@ def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) 
 
 def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
     for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
-        assert "404 Not Found" in _page(site, path, 404)
+        assert "<h1>Not Found</h1>" in _page(site, path, 404)
     assert "422" in _page(site, f"{base}/items?kind=nonsense", 422)
 
 
@@ -157,7 +157,7 @@ def test_the_form_asks_for_the_token_and_leads_back(make_site: Any) -> None:
     form = site.client.get(asked.headers["location"])
     assert 'name="next" value="/results?x=1"' in form.text
     wrong = site.client.post("/login", data={"token": "no", "next": "/results?x=1"})
-    assert "That is not the token." in site.client.get(wrong.headers["location"]).text
+    assert "Wrong token." in site.client.get(wrong.headers["location"]).text
     right = site.client.post("/login", data={"token": TOKEN, "next": "/results?x=1"})
     assert right.headers["location"] == "/results?x=1"
     assert "Sign out" in site.client.get("/results?x=1").text

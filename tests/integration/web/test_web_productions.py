@@ -99,8 +99,13 @@ def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monk
     )
     monkeypatch.setattr(looking, "verify_production", lambda *_, **__: done)
     assert site.client.post(f"/api/v1/jobs/{made}/verify", json={}).status_code == 202
-    until(lambda: not site.client.get(f"/api/v1/jobs/{made}/errands").json()["errands"]["verify"]["running"], "it ends")
-    outcome = site.client.get(f"/api/v1/jobs/{made}/errands").json()["errands"]["verify"]["outcome"]
+    until(
+        lambda: (
+            not site.client.get(f"/api/v1/jobs/{made}/background-tasks").json()["background_tasks"]["verify"]["running"]
+        ),
+        "it ends",
+    )
+    outcome = site.client.get(f"/api/v1/jobs/{made}/background-tasks").json()["background_tasks"]["verify"]["outcome"]
     assert (outcome["differences"], outcome["pages_wrong"]) == (3, 3)
     page = site.client.get(f"/jobs/{made}/custody").text
     assert re.search(r"<dt>verified at</dt><dd>20\d\d-.* UTC</dd><dt>differences</dt><dd>3</dd>", page)

@@ -65,10 +65,10 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     hold = bench.furnish().hold("index", 0)
     process, client = _served(bench)
     (corpus,) = client.get("/corpora").json()["corpora"]
-    wish = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
-    job = client.post("/jobs", json=wish).json()["id"]
-    assert client.post("/jobs", json=wish | {"slots": 3}).json()["errors"].keys() == {"slots"}
-    assert client.post("/jobs", json=wish | {"workers": 500}).json()["errors"].keys() == {"workers"}
+    order = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
+    job = client.post("/jobs", json=order).json()["id"]
+    assert client.post("/jobs", json=order | {"slots": 3}).json()["errors"].keys() == {"slots"}
+    assert client.post("/jobs", json=order | {"workers": 500}).json()["errors"].keys() == {"workers"}
     next(row for name, row in _events(client, job) if name == "job" and row["items"])
     hold.until_reached(process)
     process.send_signal(signal.SIGINT)
@@ -84,7 +84,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     seen = dict(_events(client, job))
     assert seen["end"] == {"state": "completed_with_exceptions"}
     acted = [(one["action"], one["who"]) for one in client.get(f"/jobs/{job}/actions").json()["actions"]]
-    caller = "page at 127.0.0.1"
+    caller = "web UI at 127.0.0.1"
     assert acted == [("created", caller), ("pause", operator()), ("resume", caller)]  # Ctrl-C is a pause, too
     ended = client.get(f"/jobs/{job}").json()
     assert ended["name"] == "from the page"
@@ -95,8 +95,8 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     crew = {"workers": 1, "slots": 2}
     _pages_from_the_api(client, out.parent / "pages", crew)
     asked = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "trace": True}
-    wish = asked | crew
-    made = client.post("/productions", json=wish)
+    order = asked | crew
+    made = client.post("/productions", json=order)
     assert made.headers["Location"].endswith(made.json()["id"])
     assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
     export = client.get(f"/jobs/{made.json()['id']}").json()
@@ -108,7 +108,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     until(lambda: client.get("/traces").json()["traces"], "its trace is made")
     (trace,) = client.get("/traces").json()["traces"]
     assert (trace["job"], trace["type"], trace["bytes"] > 1_000) == (made.json()["id"], "export", True)
-    assert client.post("/productions", json=wish).json()["errors"].keys() == {"out"}  # it is that job's
+    assert client.post("/productions", json=order).json()["errors"].keys() == {"out"}  # it is that job's
     (out / "VOL123").mkdir()  # somebody else's
     deleted = client.delete(f"/jobs/{made.json()['id']}")
     assert (deleted.status_code, "keeps it: VOL123" in deleted.json()["left"][0]) == (200, True)

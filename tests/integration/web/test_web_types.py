@@ -29,7 +29,10 @@ _OF_ITEMS = [
     ("GET", "searches", None),
     ("PUT", "searches", {"name": "hot", "query": "the"}),
     ("DELETE", "searches/hot", None),
-    *[("GET", f"items/{_ITEM}{what}", None) for what in ("", "/family", "/beside", "/duplicates", "/thread", "/text")],
+    *[
+        ("GET", f"items/{_ITEM}{what}", None)
+        for what in ("", "/family", "/neighbours", "/duplicates", "/thread", "/text")
+    ],
     *[("GET", what, None) for what in ("duplicates", "near-duplicates.csv", "languages", "system-files", "threads")],
     *[("POST", what, {}) for what in ("duplicates", "near-duplicates", "languages", "threads", "requeue")],
 ]

@@ -41,10 +41,10 @@ def _page(site: Any, path: str, status: int = 200) -> str:
 
 
 def _done(site: Any, kind: str) -> dict[str, Any]:
-    """An errand of the job, once it is over."""
+    """An background_task of the job, once it is over."""
     end = time.monotonic() + 120
     while True:
-        found = site.client.get(f"{site.job}/errands").json()["errands"][kind]
+        found = site.client.get(f"{site.job}/background-tasks").json()["background_tasks"][kind]
         if not found["running"]:
             return dict(found)
         assert time.monotonic() < end
@@ -112,8 +112,8 @@ def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[st
     told = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
     site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
     site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **told)
-    wish = {"tag": "hot", "items": [item["id"]]}
-    assert site.client.post(f"{site.job}/tags", json=wish).json() == {
+    order = {"tag": "hot", "items": [item["id"]]}
+    assert site.client.post(f"{site.job}/tags", json=order).json() == {
         "tag": "hot",
         "found": 1,
         "changed": 1,
@@ -145,9 +145,9 @@ def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, 
     refused = site.client.post(f"{site.job}/tags", json=wrong)
     assert (refused.status_code, list(refused.json()["errors"])) == (422, ["items"])
     assert "kin" not in [each["tag"] for each in site.client.get(f"{site.job}/tags").json()["tags"]]
-    wish = {"tag": "kin", "items": [child["id"]], "families": True}
-    assert site.client.post(f"{site.job}/tags", json=wish).json()["changed"] == len(family)
-    gone = site.client.post(f"{site.job}/tags", json=wish | {"remove": True}).json()
+    order = {"tag": "kin", "items": [child["id"]], "families": True}
+    assert site.client.post(f"{site.job}/tags", json=order).json()["changed"] == len(family)
+    gone = site.client.post(f"{site.job}/tags", json=order | {"remove": True}).json()
     assert gone["changed"] == len(family)
     last = site.client.get(f"{site.job}/actions").json()["actions"][-1]
     assert (last["action"], last["details"]["items"]) == ("untagged", [child["id"]])
@@ -157,7 +157,7 @@ def test_items_are_tagged_with_their_families_and_it_is_written_down(site: Any, 
 
 
 def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
-    """Begun over the API, told by the errand, listed by item, original first."""
+    """Begun over the API, told by the background_task, listed by item, original first."""
     begun = site.client.post(f"{site.job}/duplicates", json={"by": "item"})
     assert begun.status_code == 202
     outcome = _done(site, "dedupe")["outcome"]
@@ -176,7 +176,7 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 
 def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An errand that ends after the page has read what it finds, and before it is whole: the page looks again."""
+    """An background_task that ends after the page has read what it finds, and before it is whole: the page looks again."""
     over, real = threading.Event(), review.threads
 
     def read_before_the_end(context: Any, jobs: Any) -> Any:
@@ -187,9 +187,9 @@ def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, mo
             _done(site, "threads")
 
     monkeypatch.setattr(review, "threads", read_before_the_end)
-    site.app.state.context.start_errand(site.copy.handle.id, "threads", over.wait)
-    assert "data-errand" in _page(site, f"{base}/review")
-    assert "data-errand" not in _page(site, f"{base}/review")
+    site.app.state.context.start_background(site.copy.handle.id, "threads", over.wait)
+    assert "data-background" in _page(site, f"{base}/review")
+    assert "data-background" not in _page(site, f"{base}/review")
 
 
 def test_near_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> None:
@@ -259,7 +259,7 @@ def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> Non
     refused = site.client.get(f"{site.job}/languages")
     assert (refused.status_code, "`edbench review languages " in refused.json()["error"]) == (409, True)
     unknown = site.client.get(f"{base}/items?language=de")
-    assert (unknown.status_code, "nothing is known of languages" in unknown.text) == (422, True)
+    assert (unknown.status_code, "languages were not detected" in unknown.text) == (422, True)
     outcome = _found(site, "languages", "languages", {})
     assert sum(outcome["by"].values()) == outcome["texts"] > 0
     page = _page(site, f"{base}/review")
@@ -273,9 +273,9 @@ def test_languages_are_told_and_lead_to_their_items(site: Any, base: str) -> Non
     assert f'value="{language}" selected' in _page(site, f"{base}/items?language={language}")
 
 
-def _found(site: Any, kind: str, path: str, wish: dict[str, Any]) -> dict[str, Any]:
+def _found(site: Any, kind: str, path: str, order: dict[str, Any]) -> dict[str, Any]:
     """What was looked for over the API came to."""
-    begun = site.client.post(f"{site.job}/{path}", json=wish)
+    begun = site.client.post(f"{site.job}/{path}", json=order)
     assert begun.status_code == 202, begun.text
     outcome = dict(_done(site, kind)["outcome"])
     assert site.client.get(f"{site.job}/{path}").json() == outcome
@@ -283,7 +283,7 @@ def _found(site: Any, kind: str, path: str, wish: dict[str, Any]) -> dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("path", "wish", "field", "says"),
+    ("path", "order", "field", "says"),
     [
         ("near-duplicates", {"threshold": 0.3}, "threshold", "0.5"),
         ("near-duplicates", {"threshold": 1.01}, "threshold", "1"),
@@ -295,9 +295,9 @@ def _found(site: Any, kind: str, path: str, wish: dict[str, Any]) -> dict[str, A
     ],
 )
 def test_what_cannot_be_looked_for_is_refused_at_its_field(
-    site: Any, path: str, wish: dict[str, Any], field: str, says: str
+    site: Any, path: str, order: dict[str, Any], field: str, says: str
 ) -> None:
-    refused = site.client.post(f"{site.job}/{path}", json=wish)
+    refused = site.client.post(f"{site.job}/{path}", json=order)
     assert refused.status_code == 422
     assert list(refused.json()["errors"]) == [field]
     assert says in refused.json()["errors"][field]
@@ -359,12 +359,12 @@ def test_a_list_of_custody_that_fails_in_the_middle_is_an_error(site: Any, monke
 
 
 def test_a_hit_report_is_csv_too(site: Any) -> None:
-    wish = {"terms": ["the", "=the"]}
+    order = {"terms": ["the", "=the"]}
     plain = site.client.post(f"{site.job}/terms.csv", json={"terms": ["the"]})
     report = site.client.post(f"{site.job}/terms", json={"terms": ["the"]}).json()
     first = plain.text.splitlines()[1].split(",")
     assert (first[1], int(first[4])) == ("the", report["terms"][0]["items"])
-    assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=wish).text
+    assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=order).text
 
 
 def test_a_server_that_starts_no_workers_measures_nothing_and_says_why(site: Any) -> None:

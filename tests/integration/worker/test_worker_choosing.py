@@ -216,7 +216,7 @@ def test_a_query_is_not_put_together_with_a_tag_as_text(discovered: Discovered) 
     found = discovered(_mails())
     found.tag("hot", "a alone.txt")
     assert found.takes(query="budget OR pears", tag="hot") == ["a alone.txt"]
-    with pytest.raises(UsageError, match="a bracket is closed that was not opened"):
+    with pytest.raises(UsageError, match="this bracket closes none"):
         found.create(query="budget) OR (pears", tag="hot")
 
 
@@ -318,7 +318,7 @@ def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
     """It is nothing beside what it holds, and that was not chosen with it."""
     found = discovered({"m.eml": mail("one", {"pack.zip": zipped("e.txt", "figs here")}), "own.txt": "own"})
     found.tag("hot", "m.eml", "pack.zip")
-    with pytest.raises(UsageError, match="nothing but 1 containers is chosen; choose what they hold"):
+    with pytest.raises(UsageError, match="only 1 containers are chosen; choose their content"):
         found.create(tag="hot", families=False)
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
@@ -489,9 +489,7 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
     assert found.taken(export()) == found.taken(pages)
     found.tag("counsel", "m.eml", "pears.txt")
     found.tag("privileged", "m.eml", "plan.txt")
-    said = (
-        r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be taken any more .* process anew"
-    )
+    said = r"3 items \(m.eml; m.eml / pears.txt; m.eml / plan.txt\) of job .* would not be selected any more .* run the processing job again"
     with pytest.raises(UsageError, match=said) as refused:
         export()
     assert refused.value.field == "images"
@@ -527,5 +525,5 @@ def test_a_gap_in_an_export_of_pages_is_the_one_that_it_tells(discovered: Discov
     (out / "withheld.csv").write_text("\n".join(listed[:-1]) + "\n")
     check(out, faults.append)
     assert [fault.partition(": ")[2] for fault in faults] == [
-        f"what lies between {listed[-2].partition(',')[2]} and it is missing"
+        f"numbers between {listed[-2].partition(',')[2]} and it are missing"
     ]

@@ -131,7 +131,7 @@ def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Set
     )
     try:
         os.kill(slot, signal.SIGSEGV)
-        bench.until(lambda: "SIGSEGV" in bench.log() and "trying on" in bench.log())
+        bench.until(lambda: "SIGSEGV" in bench.log() and "retrying" in bench.log())
     finally:
         as_superuser(services, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     bench.database.dispose()

@@ -178,6 +178,7 @@ SHAPES = [
     *shapes(
         "application/x-tar",
         ("tiny members", 1_000, lambda n: _tar(_entry(b"0", b"x") * n)),
+        ("no headers", 5_000, lambda n: _tar(_entry(b"0", b"x"), b"not a header".ljust(512, b".") * n)),
         ("records of a header", 5_000, lambda n: _tar(_entry(b"x", _record(b"a", b"b") * n), _entry(b"0", b"x"))),
         (
             "headers for one member",
@@ -215,6 +216,11 @@ SHAPES = [
         ("tiny members behind a long header", 200, lambda n: _rar(n, b"\x01\x7f" * 500 * n)),
     ),
     *shapes("application/vnd.ms-cab-compressed", ("empty files", 2_000, _cab)),
+    *shapes(
+        "application/x-dosexec",
+        ("a cabinet behind it", 2_000, lambda n: b"MZ".ljust(64, b"\0") + _cab(n)),
+        ("what may begin archives", 20_000, lambda n: b"MZ".ljust(64, b"\0") + b"MSCF\0\0\0\0" * n),
+    ),
     *shapes(
         "application/x-archive",
         ("tiny members", 1_000, _ar),

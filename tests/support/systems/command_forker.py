@@ -34,9 +34,12 @@ _STARTING = {
 
 
 def _load() -> None:
-    from every_command import every_command
+    from cli.main import ROOT
 
-    list(every_command())
+    for entry in ROOT:
+        loaded = entry.load()
+        for name in getattr(loaded, "commands", ()):
+            loaded.get_command(None, name)
     for name in _LATE:
         import_module(name)
 

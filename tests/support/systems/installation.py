@@ -19,6 +19,7 @@ import commands
 import psutil
 import pytest
 from commands import Command
+from schema_check import refuse_unlike_schema
 from servers import copy_scratch
 from sqlalchemy import text
 
@@ -246,7 +247,9 @@ class Bench:
     def verify(self) -> dict[str, Any]:
         """`edbench verify` of the last job: zero differences, or the test fails with what it printed."""
         self.ask("verify", "last", "-o", "json", "--output-file", str(self.home / "v.json"))
-        return dict(json.loads((self.home / "v.json").read_text()))
+        found = dict(json.loads((self.home / "v.json").read_text()))
+        refuse_unlike_schema("verify", found)
+        return found
 
     def logs(self) -> str:
         """The end of every log."""

@@ -22,7 +22,7 @@ from core.settings import Settings
         (("--source-copies", "2"), "--databases 2"),
         (("--databases", "2", "--source-copies", "3"), "1 or 2"),
         (("--databases", "2", "--shard", "--source-copies", "2"), "exclude each other"),
-        (("--ocr-languages", "eng"), "add --ocr"),
+        (("--ocr-languages", "eng"), "requires --ocr"),
         (("--ocr", "--ocr-languages", "../eng"), "write eng or eng+deu"),
     ],
 )

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import pytest
+from every_command import options
 
 from cli.main import OK, USAGE, main
 from cli.options import numbers
 from core.errors import UsageError
+from experiments.orders import DEFAULT_REPEATS
+
+REPEATING = (
+    *(("bench", name) for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")),
+    ("trace", "replay"),
+)
 
 
 @pytest.mark.parametrize("name", ["scale-up", "scale-out", "knee", "job-types", "r1", "storage"])
 def test_help_recommends_a_number_of_repeats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", name, "--help"], {}) == OK
     assert "5 or more are recommended" in " ".join(capsys.readouterr().out.split())
+
+
+def test_defaults_of_repeats_agree() -> None:
+    """But for `bench plan`, which chooses the number by the time that there is."""
+    defaults = {words: command["repeats"].default for words in REPEATING if (command := options(*words))}
+    assert set(defaults.values()) == {DEFAULT_REPEATS}
 
 
 def test_numbers_are_whole_and_at_least_one() -> None:

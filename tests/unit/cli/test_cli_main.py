@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from every_command import every_command, every_registered
+from schema_check import refuse_unlike_schema
 
 from cli.main import FAILED, INTERRUPTED, OK, ROOT, USAGE, _meaning, main
 from cli.tree import TUNING, Entry
@@ -124,6 +125,49 @@ def test_there_is_one_convention_for_output() -> None:
         assert opts.isdisjoint({"--json", "--jsonl", "--csv"}), words
         assert ("--output" in opts) == ("-o" in opts), words
         assert "--output" not in opts or "--output-file" in opts, words
+
+
+# The schema of what a command prints with -o json, in docs/schemas.
+SCHEMAS = {
+    ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
+    ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
+    ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
+    **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
+    ("review", "near-dup"): "near",
+    **{("produce", name): "discover" for name in ("text", "images", "export")},
+    **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
+    ("bench", "plan"): "plan", ("bench", "predict"): "prediction",
+    ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
+    ("result", "compare"): "compare",
+}  # fmt: skip
+
+
+def test_every_json_document_has_a_schema() -> None:
+    printing = {
+        words
+        for words, command in every_command()
+        for option in command.params
+        if option.name == "output" and "json" in option.type.choices
+    }
+    assert printing == SCHEMAS.keys()
+    assert {f"{name}.json" for name in SCHEMAS.values()} <= {
+        path.name for path in (REPOSITORY / "docs/schemas").iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    ("argv", "schema"),
+    [
+        (["corpus", "profiles"], "corpus-profiles"),
+        (["corpus", "profiles", "reference"], "corpus-profiles"),
+        (["bench", "storage"], "storage-tests"),
+        (["bench", "storage", "stream", "--describe"], "storage-tests"),
+        (["bench", "storage", "all", "--describe"], "storage-tests"),
+    ],
+)
+def test_documents_are_as_their_schemas_say(argv: list[str], schema: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*argv, "-o", "json"], {}) == OK
+    refuse_unlike_schema(schema, json.loads(capsys.readouterr().out))
 
 
 def test_a_usage_error_names_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,9 +65,9 @@ def test_what_the_processor_dominates_is_marked() -> None:
     text = shown(figures(calls={"read": read}, call_time=time))
     assert "2†" in text
     assert "1†" not in text
-    assert "10.0 s over all slots: 50% service, 20% in the filer's queues, 30% waiting for a processor" in text
+    assert "10.0 s over all slots: 50% service, 20% in the filer's queues, 30% waiting for a core" in text
     bound = shown(figures(call_time=time | {"queue_s": None, "exact": False}))
-    assert "about 30% waiting for a processor" in bound
+    assert "about 30% waiting for a core" in bound
     assert "†" not in bound
 
 

@@ -61,8 +61,8 @@ def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path:
     page = ET.fromstring(text.partition("\n")[2])
     titles = ["".join(title.itertext()) for title in page.iter("h2")]
     assert titles == [
-        "What the calls are", "Calls a second over time", "Calls in flight over time", "Bytes of a read and of a write",
-        "Think time", "Sizes of the files", "Depth of the files", "Latency by op",
+        "Calls by operation", "Calls per second over time", "Calls in flight over time", "Bytes of a read and of a write",
+        "Think time", "Sizes of the files", "Depth of the files", "Latency by operation",
     ]  # fmt: skip
     assert len([element for element in page.iter() if element.tag.endswith("svg")]) == 7
     assert "src=" not in text

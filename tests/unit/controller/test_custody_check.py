@@ -51,20 +51,20 @@ def test_nothing_stands_before_the_creation_of_a_job() -> None:
     noted = [true[-1]["chain"]]
     assert _faults(true, noted=noted) == []
     (fault,) = _faults([forged, *true], noted=noted)
-    assert "before a job was created nothing was done to it" in fault
-    assert "taken away" in _faults([true[0], forged, true[1]])[0]
-    assert "taken away" in _faults(true, [forged], noted=noted)[0]
-    assert "before a job was created" in _faults([forged], true, noted=noted)[0]
+    assert "no action can come before the creation of a job" in fault
+    assert "was removed" in _faults([true[0], forged, true[1]])[0]
+    assert "was removed" in _faults(true, [forged], noted=noted)[0]
+    assert "before the creation of a job" in _faults([forged], true, noted=noted)[0]
     late = _chained("tagged", "created")
-    assert "before a job was created" in _faults(late)[0]
+    assert "before the creation of a job" in _faults(late)[0]
 
 
 def test_actions_that_are_older_than_hashes_say_what_their_text_says() -> None:
     """They prove nothing; yet a field that is not what the line beside it says was changed."""
     older = [_bare("tagged"), *_chained("untagged", "paused")]
     assert _faults(older) == []
-    assert "who is not what its text says" in _faults([older[0] | {"who": "eve@host"}, *older[1:]])[0]
-    assert "number of its lines" in _faults([older[0] | {"hashed": "anything"}, *older[1:]])[0]
+    assert "who differs from its text" in _faults([older[0] | {"who": "eve@host"}, *older[1:]])[0]
+    assert "number of lines" in _faults([older[0] | {"hashed": "anything"}, *older[1:]])[0]
 
 
 def test_lists_of_one_job_may_stand_behind_each_other() -> None:
@@ -75,7 +75,7 @@ def test_lists_of_one_job_may_stand_behind_each_other() -> None:
     other = _chained("created", "untagged", "resume")
     faults = _faults(true, other)
     assert len(faults) == 2
-    assert "a list of the same job before this one has another action in its place" in faults[0]
+    assert "an earlier list of the same job has another action in this position" in faults[0]
     assert _faults(true[:1], other) == []
     told: list[str] = []
     lines = [*map(json.dumps, true), json.dumps({"record": "end", "actions": 3, "items": 0}), json.dumps(true[0])]

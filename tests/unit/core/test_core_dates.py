@@ -98,9 +98,9 @@ def test_zones_are_had_without_the_systems(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("europe/berlin", "did you mean Europe/Berlin?"),
         ("Europe/Belin", "did you mean Europe/Berlin?"),
-        ("+02:00", "take a name as Europe/Berlin"),
-        ("../etc/passwd", "take a name as"),
-        ("", "take a name as"),
+        ("+02:00", "use a name such as Europe/Berlin"),
+        ("../etc/passwd", "use a name such as"),
+        ("", "use a name such as"),
         ("Europe", "there is no zone 'Europe'"),
     ],
 )

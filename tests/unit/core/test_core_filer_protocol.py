@@ -141,7 +141,7 @@ def test_a_filer_of_calls_says_so(tmp_path: Path) -> None:
     """One that names no protocol."""
     (tmp_path / "calls.toml").write_text('name = "calls"\n[metadata]\nservice_us.default = 100.0\n')
     told = " ".join((emulated(load_filer(str(tmp_path / "calls.toml"))) or {})["assumptions"])
-    assert "every call is taken for one filer op" in told
+    assert "every call counts as one filer op" in told
 
 
 def test_what_the_server_counted_stands_beside_and_is_told(tmp_path: Path) -> None:

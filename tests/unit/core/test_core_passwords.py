@@ -56,7 +56,7 @@ def test_a_bad_file_is_refused_in_one_line_that_shows_no_password(tmp_path: Path
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """Says so, and what to give."""
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match="does not exist"):
         read_bank(tmp_path / "none")
 
 

@@ -127,10 +127,10 @@ def test_a_login_comes_from_a_file(tmp_path: Path) -> None:
     assert settings.broker == "redis://edbench_worker:s3cret@h:6379/0"
     for nothing in ("", "edbench_worker", "edbench_worker:", "a:b@elsewhere/x"):
         file.write_text(nothing)
-        with pytest.raises(UsageError, match=r"EDBENCH_LOGIN_FILE: .* must hold user:password"):
+        with pytest.raises(UsageError, match=r"EDBENCH_LOGIN_FILE: .* must contain user:password"):
             read_settings(env)
     file.unlink()
-    with pytest.raises(UsageError, match=r"EDBENCH_LOGIN_FILE: .* cannot be read"):
+    with pytest.raises(UsageError, match=r"EDBENCH_LOGIN_FILE: .* does not exist"):
         read_settings(env)
 
 

@@ -88,6 +88,6 @@ def test_sizes_are_spread_evenly() -> None:
 
 def test_too_small() -> None:
     """A scale at which the parts of a corpus do not fit in is refused with the least that does."""
-    with pytest.raises(UsageError, match="take at least") as refused:
+    with pytest.raises(UsageError, match="use at least") as refused:
         Planner(REFERENCE, 1, 0.0)
     Planner(REFERENCE, 1, float(str(refused.value).rpartition(" ")[2]))

@@ -255,7 +255,7 @@ def test_a_sheet_that_is_not_there_is_told() -> None:
     """Its name is text all the same."""
     data = _book('<c r="A1"><v>42</v></c>', "Sales", "Bribes")
     state, codes = _booked(data)
-    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 parts with text that it tells of are not in it")])
+    assert (state, codes) == (TextState.PARTIAL, [("corrupt", "1 referenced parts with text are missing")])
     assert _read(data).text.split() == ["Sales", "42", "Bribes"]
 
 

@@ -88,7 +88,7 @@ def test_damage_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     sampler = WireSampler(tmp_path, proc_self=proc_self(tmp_path / "p", "telegraf-v3-v4", ""))
     assert len(sampler.sample()) == len(sampler.sample()) == 1
     assert [record.getMessage() for record in caplog.records] == [
-        "mountstats line 34: '-9999999999999999999999999' is no number of 64 bits"
+        "mountstats line 34: '-9999999999999999999999999' is not a 64-bit number"
     ]
 
 

@@ -91,7 +91,7 @@ def test_damage_costs_its_own_mount_and_is_told_by_line() -> None:
     stats = recorded("telegraf-v3-v4")
     assert [mount.export for mount in stats.mounts] == ["1.2.3.4:/storage/NFS"]
     assert [str(problem) for problem in stats.problems] == [
-        "mountstats line 34: '-9999999999999999999999999' is no number of 64 bits"
+        "mountstats line 34: '-9999999999999999999999999' is not a 64-bit number"
     ]
 
 
@@ -99,9 +99,9 @@ def test_damage_costs_its_own_mount_and_is_told_by_line() -> None:
     ("old", "new", "said"),
     [
         ("statvers=1.1", "statvers=7", "statvers is 1.0 or 1.1, not '7'"),
-        ("\txprt:\ttcp 832", "\txprt:\tpigeon 832", "'pigeon' is no transport"),
+        ("\txprt:\ttcp 832", "\txprt:\tpigeon 832", "'pigeon' is not a transport"),
         ("\txprt:\ttcp 832 0 1 0 11 6428 6428 0 12154 0 24 26 5726", "\txprt:\ttcp 832 0", "a tcp transport has 2"),
-        ("1298 1298 0 207680", "1298 1298 0 x", "'x' is no number"),
+        ("1298 1298 0 207680", "1298 1298 0 x", "'x' is not a 64-bit number"),
         ("fstype nfs4 statvers=1.1", "fstype nfs4", "not `device EXPORT mounted on POINT"),
         ("\tper-op statistics\n", "", "has no per-op statistics: cut short?"),
     ],

@@ -78,17 +78,17 @@ def _natives_swapped(items: list[Item]) -> list[Item]:
 @pytest.mark.parametrize(
     ("forged", "said"),
     [
-        (_without(0), "is the first of its family, which is said to begin at A9"),
-        (_without(1), "A11: what lies between A9 and it is missing"),
-        (_without(2), "A10: is the last of its family, which is said to end at A11"),
-        (_with(1, parent=""), "A10: it is attached to nothing"),
+        (_without(0), "is the first of its family, but that begins at A9"),
+        (_without(1), "A11: numbers between A9 and it are missing"),
+        (_without(2), "A10: is the last of its family, but that ends at A11"),
+        (_with(1, parent=""), "A10: it has no parent"),
         (_with(2, parent="A11"), "its parent A11 is not before it"),
         (_with(3, begin_family="A11"), "begins inside A9 to A11"),
         (_with(3, parent="A9"), "its parent A9 is not before it in its family"),
-        (_with(1, end="A11"), "A10: A10 to A11 are 2 numbers, and it has 0 pages"),
+        (_with(1, end="A11"), "A10: A10 to A11 are 2 numbers, but it has 0 pages"),
         (_with(1, text=None), "TEXTPATH does not name VOL001/TEXT/0001/A10.txt"),
         (_with(1, native=None), "NATIVEPATH does not name VOL001/NATIVES/0001/A10.eml"),
-        (_with(3, text="VOL001/TEXT/0001/A9.txt"), "is not in hashes.csv as that of A12"),
+        (_with(3, text="VOL001/TEXT/0001/A9.txt"), "is not listed for A12 in hashes.csv"),
         (_natives_swapped, "A10: NATIVEPATH"),
         (_with(1, sha256="0" * 64), "SHA256 is not that of"),
         (_with(1, bytes=7_000), "FILESIZE is not that of"),
@@ -115,13 +115,13 @@ def test_a_production_that_its_load_files_agree_on_is_forged(
         ("loadfile.csv", "ann; bob", "ann; eve", "differ in ALLCUSTODIANS"),
         ("loadfile.csv", "truncated", "", "differ in EXCEPTIONS"),
         ("loadfile.csv", "A12,A12,A12,A12", "A12,A12,A12,A13", "differ in ENDATTACH"),
-        ("loadfile.csv", "A10,A10", "A77,A10", "A77: loadfile.csv has it, loadfile.dat has not"),
+        ("loadfile.csv", "A10,A10", "A77,A10", "A77: loadfile.csv has it, loadfile.dat does not"),
         ("loadfile.xml", 'DocID="A10"', 'DocID="A77"', "A10: loadfile.xml lacks it"),
         ("loadfile.xml", 'FileName="A10.txt"', 'FileName="A9.txt"', "loadfile.xml does not name VOL001/TEXT/0001/A10.txt"),
-        ("loadfile.xml", 'FileSize="6"', 'FileSize="5"', "says Text of 5 bytes of VOL001/TEXT/0001"),
-        ("loadfile.xml", 'FileType="Text"', 'FileType="Native"', "says Native of 6 bytes of VOL001/TEXT/0001"),
-        ("hashes.csv", ",A11,", ",A77,", "A77: hashes.csv has it, loadfile.dat has not"),
-        ("hashes.csv", ",6,", ",60,", "it has 6 bytes and hashes.csv says 60"),
+        ("loadfile.xml", 'FileSize="6"', 'FileSize="5"', "has Text of 5 bytes for VOL001/TEXT/0001"),
+        ("loadfile.xml", 'FileType="Text"', 'FileType="Native"', "has Native of 6 bytes for VOL001/TEXT/0001"),
+        ("hashes.csv", ",A11,", ",A77,", "A77: hashes.csv has it, loadfile.dat does not"),
+        ("hashes.csv", ",6,", ",60,", "it has 6 bytes, hashes.csv has 60"),
         ("hashes.csv", ",text,", ",prose,", "hashes.csv calls VOL001/TEXT/0001/A9.txt 'prose'"),
         ("hashes.csv", "0001/A10.txt", "0001/A9.txt", "hashes.csv has VOL001/TEXT/0001/A9.txt twice"),
     ],
@@ -141,18 +141,18 @@ _FOURTEENTH = "A14,VOL001,VOL001\\IMAGES\\0001\\A14.tif,,,,\r\n"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (_TENTH, "", "A9: loadfile.opt has 1 pages of it, hashes.csv 2"),
-        (_TENTH, _TENTH * 2, "A9: loadfile.opt has 3 pages of it, hashes.csv 2"),
+        (_TENTH, "", "A9: loadfile.opt has 1 pages for it, hashes.csv has 2"),
+        (_TENTH, _TENTH * 2, "A9: loadfile.opt has 3 pages for it, hashes.csv has 2"),
         (_THIRTEENTH + _FOURTEENTH, _FOURTEENTH + _THIRTEENTH, "which is not page 2 of A12"),
         ("0001\\A10.tif", "0001\\A11.tif", "names VOL001/IMAGES/0001/A11.tif, which is not page 2 of A9"),
-        ("VOL001\\IMAGES\\0001\\A10.tif", "..\\..\\A10.tif", "leads out of the production"),
-        ("A10,VOL001,", "A10,VOL002,", "A10: loadfile.opt says volume VOL002"),
-        ("A10,VOL001,", "A99,VOL001,", "A99: loadfile.opt calls page 2 of A9 so"),
+        ("VOL001\\IMAGES\\0001\\A10.tif", "..\\..\\A10.tif", "is outside the production"),
+        ("A10,VOL001,", "A10,VOL002,", "A10: loadfile.opt has volume VOL002"),
+        ("A10,VOL001,", "A99,VOL001,", "A99: loadfile.opt is the id of page 2 of A9"),
         ("A12,VOL001,", "A99,VOL001,", "A12: loadfile.opt lacks it"),
         ("A9,VOL001,", "A09,VOL001,", "A9: loadfile.opt lacks it"),
-        (",Y,,,3", ",Y,,,4", "A12: loadfile.opt says that it has 4 pages, it has 3"),
+        (",Y,,,3", ",Y,,,4", "A12: loadfile.opt counts 4 pages, it has 3"),
         (",Y,,,1", ",,,,", "A11: loadfile.opt lacks it"),
-        (",Y,,,2", ",,,,2", "A9: loadfile.opt does not say that a document begins with it"),
+        (",Y,,,2", ",,,,2", "A9: loadfile.opt does not mark it as the first page"),
         (_TENTH, _TENTH.replace(",,,,", ",Y,,,"), "A10: loadfile.opt has it"),
         (_THIRTEENTH, _THIRTEENTH.replace(",,,,", ",,,,3"), "counts pages at page 2 of A12"),
         ("A11,VOL001,VOL001\\IMAGES\\0001\\A11.tif,Y,,,1\r\n", "", "A11: loadfile.opt lacks it"),
@@ -172,12 +172,12 @@ def test_opticon_is_forged(tmp_path: Path, old: str, new: str, said: str) -> Non
     ("attack", "said"),
     [
         (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").unlink(), "A13.tif: missing"),
-        (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").write_bytes(b"x"), "its hash is another"),
-        (lambda root: (root / "VOL001/IMAGES/0001/A15.tif").write_bytes(b"x"), "no list has it"),
+        (lambda root: (root / "VOL001/IMAGES/0001/A13.tif").write_bytes(b"x"), "its hash differs from"),
+        (lambda root: (root / "VOL001/IMAGES/0001/A15.tif").write_bytes(b"x"), "not in any list"),
         (lambda root: (root / "loadfile.opt").unlink(), "there is no load file *.opt"),
-        (lambda root: swap(root, "hashes.csv", ",A12,image,2", ",A12,image,3"), "hashes.csv has pages 1, 3, 3 of it"),
-        (lambda root: swap(root, "metadata.csv", "A12,A14", "A12,A13"), "A12 to A13 are 2 numbers, and it has 3 pages"),
-        (lambda root: swap(root, "metadata.csv", ",3,,", ",2,,"), "A12: has 3 pages, and its page count is 2"),
+        (lambda root: swap(root, "hashes.csv", ",A12,image,2", ",A12,image,3"), "hashes.csv has pages 1, 3, 3 for it"),
+        (lambda root: swap(root, "metadata.csv", "A12,A14", "A12,A13"), "A12 to A13 are 2 numbers, but it has 3 pages"),
+        (lambda root: swap(root, "metadata.csv", ",3,,", ",2,,"), "A12: has 3 pages, but its page count is 2"),
         (lambda root: swap(root, "metadata.jsonl", "=1+1", "=1+2"), "A12: metadata.jsonl and metadata.csv differ in subject"),
         (lambda root: swap(root, "metadata.jsonl", '"end": "A14"', '"end": "A13"'), "differ in end"),
     ],
@@ -192,7 +192,7 @@ def test_a_processing_is_forged(tmp_path: Path, attack: Callable[[Path], object]
 def test_a_family_that_is_cut_is_not_whole_in_a_processing(tmp_path: Path) -> None:
     """By its pages' numbers."""
     write_processed(tmp_path, _without(1)(_paged()))
-    _told(tmp_path, "A10: is the last of its family, which is said to end at A11")
+    _told(tmp_path, "A10: is the last of its family, but that ends at A11")
 
 
 def test_a_wrong_number_is_no_fault_of_all_that_follow(tmp_path: Path) -> None:
@@ -232,10 +232,10 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
     assert _checked(tmp_path)[1] == []
     faults: list[str] = []
     assert check(tmp_path, faults.append, contents=False, records=4).faults == 1
-    assert faults[0].endswith(": 3 records, and there are to be 4")
+    assert faults[0].endswith(": 3 records, but 4 are expected")
     assert check(tmp_path, faults.append, records=3).faults == 0
     (tmp_path / "VOL001/NATIVES/0001/A12.eml").write_bytes(b"alone")
-    assert _checked(tmp_path)[1] == ["VOL001/NATIVES/0001/A12.eml: no list has it"]
+    assert _checked(tmp_path)[1] == ["VOL001/NATIVES/0001/A12.eml: not in any list"]
 
 
 @pytest.mark.parametrize(
@@ -243,8 +243,8 @@ def test_an_end_that_all_load_files_lack(tmp_path: Path, write: Callable[[Path, 
     [
         (b"A1,VOL001,a.tif,Y,,\r\n", "line 1, has 6 values"),
         (b"A1,VOL001,a.tif,Y,,,1\r\nA2,VOL001,a,b.tif,,,,\r\n", "line 2, has 8 values"),
-        ("A1,VOL001,a.tif,Y,,,1\r\n".encode("utf-16"), "is UTF-16 or no text"),
-        (b"A1,VOL001,a.tif,X,,,1\r\n", "says 'X' where Y or nothing stands"),
+        ("A1,VOL001,a.tif,Y,,,1\r\n".encode("utf-16"), "is UTF-16 or not text"),
+        (b"A1,VOL001,a.tif,X,,,1\r\n", "has 'X' instead of Y or nothing"),
         (b",VOL001,a.tif,Y,,,1\r\n", "no page id"),
         (b"\xff" * 2_000_000, "line 1, has 1 values"),
     ],
@@ -273,5 +273,5 @@ def test_a_directory_that_is_no_production_is_refused(tmp_path: Path, gone: str)
     """With what there is and what is wanted."""
     write_processed(tmp_path, _paged())
     (tmp_path / gone).unlink()
-    with pytest.raises(UsageError, match=f"no {gone}.*wanted are"):
+    with pytest.raises(UsageError, match=f"no {gone}.*expected are"):
         check(tmp_path, print)

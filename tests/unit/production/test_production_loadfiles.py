@@ -68,7 +68,7 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="middle of a record"):
         list(read_dat(path))
     path.write_bytes(b"BEGDOC,SUBJECT\r\n")
-    with pytest.raises(UsageError, match="no load file"):
+    with pytest.raises(UsageError, match="not a load file"):
         list(read_dat(path))
 
 
@@ -79,8 +79,8 @@ def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
         (b"^A^|^B^\r\n^1^|^" + b"x" * 17_000_000, "more than 16,000,000"),
         (b"^A^|^" + b"x" * 17_000_000, "first line has"),
         ("^A^|^B^\r\n^1^|^2^\r\n".encode("utf-16-le"), "UTF-16 without"),
-        (b"", "no load file"),
-        (b"\0\0\0\0", "or no text"),
+        (b"", "not a load file"),
+        (b"\0\0\0\0", "or not text"),
         (b"^A^|^a^\r\n", "twice"),
         (b"^A^|^B^\r\n^1^\r\n", "1 values for 2 fields"),
     ],
@@ -114,17 +114,17 @@ def test_what_is_right_has_no_fault(production: Path) -> None:
     ("attack", "said"),
     [
         (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").unlink(), "missing"),
-        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash is another"),
-        (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "no list has it"),
-        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "leads out"),
-        (lambda root: swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "leads out"),
-        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not in hashes.csv"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash differs from"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "not in any list"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "outside the production"),
+        (lambda root: swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "outside the production"),
+        (lambda root: swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not listed for"),
         (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
         (lambda root: swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
         (lambda root: swap(root, "loadfile.dat", md5(b"two"), md5(b"2")), "MD5 is not that of"),
         (lambda root: swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "A10: loadfile.csv lacks it"),
         (lambda root: swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "A10: loadfile.xml lacks it"),
-        (lambda root: swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "it is attached to"),
+        (lambda root: swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "as attached to"),
         (lambda root: swap(root, "loadfile.xml", md5(b"two"), md5(b"2")), "another MD5"),
     ],
 )  # fmt: skip

@@ -38,14 +38,14 @@ def test_a_path_that_leads_out_finds_nothing(tmp_path: Path, said: str) -> None:
     root.mkdir()
     (root / "link").symlink_to(outside.parent)
     (root / "hop").symlink_to(outside)
-    assert Place(root).find(said) == (None, "leads out of the production")
+    assert Place(root).find(said) == (None, "is outside the production")
 
 
 def test_an_absolute_path_is_one_below_the_root(tmp_path: Path) -> None:
     """What lies at that path of this machine is not looked at."""
     secret = _write(tmp_path / "secret")
     (tmp_path / "root").mkdir()
-    assert Place(tmp_path / "root").find(str(secret)) == (None, "missing, or no file")
+    assert Place(tmp_path / "root").find(str(secret)) == (None, "missing, or not a file")
     inner = _write(tmp_path / "root" / str(secret)[1:])
     assert Place(tmp_path / "root").find(str(secret)) == (inner.resolve(), "")
 
@@ -59,7 +59,7 @@ def test_of_files_that_differ_only_in_case_the_right_one_or_none(tmp_path: Path)
     assert [place.find(said)[0] for said in ("n/a.txt", "n/A.TXT", "n/B.txt")] == [small, capital, other]
     assert place.find("N/A.txt") == (
         None,
-        "missing, or no file; 2 files differ from it only in case, and none is taken",
+        "missing, or not a file; 2 files differ from it only in case, so none is used",
     )
 
 
@@ -70,10 +70,10 @@ def test_a_file_that_is_there_from_a_directory_above_is_told_with_the_option(tmp
     place = Place(tmp_path / "VOL001/DATA")
     assert place.find("\\NATIVES\\a1.txt") == (
         None,
-        f"missing, or no file; it is there with --root {tmp_path / 'VOL001'}",
+        f"missing, or not a file; it is found with --root {tmp_path / 'VOL001'}",
     )
-    assert place.find("VOL001/NATIVES/A1.txt") == (None, f"missing, or no file; it is there with --root {tmp_path}")
-    assert place.find("NATIVES/A2.txt") == (None, "missing, or no file")
+    assert place.find("VOL001/NATIVES/A1.txt") == (None, f"missing, or not a file; it is found with --root {tmp_path}")
+    assert place.find("NATIVES/A2.txt") == (None, "missing, or not a file")
 
 
 def test_a_directory_is_listed_once_for_all_that_is_missing_from_it(

@@ -97,7 +97,7 @@ def test_what_is_not_as_the_load_file_says_is_an_exception_of_its_item(tmp_path:
     codes = {path: _record(tmp_path, path).code for path in ("ann/A1.msg", "ann/A2.txt", "ann/A3", "ann/A4.doc")}
     hash_differs, no_native = ExceptionCode.HASH_DIFFERS, ExceptionCode.NO_NATIVE
     assert [*codes.values()] == [hash_differs, no_native, no_native, hash_differs]
-    assert "SHA1 is another" in told[0]
+    assert "SHA1 differs" in told[0]
 
 
 def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_second_record_of_a_number_is_not_taken(tmp_path: Path) -> None:
         ],
     )
     assert (done.records, done.items, done.faults, done.wrong) == (5, 2, 3, 0)
-    assert told == [f"B1: record {n} has the number of an earlier one: it is not taken" for n in (2, 3, 4)]
+    assert told == [f"B1: record {n} has the number of an earlier one and is not imported" for n in (2, 3, 4)]
     assert _files(tmp_path) == ["ann/B1.msg", "bob/B2.txt"]
 
 
@@ -142,12 +142,12 @@ def test_records_without_a_number_are_taken_and_told(tmp_path: Path) -> None:
     )
     assert (done.records, done.items, done.faults, done.wrong) == (5, 5, 0, 1)
     assert told == [
-        "record 2: it has no number, and is taken as ann/item.doc",
-        "record 3: it has no number, and is taken as ann/item-1.doc",
-        "record 4: it has no number, and is taken as ann/item",
-        "record 4: 'gone': missing, or no file",
-        "record 5: the family of 'A1' is not just before it: it begins one of its own",
-        "record 5: it has no number, and is taken as ann/item.txt",
+        "record 2: it has no number, and is imported as ann/item.doc",
+        "record 3: it has no number, and is imported as ann/item-1.doc",
+        "record 4: it has no number, and is imported as ann/item",
+        "record 4: 'gone': missing, or not a file",
+        "record 5: the family of 'A1' is not directly before it, so it begins a family of its own",
+        "record 5: it has no number, and is imported as ann/item.txt",
     ]
 
 
@@ -172,12 +172,12 @@ def test_what_is_attached_to_a_record_that_is_not_taken_is_taken(tmp_path: Path)
     assert (done.records, done.items, done.attached, done.faults) == (10, 4, 3, 3)
     assert _files(tmp_path) == ["ann/B1.msg", "ann/B2.txt", "ann/C1.msg", "ann/C4.doc"]
     assert told == [
-        "B1: record 2 has the number of an earlier one: it is not taken",
-        "B2: 'B1', just before it, is not taken: it begins a family of its own",
-        "C2: record 6 has the number of an earlier one: it is not taken",
-        "record 7: it has no number, and is left out as attached",
-        "B1: record 9 has the number of an earlier one: it is not taken",
-        "C4: the family of 'C1' is not just before it: it begins one of its own",
+        "B1: record 2 has the number of an earlier one and is not imported",
+        "B2: 'B1', directly before it, is not imported, so it begins a family of its own",
+        "C2: record 6 has the number of an earlier one and is not imported",
+        "record 7: it has no number, and is omitted as an attachment",
+        "B1: record 9 has the number of an earlier one and is not imported",
+        "C4: the family of 'C1' is not directly before it, so it begins a family of its own",
     ]
     assert _record(tmp_path, "ann/B2.txt").first == ""
 
@@ -192,19 +192,19 @@ def test_a_load_file_in_a_directory_beside_has_its_root_told(tmp_path: Path) -> 
     told: list[str] = []
     take(tmp_path / "p/DATA/x.dat", tmp_path / "without", told.append)
     assert told[0] == (
-        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or no file; it is there with --root {tmp_path.resolve() / 'p'}"
+        f"A1: '\\\\NATIVES\\\\a1.TXT': missing, or not a file; it is found with --root {tmp_path.resolve() / 'p'}"
     )
     told.clear()
     done = take(tmp_path / "p/DATA/x.dat", tmp_path / "s", told.append, root=tmp_path / "p")
     assert (done.natives, done.bare) == (1, 1)
-    assert told == ["A2: '..\\\\outside.txt' leads out of the production"]
+    assert told == ["A2: '..\\\\outside.txt' is outside the production"]
     assert (tmp_path / "s/ann/A1.txt").read_bytes() == b"first"
 
 
 def test_a_root_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     """Before anything is written."""
     _write_dat(tmp_path / "x.dat", [])
-    with pytest.raises(UsageError, match=r"--root .* is no directory"):
+    with pytest.raises(UsageError, match=r"--root .* is not a directory"):
         take(tmp_path / "x.dat", tmp_path / "s", print, root=tmp_path / "gone")
     assert not (tmp_path / "s").exists()
 

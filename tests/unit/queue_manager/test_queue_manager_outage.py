@@ -22,8 +22,8 @@ def test_one_line_for_its_begin_and_one_for_its_end(caplog: pytest.LogCaptureFix
     assert outage.over()
     assert not outage.over()
     assert [r.getMessage() for r in caplog.records] == [
-        "cannot reach the broker; trying again until it is back",
-        "the broker is back after 50 attempts",
+        "cannot reach the broker; retrying until it answers",
+        "the broker answers again after 50 attempts",
     ]
     assert waits == sorted(waits)
     assert waits[-1] <= 2.0

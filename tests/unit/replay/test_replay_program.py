@@ -79,10 +79,10 @@ def test_a_program_is_found_again(
 
 
 def test_no_program_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no whole replay program"):
+    with pytest.raises(UsageError, match="the replay program in"):
         open_program(tmp_path)
     (tmp_path / "program.json").write_text("{}")
-    with pytest.raises(UsageError, match="no whole replay program"):
+    with pytest.raises(UsageError, match="the replay program in"):
         open_program(tmp_path)
 
 

@@ -125,7 +125,7 @@ def test_a_link_in_place_of_the_replays_directory_is_refused(tmp_path: Path) -> 
     (tmp_path / "path").mkdir()
     target = Target(paths=(tmp_path / "path",), replay_id="test")
     target.homes()[0].symlink_to(tmp_path / "outside")
-    with pytest.raises(StorageFault, match="not a directory of ours"):
+    with pytest.raises(StorageFault, match="was not created by edbench"):
         prepare_tree(program, target, client=0)
     assert os.listdir(tmp_path / "outside") == []
 
@@ -148,7 +148,7 @@ def test_removal_of_a_deep_tree(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("identity", ["", "..", "a/b", "a.b", "x" * 65])
 def test_an_id_that_would_lead_elsewhere_is_refused(identity: str) -> None:
-    with pytest.raises(ValueError, match="no id"):
+    with pytest.raises(ValueError, match="not the id"):
         Target(paths=(Path("/p"),), replay_id=identity)
 
 
@@ -163,13 +163,13 @@ def test_paths_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         ([], "--path"),
         ([tmp_path / "missing"], "No such file"),
         ([file], "not a directory"),
-        ([full], "not empty: it holds 'within'; give an empty directory, or --force"),
+        ([full], "not empty: it contains 'within'; give an empty directory, or --force"),
         ([empty, empty], "twice"),
     ):
         with pytest.raises(UsageError, match=says) as error:
             check_paths(paths)
         assert "\n" not in str(error.value)
-    with pytest.raises(UsageError, match="one within the other"):
+    with pytest.raises(UsageError, match="inside each other"):
         check_paths([full, full / "within"], force=True)
     check_paths([empty])
     check_paths([full], force=True)

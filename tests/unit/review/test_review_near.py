@@ -128,5 +128,5 @@ def test_a_full_scratch_is_said_in_one_line() -> None:
         def write(self, data: object) -> int:
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(StorageFault, match=r"scratch cannot be written: .*No space left .*8 bytes of it for each word"):
+    with pytest.raises(StorageFault, match=r"cannot write to scratch: .*No space left .*8 bytes there for each word"):
         Collected(Full(), bands_for(0.8)).add(0, 0, shingles("word " * LEAST))

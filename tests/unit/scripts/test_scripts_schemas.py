@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -29,6 +30,7 @@ def schemas() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules["schemas"] = module  # its records look up their annotations there
     spec.loader.exec_module(module)
     return module
 

@@ -57,7 +57,7 @@ def test_a_stream_becomes_an_iolog(tmp_path: Path) -> None:
 def test_what_a_fio_job_loses_is_counted_and_stands_in_it(tmp_path: Path) -> None:
     """Ops without a word, failed calls, reads of nothing; the same sentences in the job."""
     losses = exported(written_and_moved(), tmp_path / "fio")
-    assert losses[0] == "calls that an iolog has no word for: scan 1, read 1, rename 1, open (failed) 1"
+    assert losses[0] == "calls that an iolog cannot express: scan 1, read 1, rename 1, open (failed) 1"
     job = (tmp_path / "fio" / "replay.fio").read_text()
     assert all(f"# Lost: {line}\n" in job for line in losses)
 

@@ -145,8 +145,8 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
     assert "is not a trace of edbench" in refusal(tmp_path / "a")
     (tmp_path / "b").write_bytes(b"edbench-trace/2\n" + bytes(100))
     assert "format '2'" in refusal(tmp_path / "b")
-    assert "Is a directory" in refusal(tmp_path)
-    assert "No such file" in refusal(tmp_path / "c")
+    assert "is a directory" in refusal(tmp_path)
+    assert "does not exist" in refusal(tmp_path / "c")
 
 
 def test_numbers_without_meaning_are_damage(tmp_path: Path) -> None:

@@ -276,3 +276,12 @@ def test_every_answer_carries_the_headers() -> None:
         assert answer.headers["x-frame-options"] == "SAMEORIGIN"
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["referrer-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/health/", "/api/v1/health/x", "/api/v1/jobs", "/api/v1/healthy"])
+def test_health_alone_needs_no_token(path: str) -> None:
+    """For monitoring; nothing next to it, and nothing but reading it."""
+    client = _client()
+    assert client.get("/api/v1/health").text == "here"
+    assert client.post("/api/v1/health").status_code == 401
+    assert client.get(path).status_code == 401

@@ -87,7 +87,7 @@ def test_an_output_has_to_resolve_below_the_places_of_productions(
 def test_exactly_one_of_the_two_is_given(context: WebContext) -> None:
     """Neither and both are refused at the field."""
     for corpus, source in ((None, None), ("0:corpora/c", "/")):
-        with pytest.raises(FieldErrors, match="either"):
+        with pytest.raises(FieldErrors, match="choose a corpus or enter a directory"):
             chosen_source(context, corpus, source)
 
 

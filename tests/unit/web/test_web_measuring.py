@@ -46,10 +46,10 @@ def test_no_value_is_taken_for_an_option() -> None:
     assert {"--workers=--serve", "--cold"} <= set(words)
     assert not any(word.startswith(("--seed", "--shard", "--source", "--single-pass")) for word in words)
     order = KINDS["profile"].model(profile="--resume", setting=["a=--yes"])
-    words = command(KINDS["profile"], order, order.said([Path("/t")]))
+    words = command(KINDS["profile"], order, order.arguments([Path("/t")]))
     assert words[-4:] == ["--path=/t", "--set=a=--yes", "--", "--resume"]
     order = KINDS["replay"].model(job=uuid.uuid4(), paths=["/t"], pace="--force", shared=True)
-    words = command(KINDS["replay"], order, order.said(Path("--storage"), [Path("/t"), Path("/u")]))
+    words = command(KINDS["replay"], order, order.arguments(Path("--storage"), [Path("/t"), Path("/u")]))
     assert {"--pace=--force", "--shared"} <= set(words)
     assert words[-4:] == ["--path=/t", "--path=/u", "--", "--storage"]
     order = KINDS["predict"].model(workers="1", result="--site", site="--json")
@@ -57,7 +57,7 @@ def test_no_value_is_taken_for_an_option() -> None:
     assert words[-1] == "--from=--site"
     assert {"--workers=1", "--site=--json"} <= set(words)
     corpus = KINDS["generate"].model(name="c", profile="--seed")
-    words = command(KINDS["generate"], corpus, corpus.said(Path("/s")))
+    words = command(KINDS["generate"], corpus, corpus.arguments(Path("/s")))
     assert words[-3:] == ["--profile=--seed", "--", "/s/corpora/c"]
     with pytest.raises(ValidationError):
         KINDS["generate"].model(name="../c")

@@ -131,13 +131,13 @@ def test_a_form_offers_workers_where_the_server_starts_them() -> None:
 def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> None:
     """In the form, over the API and to the command, and each is one tag of the choice, blanks and all."""
     (asked,) = (each for each in inputs(NewProduction, CHOICES) if each.name == "withhold")
-    assert (asked.kind, "one a line" in asked.hint) == ("lines", True)
+    assert (asked.kind, "one per line" in asked.hint) == ("lines", True)
     option = options("produce", "export")["withhold"]
     assert (option.opts, option.multiple, option.metavar) == (["--withhold"], True, "TAG")
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
         order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
         assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
-    for wrong, said in ((["a/b"], "cannot be called 'a/b'"), ([f"t{n}" for n in range(101)], "these are 101 tags")):
+    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "these are 101 tags")):
         with pytest.raises(ValidationError, match=said) as refused:
             ProductionOrder(withhold=wrong)
         assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]

@@ -34,10 +34,9 @@ from web.api.models.items import (
 )
 from web.api.models.jobs import JobDetails
 from web.api.shapes import cut
-from web.pages.family import tree
 from web.pages.metadata import pairs_of
 from web.pages.render import TEMPLATES, environment
-from web.pages.viewer import Way
+from web.pages.viewer import Way, tree
 
 HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
@@ -69,7 +68,7 @@ def job() -> JobDetails:
     return JobDetails(
         id=JOB, name=HOSTILE, database="db1", group=None, client="", project="", state=JobState.COMPLETED,
         phase=Phase.FINALISE, reason=HOSTILE, problem=None, source=HOSTILE, finished=None, progress=1.0,
-        created=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC), labels=[HOSTILE], options={}, allowed=[],
+        created=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC), labels=[HOSTILE], options={}, allowed=[], storage=HOSTILE,
         **figures, **rates,
     )  # fmt: skip
 
@@ -139,7 +138,7 @@ def pages() -> dict[str, dict[str, Any]]:
         "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved],
                         "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
-        "error.html": {"title": HOSTILE, "line": HOSTILE},
+        "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False},
         "login.html": {"next": HOSTILE, "failed": True},
     }  # fmt: skip
 

@@ -10,8 +10,8 @@ import pytest
 from core.records import Kind
 from web.api.models.items import Family, FamilyMember
 from web.pages import filters
-from web.pages.family import CHILDREN_SHOWN, tree
 from web.pages.metadata import shown
+from web.pages.viewer import CHILDREN_SHOWN, tree
 from worker.indexes.nodes import All, Asked
 from worker.indexes.query_language import parse
 

@@ -48,7 +48,7 @@ def test_elsewhere_there_is_none(tmp_path: Path) -> None:
     client = _client(tmp_path, None)
     answer = client.get("/api/v1/profile/timeline")
     assert answer.status_code == 404
-    assert "beside no profile" in answer.json()["error"]
+    assert "runs no storage test" in answer.json()["error"]
     assert "/profile" not in client.get("/results").text
 
 

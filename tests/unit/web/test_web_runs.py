@@ -91,9 +91,9 @@ def test_jobs_share_workers_of_one_kind_while_there_is_room(runner: EmbeddedRunn
     _begin(runner, work)
     _begin(runner, work, workers=2)
     assert runner.room() == 8 - 3 * 2
-    for wish, field in (((1, 3, "none"), "slots"), ((1, 2, "titan"), "filer"), ((2, 2, "none"), "workers")):
+    for order, field in (((1, 3, "none"), "slots"), ((1, 2, "titan"), "filer"), ((2, 2, "none"), "workers")):
         with pytest.raises(FieldErrors) as raised:
-            runner.refuse(*wish)
+            runner.refuse(*order)
         assert list(raised.value.errors) == [field]
     work.may_end.release(2)
     _ended(runner)
@@ -105,8 +105,8 @@ def test_room_is_kept_for_a_job_that_is_being_made(runner: EmbeddedRunner, work:
     """Of two that are made at once the second is refused at its field, as beside one that runs; afterwards it is not."""
     with runner.reserved(2, 3, "none"):
         assert runner.room() == 2
-        for wish, field in (((1, 2, "none"), "slots"), ((1, 3, "titan"), "filer"), ((1, 3, "none"), "workers")):
-            with pytest.raises(FieldErrors) as raised, runner.reserved(*wish):
+        for order, field in (((1, 2, "none"), "slots"), ((1, 3, "titan"), "filer"), ((1, 3, "none"), "workers")):
+            with pytest.raises(FieldErrors) as raised, runner.reserved(*order):
                 pass
             assert list(raised.value.errors) == [field]
         runner.start(alone(_job()), workers=2, slots=3)
@@ -120,7 +120,10 @@ def test_room_is_kept_for_a_job_that_is_being_made(runner: EmbeddedRunner, work:
 
 def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: EmbeddedRunner, work: Work) -> None:
     """One line, for the job's row; a bug of ours has its type in it."""
-    for fault, line in ((SystemFault("w1 ended\n5 times"), "w1 ended 5 times"), (KeyError("x"), "a bug: KeyError")):
+    for fault, line in (
+        (SystemFault("w1 ended\n5 times"), "w1 ended 5 times"),
+        (KeyError("x"), "internal error: KeyError"),
+    ):
         work.fault = fault
         handle = _begin(runner, work)
         work.may_end.release()

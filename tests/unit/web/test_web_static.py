@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from experiments.report.palette import variables
+from experiments.report.palette import SERIES, variables
 from web.app import STATIC
 
 FILES = sorted(path for path in STATIC.rglob("*") if path.is_file())
@@ -20,6 +22,15 @@ def test_the_palette_is_that_of_the_reports() -> None:
     light, dark = text.split("@mediascreenand(prefers-color-scheme:dark)")
     assert variables(dark=False) in light
     assert variables(dark=True) in dark
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_twelve_series_have_colours_that_differ(dark: bool) -> None:
+    """By more than a shade: the distance is that of the channels, of which each has 256 levels."""
+    rgb = [[int((colour.dark if dark else colour.light)[n : n + 2], 16) for n in (1, 3, 5)] for colour in SERIES]
+    assert len(rgb) == 12
+    pairs = itertools.combinations(rgb, 2)
+    assert min(math.dist(one, other) for one, other in pairs) > 45
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if p.suffix in (".css", ".js")], ids=lambda path: path.name)

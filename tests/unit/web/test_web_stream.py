@@ -14,8 +14,7 @@ from job_figures import job_row
 
 import web.stream
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from web.listener import QUEUED, Listener
-from web.stream import Look, Streams
+from web.stream import QUEUED, Listener, Look, Streams
 
 JOB = uuid.UUID(int=7)
 PATIENCE = 60.0  # seconds; all of it takes a few milliseconds on a quiet machine
@@ -183,7 +182,7 @@ def test_a_listener_that_comes_as_a_reader_ends_gets_another() -> None:
         class Last(Listener):
             """At the end of whose stream somebody else joins."""
 
-            def tell(self, text: str | None) -> None:
+            def send(self, text: str | None) -> None:
                 if text is None:
                     joined.append(streams._join(JOB, job.look, late, None))
 

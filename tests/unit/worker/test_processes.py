@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from worker.processes import (
+    CpuTime,
     ProcessUse,
     RunQueueMeter,
+    cpu_time,
     is_running,
     oom_kills,
     process_state,
@@ -151,3 +153,25 @@ def test_where_another_thread_waits_is_told_once_the_first_has_ended() -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_cpu_time_is_that_of_all_programs_on_the_chosen_cpus(tmp_path: Path) -> None:
+    """Guests are in user time already; idle and waiting for a disk are no use; steal is the hypervisor's."""
+    stat, tick = tmp_path / "stat", os.sysconf("SC_CLK_TCK")
+    numbers = "1 2 3 1000 500 4 5 6 7 8"
+    stat.write_text(f"cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 {numbers}\ncpu1 {numbers}\ncpu10 {numbers}\nintr 5 1\nctxt 7\n")
+    assert cpu_time({0}, stat) == CpuTime(15 / tick, 6 / tick)
+    assert cpu_time({0, 10}, stat) == CpuTime(30 / tick, 12 / tick)
+    assert cpu_time({7}, stat) is None
+    assert cpu_time({0}, tmp_path / "none") is None
+
+
+def test_the_cpu_time_of_this_host_grows_with_what_a_program_uses() -> None:
+    cpus = os.sched_getaffinity(0)
+    before, own = cpu_time(cpus), time.process_time()
+    assert before is not None
+    while time.process_time() < own + 0.1:
+        pass
+    after = cpu_time(cpus)
+    assert after is not None
+    assert after.used_s >= before.used_s + 0.05

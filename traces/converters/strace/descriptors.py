@@ -104,7 +104,7 @@ def directory_entries(system: System, process: Process, event: Event, given: lis
         system.settle(process)
         process.pending = Pending(Op.SCAN, opened, event.start_ns, event.duration_ns, max(0, entries - _DOTS))
     elif entries:  # the call that finds the end is no loss
-        system.not_carried[f"{event.name} that goes on after other calls"] += 1
+        system.not_carried[f"{event.name} that continues after other calls"] += 1
     opened.scanned = True
 
 

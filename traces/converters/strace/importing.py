@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from core.operations import Op
+from core.reading import read_problem
 from traces.converters.strace import arguments
 from traces.converters.strace.book import NOWHERE, NodeBook, normalised
 from traces.converters.strace.calls import System
@@ -60,7 +61,7 @@ def import_strace(
             try:
                 file = stack.enter_context(log.open("rb"))
             except OSError as error:
-                raise UsageError(f"cannot read {log}: {error.strerror or error}") from error
+                raise UsageError(read_problem(log, error)) from error
             suffix = _SUFFIX.match(log.name)
             streams.append(iter(Log(file, log.name, int(suffix[1]) if suffix else 0, half)))
         with TraceWriter(target) as writer:
@@ -68,7 +69,7 @@ def import_strace(
             try:
                 importer.read(_tagged(streams, halves))
             except OSError as error:
-                raise UsageError(f"cannot read {logs[0]}: {error.strerror or error}") from error
+                raise UsageError(read_problem(logs[0], error)) from error
             _refuse_other_logs(logs, halves)
             return importer.finish(halves)
 
@@ -84,9 +85,9 @@ def _tagged(streams: list[Iterator[Event]], halves: list[Halves]) -> Iterator[tu
 def _refuse_other_logs(logs: Sequence[Path], halves: Sequence[Halves]) -> None:
     for log, half in zip(logs, halves, strict=True):
         if not half.calls:
-            raise UsageError(f"{log} holds no calls with times as strace -ttt writes them; {WHAT_IT_TAKES}")
+            raise UsageError(f"{log} contains no calls with the times that strace -ttt writes; {WHAT_IT_TAKES}")
         if half.untimed * 2 > half.calls:
-            raise UsageError(f"{log} does not say how long its calls took, as strace -T does; {WHAT_IT_TAKES}")
+            raise UsageError(f"{log} has no durations of calls, which strace -T writes; {WHAT_IT_TAKES}")
 
 
 class _Import:
@@ -148,7 +149,7 @@ class _Import:
     def finish(self, halves: Sequence[Halves]) -> Imported:
         """Write what stands around the calls."""
         if not self._counts:
-            raise UsageError("the log holds no calls on files that are looked at; is --under right?")
+            raise UsageError("the log contains no calls on the selected files; check --under")
         system = self._system
         pids = sorted(self._streams, key=lambda pid: self._streams[pid])
         header = TraceHeader(

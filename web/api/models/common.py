@@ -1,4 +1,4 @@
-"""Answers that every route may give, and small pieces that several share."""
+"""Models and answers that several routes share."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Filter = Annotated[str | None, Query(max_length=1_000, pattern=TEXT)]
 
 
 class Problem(Document):
-    """Why a request was not carried out."""
+    """An error."""
 
     error: str = Field(description="One line for people.")
 
 
 class FieldProblem(Problem):
-    """A request whose fields cannot be taken as given."""
+    """An error with a message for each invalid field."""
 
     errors: dict[str, str] = Field(description="A message for each field that is wrong, by its name.")
 
@@ -37,12 +37,12 @@ class CountByName(Document):
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors that a route documents, by status; every route may also answer 401, 403 and 503."""
     texts = {
-        401: "A token is needed (EDBENCH_TOKEN).",
+        401: "The token is missing or wrong.",
         403: "The request comes from another site.",
-        404: "There is no such thing.",
-        409: "It cannot be done as things stand.",
-        422: "Fields are wrong.",
-        503: "Something under the server is broken: a database, the filer.",
+        404: "It does not exist.",
+        409: "Not possible in the present state.",
+        422: "Invalid fields.",
+        503: "A database or the filer does not work.",
     }
     out: dict[int | str, dict[str, Any]] = {}
     for status in (401, 403, *statuses, 503):

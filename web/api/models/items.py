@@ -35,7 +35,9 @@ class ItemRow(Document):
     shard: uuid.UUID | None
     exceptions: list[ExceptionCode]
     name: str
-    name_b64: str | None = Field(None, description="The name's bytes, where `name` does not show them faithfully.")
+    name_b64: str | None = Field(
+        None, description="The bytes of the name, where `name` does not represent them exactly."
+    )
 
 
 class ItemPage(Document):
@@ -46,7 +48,7 @@ class ItemPage(Document):
 
 
 class ChildCounts(Document):
-    """What a container announced and what came of it."""
+    """Children that a container announced, and their outcome."""
 
     announced: int | None
     emitted: int
@@ -73,7 +75,7 @@ class ItemTag(Document):
 
 
 class ItemDetails(ItemRow):
-    """Everything that is known of one item."""
+    """All fields of one item."""
 
     depth: int
     content_hash: str | None
@@ -98,7 +100,7 @@ class FamilyMember(Document):
     container: bool
     media_type: str
     bytes: int
-    failed: bool = Field(description="It has exceptions.")
+    failed: bool = Field(description="Whether it has exceptions.")
 
 
 class Family(Document):
@@ -106,9 +108,9 @@ class Family(Document):
 
     item: uuid.UUID
     family: uuid.UUID | None
-    ancestors: list[FamilyMember] = Field(description="What the item lies in, outermost first.")
-    members: list[FamilyMember] = Field(description="In path order; each stands after its parent.")
-    truncated: bool = Field(description="There are more members than are given.")
+    ancestors: list[FamilyMember] = Field(description="The item's containers and parents, outermost first.")
+    members: list[FamilyMember] = Field(description="In path order, each after its parent.")
+    truncated: bool = Field(description="More members exist than are listed.")
 
 
 class ItemText(Document):
@@ -116,39 +118,37 @@ class ItemText(Document):
 
     item: uuid.UUID
     state: TextState | None
-    text: str | None = Field(description="Null while the item has no index document.")
+    text: str | None = Field(description="Null if the item is not indexed.")
     characters: int = Field(description="Of the whole text.")
     offset: int
     next: int | None = Field(description="Give it as `offset` to get what follows; null: this is the end.")
-    matches: list[tuple[int, int]] = Field(
-        [], description="Words of `q`: first character in `text` and the one behind the last; 5,000 at most."
-    )
+    matches: list[tuple[int, int]] = Field([], description="Words of `q` as start and end in `text`; at most 5,000.")
     next_match: int | None = Field(
-        None, description="Where a word of `q` stands behind this portion, within four million characters."
+        None, description="Position of the next word of `q` after this portion, within four million characters."
     )
 
 
-class Beside(Document):
-    """What stands before and behind an item in a list; null: nothing."""
+class Neighbours(Document):
+    """The previous and the next item in a list; null at its ends."""
 
-    before: uuid.UUID | None
-    after: uuid.UUID | None
+    previous: uuid.UUID | None
+    next: uuid.UUID | None
 
 
 class Equals(Document):
-    """An item and its equals; empty of one that has none."""
+    """An item and its duplicates; empty if it has none."""
 
     equals: list[Equal]
 
 
 class NearOnes(Document):
-    """An item and its near-duplicates; empty of one that has none."""
+    """An item and its near-duplicates; empty if it has none."""
 
     near: list[Near]
 
 
 class Thread(Document):
-    """Messages that answer each other; empty of what is no message."""
+    """The messages of a thread; empty if the item is no message."""
 
     messages: list[Message]
 
@@ -172,12 +172,12 @@ class SearchHit(Document):
     media_type: str
     database: str | None = Field(None, description="Of its job, where the jobs of a group were searched.")
     job: uuid.UUID | None = Field(None, description="The same.")
-    hit: bool | None = Field(None, description="Whether it matches itself, where families were asked for.")
+    hit: bool | None = Field(None, description="Whether the item itself matches, in a search with families.")
     snippet: list[Piece] = Field(description="Plain text around the match, in pieces; escape it before you show it.")
 
 
 class SearchAnswer(Document):
-    """The best hits, and all that match counted."""
+    """The best hits, and counts of all matching items."""
 
     hits: list[SearchHit]
     items: int = Field(description="Items that match.")

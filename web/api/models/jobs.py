@@ -1,4 +1,4 @@
-"""Jobs: their rows, how they are created, what they hold."""
+"""Jobs: rows, creation, counts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ class JobList(Document):
 
 
 class JobDetails(JobRow):
-    """One job or group with what it was created with and what may be done with it now."""
+    """One job or group with its options and the actions that are possible now."""
 
     options: dict[str, Any]
-    allowed: list[str] = Field(description="Of pause, resume, cancel, requeue and delete those that its state allows.")
+    allowed: list[str] = Field(
+        description="Actions that its state allows: pause, resume, cancel, requeue, verify, delete."
+    )
 
 
 class NewJob(DiscoveryOrder):
-    """What a job is to be. Exactly one of `corpus` and `source` is given."""
+    """A discovery job to create. Give exactly one of `corpus` and `source`."""
 
     corpus: Annotated[str, Field(max_length=4_000, pattern=TEXT)] | None = Field(
         None, description="Id of a corpus of GET /api/v1/corpora."
@@ -47,12 +49,12 @@ class NewJob(DiscoveryOrder):
         " EDBENCH_CORPORA.",
     )
     workers: int | None = Field(
-        None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."
+        None, ge=1, le=512, description="Worker processes to start, default 2; only where the server starts them."
     )
     slots: int | None = Field(
-        None, ge=1, le=64, title="Slots of each worker", description="Only where the server starts the workers."
+        None, ge=1, le=64, title="Slots per worker", description="Only where the server starts the workers."
     )
-    passwords: Passwords | None = Field(None, description="Tried on encrypted items; shown nowhere afterwards.")
+    passwords: Passwords | None = Field(None, description="Tried on encrypted items; never shown again.")
 
 
 class JobId(Document):
@@ -62,34 +64,34 @@ class JobId(Document):
 
 
 class Deleted(Document):
-    """A job that is gone."""
+    """A deleted job."""
 
     left: list[str] = Field(
-        description="What stays in its output directory, because the job did not write it; a line for each directory."
+        description="What stays in its output directories because the job did not write it; a line per directory."
     )
 
 
 class StateNow(Document):
-    """Where an action has brought a job; `pausing` and `cancelling` last until nothing runs."""
+    """The state after an action; `pausing` and `cancelling` last until no task runs."""
 
     id: uuid.UUID
     state: JobState
 
 
 class Requeue(Document):
-    """What the exceptions are gone over again with."""
+    """Options of requeued exceptions."""
 
-    passwords: Passwords | None = Field(None, description="Added to the job's; shown nowhere afterwards.")
+    passwords: Passwords | None = Field(None, description="Added to the job's passwords; never shown again.")
 
 
 class Requeued(StateNow):
-    """A job that goes over its exceptions again."""
+    """A job whose exceptions are processed again."""
 
     loose_files: int = Field(description="Loose files that are processed again, with everything inside them.")
 
 
 class JobCounts(Document):
-    """What one job holds, counted."""
+    """Counts of one job."""
 
     id: uuid.UUID
     database: str

@@ -1,4 +1,4 @@
-"""Measurements and storage profiles."""
+"""Measurements and storage tests."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from web.measuring.traces import TraceRow
 
 
 class MeasurementList(Document):
-    """What was started here."""
+    """The measurements of this server."""
 
     measurements: list[Measurement]
-    kinds: list[str] = Field(description="What can be measured: POST /api/v1/measurements/KIND.")
-    refused: str = Field(description="Why nothing can be measured here; empty where something can.")
+    kinds: list[str] = Field(description="Kinds to start with POST /api/v1/measurements/KIND.")
+    refused: str = Field(description="Why this server cannot measure; empty where it can.")
 
 
 class SettingRow(Document):
-    """A setting of a storage profile."""
+    """A setting of a storage test."""
 
     name: str
     value: str
-    small: str = Field(description="What it is with `small`.")
+    small: str = Field(description="Its value with `small`.")
     about: str
 
 
 class ProfileRow(Document):
-    """A storage profile."""
+    """A storage test."""
 
     name: str
-    report: str = Field(description="Whose test it is; empty: ours.")
+    report: str = Field(description="The report that the test is from; empty if it is our own.")
     does: str
     writes: str
     needs: str
@@ -39,12 +39,12 @@ class ProfileRow(Document):
 
 
 class ProfileList(Document):
-    """Those that there are."""
+    """The storage tests."""
 
     profiles: list[ProfileRow]
 
 
 class TraceList(Document):
-    """What can be replayed."""
+    """The traces that can be replayed."""
 
     traces: list[TraceRow]

@@ -1,4 +1,4 @@
-"""Term lists, tags and searches that are kept."""
+"""Term lists, tags and saved searches."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ def _bounded(lines: list[str]) -> list[str]:
     return lines
 
 
-class TermsWish(Document):
-    """Search terms to be reported on."""
+class TermsOrder(Document):
+    """Search terms for a hit report."""
 
     terms: Annotated[list[Line], AfterValidator(_bounded)] = Field(
         min_length=1,
         max_length=_MOST_LINES,
-        description="Each a query, as a line of a list: blank ones are passed over and counted; 1,000 others at most.",
+        description="A query per line. Blank lines keep their number; at most 1,000 others.",
     )
     custodian: Annotated[str, Field(max_length=1_000, pattern=TEXT)] | None = Field(
         None, description="Only this custodian's items."
     )
 
 
-class TagWish(Document):
-    """What is to be tagged."""
+class TagOrder(Document):
+    """Items to tag."""
 
     tag: Name
-    query: Query | None = Field(None, description="Everything that it finds; either this or `items` is given.")
+    query: Query | None = Field(None, description="All hits of this query; give this or `items`.")
     items: list[uuid.UUID] | None = Field(None, min_length=1, max_length=1_000, description="These items.")
-    families: bool = Field(False, description="With everything in the families of these items.")
-    remove: bool = Field(False, description="Take the tag away instead.")
+    families: bool = Field(False, description="With all items of their families.")
+    remove: bool = Field(False, description="Remove the tag.")
 
 
-class SearchWish(Document):
-    """A search to be kept."""
+class SearchOrder(Document):
+    """A search to save."""
 
     name: Name
     query: Query
@@ -61,12 +61,12 @@ class Tags(Document):
 
 
 class Searches(Document):
-    """The searches that are kept, by name."""
+    """The saved searches, by name."""
 
     searches: list[Search]
 
 
 class Actions(Document):
-    """Who did what, oldest first."""
+    """Operator actions, oldest first."""
 
     actions: list[Action]

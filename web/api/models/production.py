@@ -1,4 +1,4 @@
-"""What an extraction, a processing or an export is created with over the API."""
+"""Extraction, processing and export: what a request for one contains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.document import TEXT
 
 
 class NewProduction(ProductionOrder):
-    """What `edbench produce text`, `edbench produce images` and `edbench produce export` are told."""
+    """As `edbench produce text`, `images` and `export`."""
 
     type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
     sources: Annotated[
@@ -30,14 +30,14 @@ class NewProduction(ProductionOrder):
         Literal["utf-8", "utf-16-le", "cp1252"], Field(title="DAT encoding", description="Of an export's loadfile.dat.")
     ] = "utf-8"
     image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
-    dpi: int = Field(300, ge=72, le=600, title="Dots an inch", description="Dots an inch of a processing job's pages.")
+    dpi: int = Field(300, ge=72, le=600, title="Resolution, dpi", description="Of a processing job's pages.")
     images: Annotated[str | None, AfterValidator(named_images)] = Field(
         None, max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
     )
-    filer: str | None = Field(None, max_length=100, description="Emulated filer; the server's where there is none.")
+    filer: str | None = Field(None, max_length=100, description="Emulated filer; by default that of the server.")
     workers: int | None = Field(
-        None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."
+        None, ge=1, le=512, description="Worker processes to start, default 2; only where the server starts them."
     )
     slots: int | None = Field(
-        None, ge=1, le=64, title="Slots of each worker", description="Only where the server starts the workers."
+        None, ge=1, le=64, title="Slots per worker", description="Only where the server starts the workers."
     )

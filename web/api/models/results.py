@@ -13,14 +13,14 @@ class ResultRow(Document):
     """One result in the list."""
 
     run: str
-    workload: str = Field(description="What was run: discovery, replay and others.")
-    kind: str = Field(description="What was varied: scale-up, scale-out, knee, sweep, load.")
+    workload: str = Field(description="The workload: discovery, replay and others.")
+    kind: str = Field(description="The kind of experiment: scale-up, scale-out, knee, sweep, load.")
     created: float = Field(description="Wall clock, seconds since the epoch.")
     verdict: str
     labels: list[str]
-    advice: list[str] = Field([], description="What to do about them, a line each.")
+    advice: list[str] = Field([], description="What to do about each label.")
     points: int
-    report: bool = Field(description="report.html is there.")
+    report: bool = Field(description="Whether report.html exists.")
 
 
 class ResultList(Document):
@@ -45,17 +45,17 @@ class FigureName(Document):
 
     name: str = Field(description="In `figures`; its unit is part of it.")
     title: str
-    told: bool = Field(description="In the verdict and in comparisons.")
+    headline: bool = Field(description="Whether the verdict and comparisons contain it.")
 
 
 class PointRow(Document):
-    """One point of a study."""
+    """One point of an experiment."""
 
-    at: dict[str, int | str] = Field(description="Its load, by what can be varied.")
+    at: dict[str, int | str] = Field(description="Its values of the varied parameters.")
     repeats: int
     figures: dict[str, Estimate]
     limited: bool = Field(description="GENERATOR-LIMITED: no verdict on the storage.")
-    marks: list[str] = Field([], description="Its own labels: SHORT, NOT STEADY, GENERATOR-LIMITED.")
+    marks: list[str] = Field([], description="Labels of this point.")
     limits: list[str]
 
 
@@ -79,20 +79,20 @@ class ResultDetails(ResultRow):
 
 
 class ComparedResult(Document):
-    """One of the results that stand side by side."""
+    """One of the compared results."""
 
     run_id: str
     verdict: str
 
 
 class Ratio(Document):
-    """What one result's repeats are to another's."""
+    """The ratio of a figure between two results."""
 
     ratio: float
     low: float
     high: float
-    coverage: float = Field(description="Probability that the true ratio lies from low to high.")
-    p: float = Field(description="Of this comparison alone; what is told is corrected for all of them.")
+    coverage: float = Field(description="Probability that the true ratio is between low and high.")
+    p: float = Field(description="Of this comparison alone; `against_first` is corrected for all comparisons.")
 
 
 class ComparedCell(Document):
@@ -101,8 +101,10 @@ class ComparedCell(Document):
     figures: dict[str, Estimate]
     limited: bool
     marks: list[str] = Field([], description="Labels of this point alone.")
-    against_first: dict[str, str] = Field(description="Of each figure that is told; empty of the first result.")
-    ratios: dict[str, Ratio | None] = Field(description="Of the same, to the first result's; null: too few repeats.")
+    against_first: dict[str, str] = Field(
+        description="Each headline figure compared with the first result; empty for the first result."
+    )
+    ratios: dict[str, Ratio | None] = Field(description="Ratios to the first result; null: too few repeats.")
 
 
 class Overall(Document):
@@ -115,21 +117,21 @@ class Overall(Document):
 
 
 class ComparedPoint(Document):
-    """One point, a cell for each result; null where a result has it not."""
+    """One point with a cell for each result; null where a result does not have the point."""
 
     at: dict[str, int | str]
     cells: list[ComparedCell | None]
 
 
 class Comparison(Document):
-    """Results side by side; the first is what the others are held against."""
+    """A comparison; the first result is the reference."""
 
     figures: list[FigureName]
     results: list[ComparedResult]
-    differences: list[str] = Field(description="Why they should not be compared; only with `force`.")
+    differences: list[str] = Field(description="Why the results are not comparable; only with `force`.")
     disclosed: list[str]
     unchecked: list[str] = Field(
-        description="Results that are no packages, or not as their manifest says; `edbench result check` looks deeper."
+        description="Results without a valid package manifest; `edbench result check` checks them fully."
     )
-    overall: list[Overall | None] = Field([], description="Of kind load; null: not even the lowest level was reached.")
+    overall: list[Overall | None] = Field([], description="Of kind load; null: the lowest level was not reached.")
     points: list[ComparedPoint]

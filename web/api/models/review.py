@@ -1,4 +1,4 @@
-"""What a review command is told over the API."""
+"""Review: what a request for it contains."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from pydantic import Field
 
 from core.document import Document
 from review.kinds import LOWEST, USUAL, By, Scope
-from web.errands import Errand
+from web.background import BackgroundTask
 
 Others = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=64)], ...],
-    Field(max_length=100, description="Jobs that are looked through together with this one, behind it."),
+    Field(max_length=100, description="Jobs that are reviewed together with this one."),
 ]
 
 
-class DedupeWish(Document):
+class DedupeOrder(Document):
     """As `edbench review dedupe`."""
 
-    scope: Scope = Field(Scope.JOB, description="Within what items have to be equal.")
-    by: By = Field(By.FAMILY, description="What is compared.")
+    scope: Scope = Field(Scope.JOB, description="The scope in which items are compared.")
+    by: By = Field(By.FAMILY, description="Whether items or families are compared.")
     others: Others = ()
 
 
-class NearWish(Document):
+class NearOrder(Document):
     """As `edbench review near-dup`."""
 
     threshold: float = Field(
         USUAL, ge=LOWEST, le=1, description="Shingles that two texts share over those that either has, at least."
     )
-    scope: Scope = Field(Scope.JOB, description="Within what texts are held against each other.")
+    scope: Scope = Field(Scope.JOB, description="The scope in which texts are compared.")
     others: Others = ()
 
 
-class LanguagesWish(Document):
+class LanguagesOrder(Document):
     """As `edbench review languages`."""
 
     others: Others = ()
 
 
-class DenistWish(Document):
+class DenistOrder(Document):
     """As `edbench review denist`."""
 
     lists: list[Annotated[str, Field(max_length=4_000)]] = Field(
@@ -49,27 +49,32 @@ class DenistWish(Document):
     others: Others = ()
 
 
-class ThreadsWish(Document):
+class ThreadsOrder(Document):
     """As `edbench review threads`."""
 
-    subjects: bool = Field(False, description="Place answers that refer to nothing by their subject.")
+    subjects: bool = Field(
+        False, description="Use the subject to place replies that have no reference to another message."
+    )
     others: Others = ()
 
 
-class VerifyWish(Document):
+class VerifyOrder(Document):
     """As `edbench verify`."""
 
-    internal: bool = Field(False, description="Without a manifest: only what the job itself promises.")
+    internal: bool | None = Field(
+        None,
+        description="True: check the job without its corpus's manifest. By default the manifest is used where there is one.",
+    )
 
 
-class Errands(Document):
-    """The latest errand of each kind of a job: dedupe, near, languages, denist, threads, verify."""
+class BackgroundTaskList(Document):
+    """The latest background task of each kind of a job: dedupe, near, languages, denist, threads, verify."""
 
-    errands: dict[str, Errand]
+    background_tasks: dict[str, BackgroundTask]
 
 
 class HashListChoice(Document):
-    """A list of known software files that may be chosen."""
+    """A list of known software files."""
 
     id: str
     name: str
@@ -77,7 +82,7 @@ class HashListChoice(Document):
 
 
 class HashLists(Document):
-    """Those that there are, and in which directories more would be found."""
+    """The available lists, and the directories that are searched for them."""
 
     lists: list[HashListChoice]
     places: list[str]

@@ -1,4 +1,4 @@
-"""The server itself and what may be chosen."""
+"""The server and the choices that it offers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from core.document import Document
 
 
 class Health(Document):
-    """Whether the databases answer."""
+    """Whether the server and its databases work."""
 
     status: str = Field(description="ok, or degraded while a database does not answer.")
-    databases: dict[str, str] = Field(description="ok or what is wrong, by database.")
+    databases: dict[str, str] | None = Field(description="`ok` or the problem, by database; null without a token.")
 
 
 class Version(Document):
-    """Which edbench this is."""
+    """Versions."""
 
     edbench: str
     python: str
@@ -23,33 +23,35 @@ class Version(Document):
 
 
 class Corpus(Document):
-    """A directory that a job may be created over."""
+    """A directory that a job can process."""
 
     id: str = Field(description="Give it as `corpus` when creating a job.")
     name: str
     path: str
-    manifest: bool = Field(description="It is a generated corpus with ground truth.")
+    manifest: bool = Field(description="Whether it is a generated corpus with a manifest.")
 
 
 class Corpora(Document):
-    """What may be chosen, and below which directories a `source` may lie."""
+    """The corpora, and the directories that may contain a `source`."""
 
     corpora: list[Corpus]
     roots: list[str]
 
 
 class Choices(Document):
-    """What a new job may be created with here."""
+    """The choices for a new job on this server."""
 
     embedded: bool = Field(description="The server starts the workers itself.")
     creating: bool = Field(description="Jobs can be created here.")
     databases: list[str]
-    workers: int = Field(description="Default where the server starts them, else workers that live now.")
+    workers: int = Field(description="The default where the server starts them, else the running workers.")
     slots: int
-    room: int = Field(description="Slots, over all workers, that can be started beside what runs.")
+    room: int = Field(description="Slots of all workers together that can still be started.")
     index_engines: list[str]
     index_engine: str
-    filers: list[str] = Field(description="Where the server does not start the workers, what those emulate.")
+    filers: list[str] = Field(
+        description="The available emulated filers; those of the workers where the server does not start them."
+    )
     filer: str
     fsync: list[str]
     layouts: list[str]

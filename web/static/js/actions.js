@@ -1,8 +1,8 @@
-// Buttons that change a job: data-method and data-path say what is called, data-confirm what is asked before.
+// Buttons that change a job. data-method, data-path and data-body are the request, data-confirm is asked before it.
 
 import { call, make } from "./api.js";
 
-/** Ask in the page; true when the answer is yes. */
+/** Ask in a dialog; true when the answer is yes. */
 function confirmed(question, yes) {
   const dialog = make("dialog", {}, make("p", {}, question));
   const form = make("form", { method: "dialog" });
@@ -22,7 +22,7 @@ async function act(button, done, say) {
   if (button.dataset.confirm && !(await confirmed(button.dataset.confirm, button.textContent))) return;
   button.disabled = true;
   try {
-    const { left = [] } = await call(button.dataset.method ?? "POST", button.dataset.path);
+    const { left = [] } = await call(button.dataset.method ?? "POST", button.dataset.path, button.dataset.body && JSON.parse(button.dataset.body));
     say(left.join("; ")); // of what is deleted, what stays
     if (!button.dataset.then) await done();
     else if (!left.length) location.assign(button.dataset.then);
@@ -34,7 +34,7 @@ async function act(button, done, say) {
 
 /** Have every such button under `root` work; `done` is called after each success. */
 export function wireActions(root, done) {
-  const notice = root.querySelector("[data-say]");
+  const notice = root.querySelector("[data-notice]");
   const say = (line) => {
     notice.textContent = line;
     notice.hidden = !line;

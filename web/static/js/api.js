@@ -1,4 +1,4 @@
-// Talking to the API: what went wrong arrives as one line, and messages for fields beside it.
+// Requests to the API. Errors have one line, and messages for fields.
 
 export const API = "/api/v1";
 

@@ -11,7 +11,7 @@ const SECTIONS = [
   ["Storage calls", /^(calls|latency_.*)$/],
   ["Databases and queue", /^(database_.*|queue)$/],
   ["Workers", /^(slots|worker_.*|run_queue)$/],
-  ["Wire, block devices, space, array", /^(wire|block|space|array|emulated)_/],
+  ["Storage: wire, disks, space, array", /^(wire|block|space|array|emulated)_/],
   ["Other", /./],
 ];
 const LATENCY = "latency_";
@@ -90,7 +90,7 @@ export class Board {
   }
 
   picker() {
-    const select = make("select", { className: "pick", "aria-label": "latency of which op" });
+    const select = make("select", { className: "pick", "aria-label": "operation of the latency chart" });
     select.addEventListener("change", () => {
       this.op = select.value;
       this.show(this.timeline);
@@ -139,7 +139,7 @@ export class Board {
         const shown = this.zoom?.[0] === from && this.zoom[1] === to;
         return this.button(`${clock(from)} – ${clock(to)}`, shown, () => this.zoomed(from, to));
       }),
-      make("span", { className: "faint" }, said || "drag in a chart to zoom all of them, double click for the whole run"),
+      make("span", { className: "faint" }, said || "drag in a chart to zoom all charts, double-click for the whole run"),
     );
   }
 

@@ -169,8 +169,8 @@ export class Chart {
   }
 
   label() {
-    const said = this.panel.series.slice(0, 12).map((series) => `${series.label} ${this.write(lastOf(series.values))}`);
-    this.plot.querySelector("canvas")?.setAttribute("aria-label", `${this.panel.title}: ${said.join(", ")}`);
+    const values = this.panel.series.slice(0, 12).map((series) => `${series.label} ${this.write(lastOf(series.values))}`);
+    this.plot.querySelector("canvas")?.setAttribute("aria-label", `${this.panel.title}: ${values.join(", ")}`);
   }
 }
 

@@ -1,8 +1,8 @@
-// Which colour, dash or hatching a series has. An op has the same one in every chart, of every run.
+// The colour, dash or hatching of a series. An operation has the same one in every chart of every run.
 
 const OPS = ["read", "write", "open", "stat", "close", "create", "scan", "rename", "fsync", "mkdir", "remove"];
-const PALETTE = 6;
-const CROWD = 12; // series that can still be told apart; of more, two colours take turns
+const PALETTE = 12;
+const FREE = 5; // the grey one
 const DASHES = [[], [7, 4], [2, 3]];
 const DASH_NAMES = ["", "dashed", "dotted"];
 
@@ -17,21 +17,20 @@ export function lookOf(panel, index) {
   const since = id.match(/^(.*)_since_start$/);
   if (since) {
     const now = panel.series.findIndex((series) => series.id === `${since[1]}_now`);
-    return look(now < 0 ? index : now, 1);
+    return look(now < 0 ? index : now, "dashed");
   }
-  if (id === "free") return look(PALETTE - 1, 0); // beside what is used: empty, not another thing
+  if (id === "free") return look(FREE); // next to what is used: empty, not another thing
   const op = panel.kind === "stacked" ? OPS.indexOf(id) : -1;
-  if (op < 0 && panel.series.length > CROWD) return look(index % 2 ? PALETTE - 1 : 0, 0);
-  const number = op >= 0 ? op : index;
-  return look(number, Math.floor(number / PALETTE));
+  return look(op >= 0 ? op : index);
 }
 
-function look(number, round) {
-  const dash = round % DASHES.length;
-  return { variable: `s${number % PALETTE}`, dash: DASHES[dash], dashName: DASH_NAMES[dash], hatched: round > 0 };
+/** Twelve colours; the second six have dashes too, for readers who cannot tell all colours apart. */
+function look(number, forced) {
+  const dash = forced ? DASH_NAMES.indexOf(forced) : Math.floor(number / (PALETTE / 2)) % DASHES.length;
+  return { variable: `s${number % PALETTE}`, dash: DASHES[dash], dashName: DASH_NAMES[dash], hatched: number >= PALETTE };
 }
 
-/** A fill for an area: even for the first six, hatched for those whose colour comes round again. */
+/** A fill for an area: even for the first twelve, hatched for those whose colour repeats. */
 export function areaFill(context, colour, hatched, ratio) {
   if (!hatched) return colour;
   const size = Math.round(6 * ratio);

@@ -1,14 +1,12 @@
-// What the run page says beside its charts: state, labels, key figures, phases, exceptions.
+// The run page without its charts: bottleneck, labels, key figures, operations, phases, exceptions.
 
 import { make } from "./api.js";
-import { clock, duration, scaled, short, whole } from "./format.js";
+import { clock, duration, micros, scaled, short, whole } from "./format.js";
 import { pauseName } from "./pauses.js";
 
-const UNSAID = {
-  running: "What limits this run now cannot be said: the evidence is not enough.",
-  over: "This run is over: nothing limits it any more.",
-  paused: "This run is paused: nothing limits it now.",
-  suspended: "This run is suspended: something under it failed.",
+const UNKNOWN = {
+  paused: "This run is paused.",
+  suspended: "This run is suspended, because something that it needs failed; it resumes when that is repaired.",
 };
 
 /** Whether no command can change the job any more, except delete. */
@@ -35,23 +33,53 @@ export function showMembers(members) {
   }
 }
 
+/** The bottleneck, or why none is named: then the first line of the evidence is the reason. */
 function showVerdict({ verdict, evidence = [] }, state) {
   const box = document.querySelector("#verdict");
   box.className = `verdict${verdict ? "" : " none"}`;
-  const said = verdict ?? UNSAID[state] ?? (over(state) ? UNSAID.over : UNSAID.running);
-  const list = evidence.length ? [make("ul", {}, ...evidence.map((line) => make("li", {}, line)))] : [];
-  if (box.dataset.said === said + evidence.join()) return;
-  box.dataset.said = said + evidence.join();
-  box.replaceChildren(said, ...list);
+  const reason = verdict || UNKNOWN[state] ? null : evidence[0];
+  const sentence = verdict ?? UNKNOWN[state] ?? capital(reason ?? "no bottleneck is known");
+  const rest = reason ? evidence.slice(1) : evidence;
+  const list = rest.length ? [make("ul", {}, ...rest.map((line) => make("li", {}, line)))] : [];
+  if (box.dataset.shown === sentence + rest.join()) return;
+  box.dataset.shown = sentence + rest.join();
+  box.replaceChildren(`${sentence}.`, ...list);
 }
 
-function showLabels(labels, advice = []) {
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+/** Each label with its meaning as a tooltip, and a link to the page that explains it. */
+function showLabels(labels) {
   const list = document.querySelector("#labels");
+  const meanings = JSON.parse(document.querySelector("#label-meanings").dataset.meanings);
+  const link = (text) => {
+    const name = Object.keys(meanings).find((known) => text.startsWith(known));
+    if (!name) return make("span", { className: "label" }, text);
+    const href = `/labels#${name.toLowerCase().replaceAll(" ", "-")}`;
+    return make("a", { className: "label", href, title: meanings[name] }, text);
+  };
+  if (list.dataset.shown === labels.join()) return; // a focus stays where it is
+  list.dataset.shown = labels.join();
   list.hidden = !labels.length;
-  list.replaceChildren(...labels.map((text) => make("li", { className: "label" }, text)));
-  const todo = document.querySelector("#advice");
-  todo.hidden = !advice.length;
-  todo.replaceChildren(...advice.map((line) => make("li", {}, line)));
+  list.replaceChildren(...labels.map((text) => make("li", {}, link(text))));
+}
+
+/** The table of operations, with the classes of size of each. */
+function showOperations(calls = {}) {
+  const row = (name, one, className = "") => {
+    const cells = [micros(one.p99_us), micros(one.p50_us), whole(one.count), one.bytes ? scaled(one.bytes, "B") : "", one.errors ? whole(one.errors) : ""];
+    const head = make("td", { className: className && "faint" }, name);
+    return make("tr", { className }, head, ...cells.map((text, at) => make("td", { className: at === 4 ? "number optional" : "number" }, text)));
+  };
+  const rows = Object.entries(calls).flatMap(([op, one]) => [
+    row(op, one),
+    ...Object.entries(one.sizes).map(([size, of]) => row(size, of, "part")),
+  ]);
+  const section = document.querySelector("#operations");
+  section.hidden = !rows.length;
+  section.querySelector("tbody").replaceChildren(...rows);
 }
 
 function put(name, value, beside = "") {
@@ -64,7 +92,8 @@ function put(name, value, beside = "") {
 export function showFigures(timeline, job, state) {
   const { data } = timeline;
   showVerdict(data.limit ?? {}, state);
-  showLabels(data.labels, data.advice);
+  showLabels(data.labels);
+  showOperations(data.calls);
   showSpans(data);
   showProgress(data, state);
   const elapsed = job.elapsed_s ?? data.now_s;
@@ -75,14 +104,20 @@ export function showFigures(timeline, job, state) {
   put("discovered", short(job.gb_per_hour_discovered), besides(now("discovered_now"), scaled(job.discovered_bytes, "B")));
   put("raw", short(job.gb_per_hour_raw), besides(now("raw_now"), scaled(job.raw_bytes, "B")));
   put("items", short(elapsed > 0 ? job.items / elapsed : null), `${whole(job.items)} items`);
-  put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), `${whole(data.totals.calls)} calls`);
+  put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), besides(nowOf(timeline, state), `${whole(data.totals.calls)} calls`));
   put("elapsed", duration(elapsed), job.elapsed_note);
+}
+
+/** Calls a second in the last step, while the run lasts. */
+function nowOf(timeline, state) {
+  const values = (timeline.panel("calls")?.series ?? []).map((series) => series.values.at(-1) ?? 0);
+  return over(state) || !values.length ? "" : `now ${short(values.reduce((sum, value) => sum + value, 0))}`;
 }
 
 function showProgress(data, state) {
   const running = !over(state);
   const unknown = running && data.eta_s == null;
-  put("eta", running ? duration(data.eta_s) : "over", unknown ? "not known yet" : "");
+  put("eta", running ? duration(data.eta_s) : "done", unknown ? "not known yet" : "");
   const bar = document.querySelector("#progress");
   const share = running ? data.progress : state.startsWith("completed") ? 1 : data.progress;
   if (share == null) bar.removeAttribute("value");

@@ -1,4 +1,4 @@
-// How numbers are written: always with a unit, never with more digits than they deserve.
+// Numbers with units and at most three significant digits.
 
 const GROUPED = new Intl.NumberFormat("en-GB");
 
@@ -56,7 +56,7 @@ export function clock(seconds, step = 1) {
   return hours ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
 
-/** What the histograms' last bucket begins with, in microseconds: of a percentile there only is known that it is no less. */
+/** Start of the histograms' last bucket in microseconds; percentiles in it have no upper bound. */
 const LIMIT = 2 ** 43 / 1000;
 
 /** Microseconds in the unit that fits: 850 µs, 1.2 ms, 3 s */
@@ -68,7 +68,7 @@ export function micros(value) {
   return `${trimmed(value)} µs`;
 }
 
-/** How values of a panel's unit are written; `number` writes those below 1,000 that stand without one. */
+/** Formats values of a unit; `number` formats values below 1,000 that have none. */
 export function writer(unit, number = short) {
   if (unit === "µs") return micros;
   if (unit === "ms") return (value) => (value == null ? "–" : micros(value * 1000));

@@ -1,10 +1,10 @@
-// Forms that say something to the API: data-path is what is called, data-method how, data-then where to go afterwards.
-// What is wrong stands at its field. With data-tells the page says what came of it when it has been loaded anew.
+// Forms that call the API: data-path and data-method are the request, data-then the next page. Errors are shown at their
+// fields. With data-tagging the reloaded page shows how many items changed.
 
 import { ApiError, call } from "./api.js";
-import { tagged, tellAndReload } from "./told.js";
+import { tagged, showAfterReload } from "./message.js";
 
-/** What the fields say; a field is left out where it is empty, or where that of data-unless is not. */
+/** The values of the fields, without empty ones and without those whose data-unless field has a value. */
 export function values(form) {
   const body = {};
   for (const field of form.elements) {
@@ -25,7 +25,7 @@ function clear(form) {
   for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
 }
 
-/** A message at each field that is wrong; what belongs to none stands by the button. */
+/** A message at each invalid field; other messages are shown at the button. */
 function complain(form, error) {
   const entries = Object.entries(error.fields ?? {});
   let first = null;
@@ -48,7 +48,7 @@ function complain(form, error) {
   first?.focus?.();
 }
 
-/** Send it; the answer, or null when it was refused, which stands in the form then. */
+/** Send the form; returns the answer, or null when it was refused: then the form shows why. */
 export async function send(form) {
   clear(form);
   const buttons = [...form.querySelectorAll("button[type=submit]")];
@@ -68,7 +68,7 @@ async function submit(event) {
   const form = event.currentTarget;
   const answer = await send(form);
   if (answer === null) return;
-  if ("tells" in form.dataset) return tellAndReload(tagged(answer, values(form).remove));
+  if ("tagging" in form.dataset) return showAfterReload(tagged(answer, values(form).remove));
   const then = form.dataset.then;
   if (then) location.assign(then.replace("{id}", encodeURIComponent(answer.id)));
   else location.reload();

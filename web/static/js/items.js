@@ -1,4 +1,4 @@
-// Suggestions for the filters: asked for when a field is first entered, for counting a large job takes a moment.
+// Suggestions for the filters, loaded when a field is first entered because counting a large job takes a moment.
 
 import { call, make } from "./api.js";
 import { whole } from "./format.js";

@@ -1,4 +1,4 @@
-// A ready link has the token behind its #, which no server is sent and no log has; it leaves the history at once.
+// A link has the token after its #, which browsers do not send to servers; it is removed from the history at once.
 
 const field = document.getElementById("token");
 const given = new URLSearchParams(location.hash.slice(1)).get("token");

@@ -1,4 +1,4 @@
-// One measurement: its state and the end of what it says, asked for while it runs.
+// One measurement: polls its state and the end of its output while it runs.
 
 import { wireActions } from "./actions.js";
 import { API, call } from "./api.js";
@@ -9,9 +9,9 @@ const path = `/measurements/${root.dataset.measurement}`;
 const log = document.querySelector("#log");
 
 async function look() {
-  const told = await fetch(`${API}${path}/log`).catch(() => null);
-  if (told?.ok) {
-    const text = await told.text();
+  const log = await fetch(`${API}${path}/log`).catch(() => null);
+  if (log?.ok) {
+    const text = await log.text();
     const below = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
     if (text !== log.textContent) log.textContent = text;
     if (below) log.scrollTop = log.scrollHeight;

@@ -1,15 +1,15 @@
-// A uPlot plugin that marks when nothing ran: a hatched stretch of the time axis, with what the job was meanwhile.
+// A uPlot plugin that hatches the time when nothing ran, with the state of the job.
 
 import { areaFill, css } from "./colours.js";
 
 const STANDING = ["paused", "held", "suspended"];
-const MUCH = 0.3; // of the run, that pauses take: then what lies between them is hard to see
+const MUCH = 0.3; // share of pauses from which the time between them is hard to see
 const MOST = 4; // stretches that are offered, the latest
 const LEAST = 2; // CSS pixels: a short pause in a long run is still seen
 
 /** What a pause is called: requeued jobs had ended before. */
 export function pauseName(state) {
-  return STANDING.includes(state) ? state : "over until it was requeued";
+  return STANDING.includes(state) ? state : "ended, then requeued";
 }
 
 /** The stretches in which something ran, where pauses take much of the run; [[from, to], …] in seconds. What still goes

@@ -1,4 +1,4 @@
-// A uPlot plugin that marks the phases of a run on the time axis: bands, a line at each start, names on top.
+// A uPlot plugin that marks the phases of a run: bands, a line at each start, names on top.
 
 import { css } from "./colours.js";
 

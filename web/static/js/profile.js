@@ -1,4 +1,4 @@
-// The page of a storage profile: asks once a second what it does now, for as long as its command runs.
+// The page of a storage test: reads its state once a second while its command runs.
 
 import { call, make } from "./api.js";
 import { Board } from "./board.js";
@@ -14,7 +14,7 @@ async function look() {
     show(await call("GET", "/profile/timeline"));
     say("");
   } catch (error) {
-    say(error.status ? error.message : "The command has ended, or does not answer.");
+    say(error.status ? error.message : "The command has ended or does not answer.");
   }
   setTimeout(look, EACH_MS);
 }
@@ -22,7 +22,7 @@ async function look() {
 function show(seen) {
   document.querySelector("#doing").textContent = seen.doing;
   document.querySelector("#runs").replaceChildren(...seen.phases.slice(-SHOWN).map(run));
-  document.querySelector("#said").replaceChildren(...seen.said.map((line) => make("li", {}, line)));
+  document.querySelector("#outcomes").replaceChildren(...seen.said.map((line) => make("li", {}, line)));
   board.show(new Timeline(seen));
 }
 

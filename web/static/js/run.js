@@ -66,13 +66,13 @@ function changed(row) {
   else show();
 }
 
-/** Nothing moves any more; the last second of calls is stored a moment later. */
+/** The run has ended; its last second of calls is stored a moment later. */
 function end() {
   events.close();
   timer = setTimeout(start, LAST_MS);
 }
 
-/** The job's row with what may be done with it now. */
+/** The job's row with the actions that are possible now. */
 async function details() {
   job = await call("GET", `/jobs/${id}`);
 }
@@ -82,7 +82,7 @@ async function load() {
   show();
 }
 
-/** Counted by phase once the run is over, and only where something was mounted over NFS. */
+/** After the run, and only with an NFS mount. */
 async function showWire() {
   document.querySelector("#wire")?.remove();
   if (!timeline.data.panels.some((panel) => /^wire_\d/.test(panel.id))) return;

@@ -1,4 +1,4 @@
-// The hit report of a list of terms: read from a file here if there is one, reported by the API, drawn as a table.
+// The hit report of a list of terms: the API computes it, this draws it as a table. Files are read here.
 
 import { make } from "./api.js";
 import { send, values } from "./forms.js";
@@ -8,12 +8,12 @@ const NUMBERS = ["items", "items_with_family", "families", "unique_items", "uniq
 const COLUMNS = ["line", "term", "custodian", "items", "with family", "families", "only this: items", "families"];
 const CSV_FIELDS = ["line", "term", "same_as_line", "custodian", ...NUMBERS]; // as the API's terms.csv has them
 const BEGINS_FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/; // core.csv_cells
-let shown = { asked: "", report: null };
+let shown = { sent: "", report: null };
 const form = document.querySelector("#terms");
 const text = document.querySelector("#f-terms");
 const base = document.querySelector("[data-base]").dataset.base;
 
-/** A list as people's programs write it: by its mark, else UTF-8, else cp1252. */
+/** The text of a file: by its byte order mark, else UTF-8, else cp1252. */
 export function decoded(bytes) {
   const mark = [...new Uint8Array(bytes.slice(0, 2))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const named = { fffe: "utf-16le", feff: "utf-16be" }[mark];
@@ -30,7 +30,7 @@ function row(line, term, custodian, hits) {
   return make("tr", {}, ...words, ...NUMBERS.map((name) => make("td", { className: "number" }, whole(hits[name]))));
 }
 
-/** The search that finds what the line counts. */
+/** The search for the items that a line counts. */
 function query(term, custodian) {
   return custodian ? `(${term}) AND custodian_is:"${custodian.replace(/["\\]/g, "\\$&")}"` : term;
 }
@@ -52,7 +52,7 @@ function draw(report, custodian) {
   const head = COLUMNS.map((name, at) => make("th", { className: at > 2 ? "number" : "" }, name));
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows(report, custodian)));
   document.querySelector("#report").replaceChildren(table);
-  document.querySelector("#said").textContent = `${whole(report.total.items)} of ${whole(report.searched_items)} items`;
+  document.querySelector("#total").textContent = `${whole(report.total.items)} of ${whole(report.searched_items)} items`;
 }
 
 function cell(value) {
@@ -60,7 +60,7 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The report as the API's terms.csv is, out of the answer at hand: to make it takes minutes where there are many items. */
+/** The API's terms.csv from the answer at hand, because computing it again may take minutes. */
 function csv({ terms, total, custodians }) {
   const lines = [CSV_FIELDS];
   const add = (words, hits) => lines.push([...words, ...NUMBERS.map((name) => hits[name])]);
@@ -83,14 +83,14 @@ function save(report) {
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const wish = values(form);
-  const asked = JSON.stringify(wish);
+  const order = values(form);
+  const sent = JSON.stringify(order);
   const download = event.submitter?.value === "csv";
-  if (!download || asked !== shown.asked) {
+  if (!download || sent !== shown.sent) {
     const report = await send(form);
     if (report === null) return;
-    shown = { asked, report };
-    draw(report, wish.custodian);
+    shown = { sent, report };
+    draw(report, order.custodian);
   }
   if (download) save(shown.report);
 });

@@ -1,4 +1,4 @@
-// A run's timeline as it grows: the first answer whole, then increments of the same form.
+// The timeline of a run: the whole first, then increments of the same form.
 
 import { lastOf } from "./keys.js";
 

@@ -1,4 +1,4 @@
-// Keys of a reader: p and n go through the list, m from match to match; nothing while something is typed.
+// Keys: p and n move through the list, m to the next match; ignored while a field is edited.
 
 const marks = [...document.querySelectorAll("pre.text mark")];
 let at = -1;

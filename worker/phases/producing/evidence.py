@@ -64,7 +64,7 @@ class Evidence:
                 with self._work.database.transaction() as conn:
                     found = jobs.get_job(conn, job)
             except UsageError as e:
-                raise StorageFault(f"job {job}, whose items are taken, was deleted; cancel this one") from e
+                raise StorageFault(f"job {job}, whose items this job produces, was deleted; cancel this job") from e
             self._work.storage.keep_below(found.source, hold=True)
             self._work.check_root_of(found)
             self._jobs[job] = found

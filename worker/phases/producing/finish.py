@@ -106,7 +106,7 @@ def _sweep_all(out: Output) -> None:
     if lost:
         raise StorageFault(
             f"{len(lost):,} files that job {out.work.job.id} wrote below {display_name(out.path)} are gone,"
-            f" {display_name(lost[0])} among them; bring them back"
+            f" {display_name(lost[0])} among them; restore them"
         )
 
 

@@ -37,7 +37,7 @@ def run(work: TaskWork) -> TaskResult:
         work.context.crumb.doing(Activity.COPYING, str(row.item).encode())
         try:
             if row.number in withheld:
-                raise DocumentError(ExceptionCode.WITHHELD, "its bytes hold items that are not produced")
+                raise DocumentError(ExceptionCode.WITHHELD, "it contains items that are not produced")
             if (native := _native(out, evidence, row)) is not None:
                 files.append(native)
         except DocumentError as e:
@@ -91,6 +91,6 @@ def _image(out: Output, path: bytes, page: ImageRow, place: Place) -> ProducedFi
         return out.put(page.number, FileKind.IMAGE, place, name, content, page=page.page, expected=expected)
     except DocumentError as e:
         raise StorageFault(
-            f"{display_name(path)} is not the page that job {out.choice.images} made ({e.detail}); bring that back, or cancel"
-            " this job and process anew"
+            f"{display_name(path)} is not the page that job {out.choice.images} made ({e.detail}); restore it, or cancel"
+            " this job and run the processing job again"
         ) from e

@@ -41,12 +41,12 @@ class Output:
         except SourceFileError as e:
             raise StorageFault(
                 f"{display_name(self.path)} is not the output directory of job {work.job.id} ({e.detail}; is it mounted?);"
-                " bring it back",
+                " restore it",
                 errno=e.errno,
             ) from e
         if not ours:
             raise StorageFault(
-                f"{display_name(self.path)} is the output directory of another job; give this one its own"
+                f"{display_name(self.path)} is the output directory of another job; give this job its own"
             )
         storage.floor = self.path  # what is made lies below it, and it is never made anew
 

@@ -28,7 +28,7 @@ from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 ALIVE_EVERY = 100
-_LOST = "its text is not in the index shard that had it when this job was created"
+_LOST = "its text is no longer in the index shard that contained it when this job was created"
 _REMOVALS = 20  # an engine may make a lock file in a directory that is being emptied
 
 
@@ -43,7 +43,9 @@ def run(work: TaskWork) -> TaskResult:
             conn, job=work.job.id, shard=shard, first=payload["first"], last=payload["last"]
         )
     if where is None:
-        raise StorageFault(f"index shard {shard} has gone: the job whose items are taken was deleted; cancel this one")
+        raise StorageFault(
+            f"index shard {shard} does not exist any more: the job whose items this job produces was deleted; cancel this job"
+        )
     files: list[ProducedFile] = []
     by_item = {row.item: row for row in rows}
     with fetched(work, where) as reader:

@@ -1,4 +1,4 @@
-"""The corpus in portions: each with what is taken out of it needs no more memory than null storage may hold.
+"""The corpus in portions: each with its extracted children needs no more memory than null storage may hold.
 
 What a loose file needs is not guessed: the run on the storage under test, which goes before its pair, has it in its ledger.
 """
@@ -51,7 +51,7 @@ def _cut(needs: Mapping[bytes, int], cap: int) -> Iterator[Portion]:
         need = needs[path]
         if need > cap:
             raise StorageFault(
-                f"{display_name(path)} with what is taken out of it needs {need / 1e9:,.3f} GB, and null storage may hold"
+                f"{display_name(path)} with its extracted children needs {need / 1e9:,.3f} GB, and null storage may hold"
                 f" {cap / 1e9:,.3f} GB"
             )
         if files and room + need > cap:

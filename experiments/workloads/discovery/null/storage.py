@@ -89,7 +89,7 @@ def may_take(place: Path = PLACE) -> int:
 def no_memory(place: Path = PLACE) -> str | None:
     """Why there can be no null storage here; None when there can."""
     if not place.is_dir() or not in_memory(place, read_mounts()):
-        return f"{place} is no memory file system"
+        return f"{place} is not a memory file system"
     return None
 
 

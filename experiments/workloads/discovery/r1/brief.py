@@ -27,11 +27,11 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
     missed = [one for one in ratios if not one.passed]
     if missed:
         lines = [
-            f"R1's ratios do NOT come out here ({size}): {_listed(missed)}. So short a run is bound by its largest mail store and"
-            " by its tasks; `edbench bench r1` takes more data and five runs, docs/dev/site.md says what came of it."
+            f"R1's ratios are NOT reproduced here ({size}): {_listed(missed)}. A run this short is bound by its largest mail store and"
+            " by its tasks; `edbench bench r1` uses more data and five runs, see docs/dev/site.md for its result."
         ]
     else:
-        lines = [f"R1's ratios come out here ({size}): {_listed(ratios)}."]
+        lines = [f"R1's ratios are reproduced here ({size}): {_listed(ratios)}."]
     held = sum(bool(one.passed) for one in others)
     failed = f"; not: {', '.join(one.what for one in others if not one.passed)}" if held < len(others) else ""
     return [*lines, f"Of the report's other figures {held} of {len(others)} hold{failed}.", *speed_told(result)]
@@ -39,7 +39,7 @@ def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
 
 def _why_none(result: Result) -> str:
     if any(label.startswith(UNJUDGED) for label in result.labels):
-        return f"{UNJUDGED}: nobody measured whether this machine kept up, so these figures prove nothing."
+        return f"{UNJUDGED}: it was not measured whether this machine kept up, so these figures prove nothing."
     return f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
 
 
@@ -49,7 +49,7 @@ def speed_told(result: Result) -> list[str]:
     if not runs:
         return []
     lowest, highest = min(run["lowest"] for run in runs), max(run["highest"] for run in runs)
-    told = f"This machine's processors had {lowest:.2f} to {highest:.2f} of the speed that the site is stated for."
+    told = f"This machine's cores had {lowest:.2f} to {highest:.2f} of the speed that the site assumes."
     return [told, *_scale_to_say(result)]
 
 

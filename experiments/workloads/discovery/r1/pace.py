@@ -34,8 +34,8 @@ def time_scale(asked: str, speed: float, processors: int, times: int) -> float:
     needed = work_of(times) / left if left > 0 else math.inf
     if needed > MOST_SCALE:
         raise UsageError(
-            f"this machine's {processors} processors of speed {speed:.2f} cannot emulate 120 slots at any time scale;"
-            " take a machine with more of them, or say --time-scale K and see what comes of it"
+            f"this machine's {processors} cores of speed {speed:.2f} cannot emulate 120 slots at any time scale;"
+            " use a machine with more cores, or set --time-scale K and check the result"
         )
     return max(_LEAST_OF_FEW if processors < _FEW else 1.0, round(math.ceil(round(needed / _STEP, 6)) * _STEP, 1))
 

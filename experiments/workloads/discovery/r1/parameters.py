@@ -46,14 +46,16 @@ def parameters(result: Result) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _streams(streams: int | str) -> str:
-    fitted = f"{INDEX_STREAMS} tasks of phase index at a time, of each job, so that indexing takes about as long as R1's times ask for"
+    fitted = (
+        f"{INDEX_STREAMS} tasks of phase index at a time, of each job, so that indexing takes about as long as in R1"
+    )
     if streams == INDEX_STREAMS:
         return f"{fitted}, and those put together to {_TASKS_A_STREAM * INDEX_STREAMS}: a task's own share would be most of it"
-    return f"{fitted}; in this study: {streams}"
+    return f"{fitted}; in this experiment: {streams}"
 
 
 FROM_REPORT = (
-    "10 and 30 workers of four slots and two virtual processors, on five hosts of 44 cores",
+    "10 and 30 workers of four slots and two virtual CPUs, on five hosts of 44 cores",
     "one and two database servers of 8 and 2 cores, 3.16 and 2.0 GHz, their files on the same filer",
     "39,000 filer ops/s with the filer's units 99 and 60 % busy, 3 x 1 GbE, disk reads under 5 ms, writes at most 25 ms",
     "45 GB before, two simultaneous jobs over the same data with two databases",
@@ -62,15 +64,15 @@ ASSUMED = (
     "filer ops of our calls: protocol r1 (docs/filer.md); R1 names none, and its product made other calls",
     "a data set of the profile r1, 22,700 items a GB raw where R1's had 22,200: the reference profile without archives 33 deep",
     "hosts of 9, 9, 9, 9 and 8 cores of equal speed; workers dealt out to them in turn",
-    "of phase index the emulated processors are asked for what a slot's own thread does: the index engine's threads, 91 to 93 % of its processor"
-    " time, are charged to nobody",
+    "in phase index the emulated CPUs are charged with a slot's own thread only: the index engine's threads, 91 to 93 % of its CPU"
+    " time, are not charged",
     "database times: 2 ms a transaction and 1 ms a row of one core at 3.16 GHz; 2 filer ops a transaction, 0.5 a row",
     "eight servers in each of the filer's two units",
     "a disk for one read in ten, 4 ms, and one write in fifty, 20 ms: the report has the bounds, and not how often",
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
-    "a delay of 2.71 ms for each of the 203 metadata ops of a change, and an emulated processor 5 times slower than one of speed 1: so that 10 workers are bound by their"
+    "a delay of 2.71 ms for each of the 203 metadata ops of a change, and an emulated core 5 times slower than one of speed 1: so that 10 workers are bound by their"
     " 40 slots, and 30 by the filer's metadata unit until indexing begins",
     "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 58 % busy at 39,900 of the calls that were"
     " made at the peak of earlier runs, whose mix and sizes the filer's ceiling is stated for",
@@ -79,10 +81,10 @@ FITTED = (
     "the seed of the data set, that of sixteen with the smallest single task: messages of 4 % of all data, and chains of a tenth of a run,"
     " are in 90 MB and hardly in 45 GB",
     f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in {_FINER} K of the usual size, whichever is more, K being the"
-    " scale: with larger ones the end of unpacking was long, a few slots at work",
+    " scale: with larger ones only a few slots were busy at the end of unpacking",
 )
 STRUCTURE = (
     "One stage of walking, extraction and database together, A, bound by filer and slots; one of indexing, B, whose parallelism is"
     " limited per job. R1's times are those of A = 1.61 h with 30 workers and 3.27 h with 10, B = 3.15 h, and two jobs 2A + B ="
-    " 6:22:14. The report itself says that distributing tasks was the problem."
+    " 6:22:14. The report itself names the distribution of tasks as the problem."
 )

@@ -19,7 +19,7 @@ from experiments.workloads.discovery.views import (
     total,
 )
 
-ANCHOR, TITLE = "r1", "Report R1's tables, and ours beside"
+ANCHOR, TITLE = "r1", "Report R1's tables compared with ours"
 _HEADER = (
     "whose",
     "databases",

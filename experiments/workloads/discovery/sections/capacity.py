@@ -27,7 +27,7 @@ def capacity(result: Result) -> Section:
     remark = note(
         f"Simulated from the calls and tasks of {words.listed(map(str, predicted.calibrated_on))} workers, on the same hosts "
         f"and with the same data set; bands are intervals of {LEVEL:.0%}. A model, not a measurement: "
-        "docs/capacity-model.md says what it leaves out."
+        "docs/capacity-model.md lists what it omits."
     )
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(predicted), _stretches(predicted), remark))
 

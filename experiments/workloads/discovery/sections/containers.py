@@ -75,7 +75,7 @@ def _processors(result: Result) -> int:
 
 def _bytes(values: list[int | None]) -> str:
     known = [value for value in values if value is not None]
-    return words.size(sum(known)) if len(known) == len(values) else "not told"
+    return words.size(sum(known)) if len(known) == len(values) else "not known"
 
 
 def _sentence(result: Result) -> str:
@@ -85,7 +85,7 @@ def _sentence(result: Result) -> str:
         workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
         servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
         name = point_name(point, result.points)
-        said.append(f"{name}: worker containers took {words.seconds(workers)} of processor time, database servers "
+        said.append(f"{name}: worker containers took {words.seconds(workers)} of CPU time, database servers "
                     f"{words.seconds(servers)}")  # fmt: skip
     return (
         "; ".join(said) + ". Peak memory is the largest container's, of samples every two seconds, without page cache."
@@ -101,10 +101,10 @@ def _told(result: Result) -> str:
     }
     tellers = [who.get(source, source) for source in sorted(source for source in sources if source)]
     text = (
-        f"Block I/O is from {words.listed(tellers)}." if tellers else "Nobody tells of the containers' block I/O here."
+        f"Block I/O is from {words.listed(tellers)}." if tellers else "The containers' block I/O is not available here."
     )
     if tellers and None in sources:
-        text += " Of some containers nobody tells."
+        text += " For some containers it is not available."
     if "processes" in sources:
         return f"{text} That holds what they read from and wrote to any file system, a network filer's too."
     return f"{text} I/O on a network filer is network, not block I/O."

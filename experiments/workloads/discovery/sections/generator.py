@@ -54,8 +54,8 @@ def _sentence(points: list[Point], result: Result) -> str:
     for point in points if len(points) <= 3 else [points[0], points[-1]]:
         run = middle_run(point)
         said.append(
-            f"{point_name(point, result.points)}: workers take {words.percent(run.worker_cpu)} of the host's processors "
-            f"and wait for one for {words.seconds(run.run_queue_s)} in all, against {words.seconds(run.call_time_s)} in calls"
+            f"{point_name(point, result.points)}: workers take {words.percent(run.worker_cpu)} of the host's CPU "
+            f"and wait for a core for {words.seconds(run.run_queue_s)} in all, compared with {words.seconds(run.call_time_s)} in calls"
         )
     return "; ".join(said) + "."
 
@@ -69,7 +69,7 @@ def _share(share: float | None) -> str:
 
 def _on_null(run: Run) -> str:
     if run.null_elapsed_s is None:
-        return "no pair"
+        return "no null baseline"
     elapsed = words.seconds(run.null_elapsed_s)
     return f"{elapsed} in {run.null.portions} portions" if run.null and run.null.portions > 1 else elapsed
 

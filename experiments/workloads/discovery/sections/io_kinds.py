@@ -11,7 +11,7 @@ from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
 
 ANCHOR, TITLE = "io", "Every kind of I/O"
-_HEADER = ("kind", "recorded", "read", "written", "when", "who tells")
+_HEADER = ("kind", "recorded", "read", "written", "when", "counted by")
 
 
 def io_kinds(result: Result) -> Section:
@@ -19,7 +19,7 @@ def io_kinds(result: Result) -> Section:
     point = busiest(result)
     io: dict[str, Any] | None = middle_run(point).result.get("io")
     if io is None:
-        return missing(ANCHOR, TITLE, "the result is of a version that did not tell it.")
+        return missing(ANCHOR, TITLE, "the result was written by a version that did not record it.")
     numbers: list[tuple[Cell, ...]] = [
         (
             one["kind"],
@@ -44,14 +44,14 @@ def io_kinds(result: Result) -> Section:
     ]
     rows = [(kind, recorded, _size(read), _size(written), *rest) for kind, recorded, read, written, *rest in numbers]
     shown = table(_HEADER, rows, text_columns=frozenset({0, 1, 4, 5}))
-    header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "told_by")
+    header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "counted_by")
     share = io["unrecorded_share"]
     said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
     parts = (
         paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),
         Tabled(table=shown, series=Series(name="io-kinds", header=header, rows=tuple(numbers))),
         note(
-            "Lines beside are counted by the kernel for everybody on that host; what its caches answer is in none of them."
+            "The other lines are counted by the kernel for all programs on that host; reads from its caches are in none of them."
         ),
     )
     return Section(anchor=ANCHOR, title=TITLE, parts=parts)

@@ -35,7 +35,7 @@ def latency(result: Result) -> Section:
         parts.append(_against_load(loads))
     parts.append(note("Latencies are closed-loop: a slot makes its next call only when the last has returned. Percentiles "
                       "are at most 3.2 % off (histogram buckets), maxima are exact; failed calls are included. Calls that "
-                      "moved bytes are told apart by size, too; a call's class is that of the bytes it moved."))  # fmt: skip
+                      "moved bytes are also shown by size; the class of a call is that of the bytes it moved."))  # fmt: skip
     return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
 
 

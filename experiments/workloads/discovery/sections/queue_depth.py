@@ -45,7 +45,7 @@ def _sentence(samples: tuple[tuple[float, int, int, int], ...], slots: int, wher
     deepest = max(samples, key=lambda sample: sample[1])
     full = sum(1 for sample in samples if sample[3] >= slots) / len(samples)
     starved = sum(1 for sample in samples if sample[3] < slots and sample[1] > 0) / len(samples)
-    at_work = "the slot was at work" if slots == 1 else f"all {slots:,} slots were at work"
+    at_work = "the slot was busy" if slots == 1 else f"all {slots:,} slots were busy"
     return (
         f"With {where}, the most tasks pending were {deepest[1]:,} ({words.seconds(max(0.0, deepest[0]))} into "
         f"the run); {at_work} in {words.percent(full)} of "

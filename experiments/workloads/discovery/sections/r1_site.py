@@ -25,7 +25,7 @@ def r1_site(result: Result) -> Section:
         series = Series(name=f"r1-{title.split()[0].lower()}", header=("parameter",), rows=tuple(rows))
         parts.append(Tabled(table=table((title,), rows, text_columns=frozenset({0})), series=series))
     if not parameters(result):
-        parts.append(note("This is not the site r1: where its numbers come from, only its file can say."))
+        parts.append(note("This is not the site r1; see its file for the origin of its numbers."))
     parts.append(note(_limit(result)))
     return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
 
@@ -38,7 +38,7 @@ def _limit(result: Result) -> str:
         else "What the same site does without that limit is not shown here: edbench bench r1 --index-streams 0 runs it."
     )
     return (
-        f"Index streams of each job: {streams}. {without} It is an explanation that reproduces R1, and nothing says that it is the"
+        f"Index streams of each job: {streams}. {without} It is an explanation that reproduces R1, but it may not be the"
         " only one."
     )
 

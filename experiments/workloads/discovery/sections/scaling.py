@@ -152,7 +152,7 @@ def _why_no_fit(points: list[Point]) -> str:
     have = len({point.workers for point in points})
     if have < LEAST_POINTS:
         return (
-            f"No Universal Scalability Law is fitted: it has three parameters and wants at least {LEAST_POINTS} worker "
+            f"No Universal Scalability Law is fitted: it has three parameters and needs at least {LEAST_POINTS} worker "
             f"counts; this result has {have}."
         )
     return "No Universal Scalability Law is fitted: the measurements do not determine its three parameters."

@@ -18,9 +18,7 @@ def filer_side(result: ReplayResult) -> Section | None:
     stations = [_station(point, name, station) for point in result.points for name, station in _stations(point)]
     if stations:
         parts.append(_tabled("stations", ("storage", "clients", "station", "busy", "mean wait", "calls"), stations))
-        parts.append(
-            note("Stations of the emulated filer over the whole job: they stand idle while files are prepared.")
-        )
+        parts.append(note("Stations of the emulated filer over the whole job; they are idle while files are prepared."))
     wire = [_wire(point) for point in result.points if point.run.job.get("wire")]
     if wire:
         parts.append(_tabled("wire", ("storage", "clients", "read by calls", "over the wire", "wire ÷ call"), wire))

@@ -94,19 +94,19 @@ def beside_the_trace(result: ReplayResult) -> Section:
             _compared(result.fidelity, result.recorded.emulated),
             _remark(result),
         )
-    return Section(anchor="beside", title="The trace beside its replay", parts=parts)
+    return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
 
 
 def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
     if fidelity.passed is None and fidelity.rows[0].what == ELAPSED:
         return (
-            f"{fidelity.storage}: not judged, for whether the trace was recorded on this storage is not known, or it was not. The"
+            f"{fidelity.storage}: not judged, because the trace was not recorded on this storage, or it is not known whether it was. The"
             " elapsed time is how long the recorded job's calls and think times take here."
         )
     if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
         return (
-            f"{fidelity.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell"
+            f"{fidelity.storage}: not judged, because the trace was recorded on another filer{there}. The differences show"
             " how the two differ."
         )
     said = "kept" if fidelity.passed else "NOT kept"

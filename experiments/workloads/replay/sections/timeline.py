@@ -12,7 +12,7 @@ from experiments.report.views import binned, spread
 from experiments.workloads.replay.result import ReplayPoint, ReplayResult, by_storage
 
 ANCHOR = NAME = "timeline"
-TITLE = "Calls a second over time, beside the recorded ones"
+TITLE = "Calls a second over time, compared with the recorded ones"
 _MOST_LINES = 5
 
 

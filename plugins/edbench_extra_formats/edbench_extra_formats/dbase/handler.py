@@ -33,7 +33,7 @@ class TableHandler(LeafHandler):
             text="the names of the columns, then a line for each record with tabs between its values, deleted ones too",
             metadata=(*CHARSET_KEYS, "rows", "columns"),
             leaves_out=(
-                "memos, which are in the file beside it (.dbt, .fpt) and are that file's text",
+                "memos, which are in the file next to it (.dbt, .fpt) and become the text of that file",
                 "times of dBase 7, pictures, objects, and numbers that are written as bytes in variable lengths",
                 "which records are marked as deleted",
             ),

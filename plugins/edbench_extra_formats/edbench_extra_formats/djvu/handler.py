@@ -35,7 +35,7 @@ class DjvuHandler(LeafHandler):
             leaves_out=(
                 "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
                 "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
-                "are not told from others",
+                "are not distinguished from others",
                 "documents whose pages are in files of their own: the exception is `unsupported`",
             ),
         ),
@@ -63,7 +63,7 @@ class DjvuHandler(LeafHandler):
         elif bare:
             out.metadata["pages_without_text"] = page_numbers.written(bare)
         if cut:
-            out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than it says")
+            out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than its header states")
         elif unreadable:
             out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
         elif lost:

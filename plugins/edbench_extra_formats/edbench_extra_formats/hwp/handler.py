@@ -37,8 +37,8 @@ class HwpHandler(LeafHandler):
             children="pictures and objects in the order of the compound file",
             leaves_out=(
                 "documents of versions before 5: the exception is `unsupported`; with a password: `encrypted`",
-                "what a document for distribution says (its text is a notice and `partial`: it is encrypted for one program)",
-                "comments, change tracking, scripts; letters of private use stay what they are",
+                "the text of a document for distribution (its text is a notice and `partial`: it is encrypted for one program)",
+                "comments, change tracking, scripts; private-use characters stay as they are",
             ),
         ),
     )
@@ -102,7 +102,7 @@ def _child(compound: CompoundFile, entry: DirectoryEntry, position: int, limits:
         try:
             data = inflater.feed(data, limits.parse_bytes)
             if not inflater.ended:
-                error = DocumentError(ExceptionCode.TRUNCATED, "its data end before it does")
+                error = DocumentError(ExceptionCode.TRUNCATED, "its data end early")
         except DECODE_ERRORS:  # some are stored as they are
             pass
     if data.startswith(MAGIC, _LENGTH):

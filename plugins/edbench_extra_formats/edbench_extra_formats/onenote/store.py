@@ -158,7 +158,9 @@ class _Walk:
             self._entered.add(start)
             raw = self._bytes(start, length, _MAX_LIST)
             if not raw.startswith(_FRAGMENT) or len(raw) < 36:
-                raise DocumentError(ExceptionCode.CORRUPT, "no list where the OneNote file says")
+                raise DocumentError(
+                    ExceptionCode.CORRUPT, "there is no list at the position that the OneNote file gives"
+                )
             at, end = 16, len(raw) - 20
             while at + 4 <= end:
                 head = int.from_bytes(raw[at : at + 4], "little")
@@ -176,7 +178,9 @@ class _Walk:
         """FileDataStoreObject (2.6.13)."""
         head = self._bytes(start, 36, 36)
         if head[:16] != _FILE_DATA:
-            raise DocumentError(ExceptionCode.CORRUPT, "no embedded file where the OneNote file says")
+            raise DocumentError(
+                ExceptionCode.CORRUPT, "there is no embedded file at the position that the OneNote file gives"
+            )
         size = int.from_bytes(head[16:24], "little")
         return StoredFile(start + 36, size, start + 36 + size <= self._size)
 

@@ -72,8 +72,8 @@ def test_times_zones_decimals_scales_and_counters(tmp_path: Path) -> None:
 def test_bad_rows_are_told_by_line(tmp_path: Path) -> None:
     """Lines are those of the file; an empty cell is nothing bad."""
     assert [str(bad) for bad in readings(tmp_path).bad] == [
-        "line 5: Read KiB/s: 'abc' is no number",
-        "line 6: 'nonsense' is no time of the form %d.%m.%Y %H:%M:%S",
+        "line 5: Read KiB/s: 'abc' is not a number",
+        "line 6: 'nonsense' is not a time of the form %d.%m.%Y %H:%M:%S",
         "line 8: 2 cells, none for Ops",
     ]
 
@@ -116,7 +116,7 @@ def test_a_time_without_a_zone_needs_one(tmp_path: Path) -> None:
         ('name = "read"', 'name = "Ops"', "a name of its own"),
         ('"array1"', '"a · b"', "an array's name"),
         ('delimiter = ";"', 'delimiter = ","', "not the same"),
-        ("[csv]", "[csv", "cannot be read"),
+        ("[csv]", "[csv", "has a syntax error"),
     ],
 )
 def test_a_wrong_map_is_refused_with_the_key(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -87,7 +87,7 @@ def test_what_containers_do_not_see_is_refused(tmp_path: Path) -> None:
         refuse_unseen(tmp_path / "rooted", tmp_path / "root")
     refuse_unseen_filer(Settings(storage=tmp_path / "root", filer="titan"))
     refuse_unseen_filer(Settings(storage=tmp_path / "root", filer=str(inside / "f.toml")))
-    with pytest.raises(UsageError, match="do not see"):
+    with pytest.raises(UsageError, match="cannot read"):
         refuse_unseen_filer(Settings(storage=tmp_path / "root", filer=str(tmp_path / "f.toml")))
 
 

@@ -118,7 +118,7 @@ def test_places() -> None:
     assert services["db1"]["deploy"]["placement"] == {"constraints": ["node.hostname == host7"]}
     assert services["grafana"]["deploy"]["placement"] == {"constraints": ["node.role == manager"]}
     assert "placement" not in services["worker"]["deploy"]
-    with pytest.raises(UsageError, match="no service db9; there are db1, grafana, worker"):
+    with pytest.raises(UsageError, match="no service db9; use db1, grafana, worker"):
         stack_of(DEFINITION, workers=1, places={"db9": "host7"})
 
 

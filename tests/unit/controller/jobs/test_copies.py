@@ -52,5 +52,5 @@ def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) 
     storage, group = Storage(NullRecorder()), uuid.uuid4()
     source = prepare_source(storage, tmp_path / "source")
     copy_source(storage, tmp_path, group, "db1", source)
-    with pytest.raises(UsageError, match=r"already .*case apart.*--source-copies 1"):
+    with pytest.raises(UsageError, match=r"already .*ignore case.*--source-copies 1"):
         copy_source(storage, tmp_path, group, "db1", source)

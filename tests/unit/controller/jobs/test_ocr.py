@@ -30,7 +30,7 @@ def test_what_is_asked_for() -> None:
     assert ocr_choice(False, None) == OcrChoice()
     assert ocr_choice(True, None).languages == "eng"
     assert ocr_choice(True, "deu+eng").languages == "deu+eng"
-    with pytest.raises(UsageError, match="add --ocr"):
+    with pytest.raises(UsageError, match="requires --ocr"):
         ocr_choice(False, "eng")
 
 
@@ -41,10 +41,10 @@ def test_without_tesseract(program: Path) -> None:
         refuse_no_ocr(OcrChoice(languages="eng"))
     assert str(refused.value) == (
         "--ocr: tesseract is not installed here; install it (Debian, Ubuntu: apt-get install tesseract-ocr),"
-        " or leave --ocr out"
+        " or remove --ocr"
     )
     found = ocr()
-    assert (found.level, "apt-get install tesseract-ocr" in found.mend) == (Level.WARN, True)
+    assert (found.level, "apt-get install tesseract-ocr" in found.fix) == (Level.WARN, True)
 
 
 def test_without_a_languages_data(program: Path) -> None:
@@ -55,6 +55,6 @@ def test_without_a_languages_data(program: Path) -> None:
         refuse_no_ocr(OcrChoice(languages="eng+deu"))
     assert str(refused.value) == (
         "--ocr-languages: tesseract has no data of deu here (it has eng);"
-        " install it (Debian, Ubuntu: apt-get install tesseract-ocr-deu), or name others"
+        " install it (Debian, Ubuntu: apt-get install tesseract-ocr-deu), or give other languages"
     )
     assert (ocr().level, ocr().what) == (Level.OK, "OCR: tesseract 5.3.0 with eng")

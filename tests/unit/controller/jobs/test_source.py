@@ -29,7 +29,7 @@ def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_a_source_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
     """As where the servers of a mount are away: whoever reads "does not exist" looks for a typing error."""
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(UsageError, match=r"cannot be looked at .*check that it is mounted"):
+    with pytest.raises(UsageError, match=r"cannot be accessed .*check that it is mounted"):
         prepare_source(FILER, tmp_path / "loop" / "source")
 
 
@@ -101,7 +101,7 @@ def test_a_directory_of_very_many_directories_is_no_source(tmp_path: Path, monke
         (tmp_path / f"{n}.txt").touch()
     assert prepare_source(FILER, tmp_path).others == 9
     (tmp_path / "c").mkdir()
-    with pytest.raises(UsageError, match=r"more than 2 directories.* give the directory above it"):
+    with pytest.raises(UsageError, match=r"more than 2 directories.* give its parent directory"):
         prepare_source(FILER, tmp_path)
 
 
@@ -133,7 +133,9 @@ def test_evidence_that_looks_like_a_corpus_loses_nothing(tmp_path: Path) -> None
     source = prepare_source(FILER, tmp_path)
     assert (source.path, source.directories, source.manifest) == (os.fsencode(tmp_path), (b"bob", b"data"), None)
     (tmp_path / "dataset.json").touch()
-    with pytest.raises(UsageError, match=r"is a corpus, .* and has bob beside it: give .*/data, or move bob away"):
+    with pytest.raises(
+        UsageError, match=r"is a generated corpus, .* also contains bob: give .*/data, or move bob away"
+    ):
         prepare_source(FILER, tmp_path)
 
 

@@ -53,8 +53,8 @@ def test_a_moosefs_mount_is_network_storage() -> None:
 def test_what_is_not_known_is_said_to_be_so() -> None:
     """A FUSE program may be anything, and show directories of a filer; without a mount table nothing is known: never
     `local` by default."""
-    assert storage_label("/mnt/pool", MOUNTS).startswith("cannot tell whether local or network storage (fuse.mergerfs")
-    assert storage_label("/mnt/view", MOUNTS).startswith("cannot tell whether local or network storage (fuse.bindfs")
+    assert storage_label("/mnt/pool", MOUNTS).startswith("unknown whether local or network storage (fuse.mergerfs")
+    assert storage_label("/mnt/view", MOUNTS).startswith("unknown whether local or network storage (fuse.bindfs")
     assert caches_itself("/mnt/pool", MOUNTS)
-    assert storage_label("/mnt/odd", MOUNTS) == "cannot tell whether local or network storage (fuse from something)"
-    assert storage_label("/home", b"") == "cannot tell whether local or network storage (the mount table does not say)"
+    assert storage_label("/mnt/odd", MOUNTS) == "unknown whether local or network storage (fuse from something)"
+    assert storage_label("/home", b"") == "unknown whether local or network storage (not in the mount table)"

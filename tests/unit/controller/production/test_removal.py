@@ -86,7 +86,7 @@ def test_what_others_put_beside_a_production_stays(
     out.write("hashes.csv", *ours, f"{ours[0]}.0123456789ab.tmp", *_BESIDE, *theirs)
     told = out.remove()
     assert out.there() == {*_BESIDE, *theirs}
-    assert f"{out.path} holds what job {out.job} did not write, and keeps it: " in told
+    assert f"{out.path} contains files that job {out.job} did not write, which stay: " in told
     assert "\n" not in told
     assert told.endswith(f" and {len(_BESIDE) + len(theirs) - 5} more")
 

@@ -48,8 +48,8 @@ def test_what_a_production_writes_is_not_called_discovered(produced: bool, word:
 
 def test_wire_counters_become_rates_and_mean_times() -> None:
     """Ops that were not sent meanwhile are left out; times are per op."""
-    rates, times = wire_panels(AXIS, {"boot:filer:0:52": readings(wire)})
-    assert (rates.id, rates.kind, rates.title) == ("wire_1", "stacked", "Wire ops/second, boot:filer:0:52 (nfs4 4.2)")
+    rates, times = wire_panels(AXIS, {"boot:filer:0:52": readings(wire)}, {})
+    assert (rates.id, rates.kind, rates.title) == ("wire_1", "stacked", "Wire ops/second, filer (nfs4 4.2)")
     assert lines(rates) == {"READ": [10.0] * 6}
     assert (times.id, times.unit) == ("wire_1_ms", "ms")
     assert lines(times) == {"queue_ms": [1.0] * 6, "rtt_ms": [4.0] * 6, "execute_ms": [6.0] * 6}
@@ -68,7 +68,9 @@ def test_wire_read_share_counts_only_mounts_under_the_storage_root() -> None:
 def test_block_devices_arrays_and_stations() -> None:
     """Counters as rates, gauges as means over what there is, nothing where nothing is."""
     moved, queue = block_panels(
-        AXIS, {"boot:sda": readings(lambda n: {"read_bytes": 2_000_000 * n, "write_bytes": 0, "weighted_ms": 1500 * n})}
+        AXIS,
+        {"boot:sda": readings(lambda n: {"read_bytes": 2_000_000 * n, "write_bytes": 0, "weighted_ms": 1500 * n})},
+        {},
     )
     assert lines(moved) == {"read_bytes": [2.0] * 6, "write_bytes": [0.0] * 6}
     assert lines(queue) == {"depth": [1.5] * 6}
@@ -80,14 +82,14 @@ def test_space_and_inodes_of_a_file_system() -> None:
     """What is free and what is not, in one stack; no inodes where the file system has no table of them."""
     ext4 = {"bytes": 100, "bytes_free": 40, "inodes": 9, "inodes_free": 8}
     whole = [("boot:sda", [(101, ext4), (103, ext4 | {"bytes_free": 30})]), ("boot:nas", [(101, ext4 | {"inodes": 0})])]
-    space, inodes, other = space_panels(AXIS, dict(whole))
+    space, inodes, other = space_panels(AXIS, dict(whole), {})
     assert (space.id, space.kind, space.unit) == ("space_1", "stacked", "B")
     assert lines(space) == {
         "used": [None, 60.0, 60.0, 70.0, 70.0, 70.0],  # a second that was missed is no hole
         "free": [None, 40.0, 40.0, 30.0, 30.0, 30.0],
     }
     assert (inodes.id, lines(inodes)["used"][1]) == ("space_1_inodes", 1.0)
-    assert (other.id, other.title) == ("space_2", "Space of boot:nas")
+    assert (other.id, other.title) == ("space_2", "Space of nas")
 
 
 def test_stations_of_an_emulated_filer() -> None:

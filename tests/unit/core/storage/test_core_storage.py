@@ -203,7 +203,7 @@ def test_a_file_over_the_size_limit_is_a_fault(storage: Storage, recorder: Memor
 def test_a_root_that_is_gone_is_a_fault(storage: Storage, root: bytes) -> None:
     """The source root itself is never "an item that vanished"."""
     assert storage.root_identity(root) == (os.stat(root).st_dev, os.stat(root).st_ino)
-    with pytest.raises(StorageFault, match=r"cannot reach .*; .*look at") as caught:
+    with pytest.raises(StorageFault, match=r"cannot reach .*; .*check that it is mounted") as caught:
         storage.root_identity(root + b"/gone")
     assert caught.value.errno == errno.ENOENT
     assert "resume" not in str(caught.value)  # that is for whoever knows which job, and is said once
@@ -283,7 +283,7 @@ def test_directories_cost_no_call_for_each_file(storage: Storage, recorder: Memo
 def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
     """Two writers of one name are an error that names the file and says what to do."""
     storage.create(root + b"/f").close()
-    with pytest.raises(StorageFault, match=r"cannot create .*/f: File exists; .*stop it"):
+    with pytest.raises(StorageFault, match=r"cannot create .*/f: File exists; .*which other program writes there"):
         storage.create(root + b"/f")
 
 

@@ -117,7 +117,7 @@ def test_two_dots_are_refused(storage: Storage, place: Path, relative: str) -> N
 def test_an_absolute_path_in_place_of_a_relative_one_is_refused(storage: Storage, place: Path, below: str) -> None:
     """os.path.join lets an absolute item path win; then it lies below no root."""
     path = os.path.join(bytes(place / below), bytes(place / "outside/f"))
-    with pytest.raises((SourceFileError, StorageFault), match="outside of the job's source and storage"):
+    with pytest.raises((SourceFileError, StorageFault), match="outside the job's source and storage"):
         storage.open(path)
     with pytest.raises(StorageFault):
         storage.create(path + b"2")

@@ -83,6 +83,6 @@ def test_no_descriptor_is_left_where_no_thread_can_be_made(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(StorageFault, match="no thread"):
+    with pytest.raises(StorageFault, match="cannot start a thread"):
         storage.sync_beside(os.fsencode(tmp_path))
     assert [each.op.label for each in recorder.records] == ["open", "close"]

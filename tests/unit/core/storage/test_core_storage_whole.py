@@ -63,7 +63,7 @@ def test_what_is_told_below_a_root(mount: Path) -> None:
     assert parts_below(root, device) != before
     mount.unlink()
     mount.mkdir()
-    with pytest.raises(StorageFault, match="cannot ask what is there of"):
+    with pytest.raises(StorageFault, match="cannot list the available parts of"):
         parts_below(root, device)
 
 

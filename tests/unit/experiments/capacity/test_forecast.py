@@ -75,7 +75,7 @@ def test_the_best_addition_is_what_is_full() -> None:
     assert "link" in one.additions[0].what
     gains = {each.what: each.gain for each in one.additions}
     assert gains["half as many workers again"] < 1.1 < one.additions[0].gain
-    assert sentences([one], "it")[-1].startswith("At 60 workers and 1 database half as much filer link again helps")
+    assert sentences([one], "it")[-1].startswith("At 60 workers and 1 database a filer link half as fast again helps")
 
 
 def test_an_addition_that_changes_nothing_gains_nothing() -> None:
@@ -160,7 +160,7 @@ def test_databases_that_nobody_counted_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (Wish(workers=(1,), databases=(1,), filer="none"), "no filer to predict for"),
+        (Wish(workers=(1,), databases=(1,), filer="none"), "not a filer to predict for"),
         (Wish(workers=(1,), databases=(1,), filer="no-such-filer"), "No such file"),
         (Wish(workers=(999,), databases=(1,), slots=64), "at most 20,000 slots"),
         (Wish(workers=(1,), databases=(999,)), "999 databases: at most 64"),

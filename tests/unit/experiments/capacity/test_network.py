@@ -47,7 +47,7 @@ def _network(**changes: Any) -> Network:
         (lambda: Phase(name="walk", units=1, demands={}, most_slots=0), "lets 0 slots work"),
         (lambda: _network(workers=0), "0 workers with 4 slots"),
         (lambda: _network(window=0), "a window of 0 lets nothing through"),
-        (lambda: _network(stations=(Station(name="disk"),)), "asks for filer, which is no station"),
+        (lambda: _network(stations=(Station(name="disk"),)), "demands filer, which is not a station"),
         (lambda: _network(databases=()), "is on database 1 of 0"),
         (lambda: _network(databases=(Station(name="filer"),)), "need names of their own"),
         (lambda: _network(workers=1, jobs=simultaneous((PHASE,), 1) * 2, pooled=False), "cannot be dealt out to 2"),
@@ -104,5 +104,5 @@ def test_a_bound_on_units_at_a_time_is_a_limit_of_its_own() -> None:
 
 
 def test_hosts_belong_to_workers_processors() -> None:
-    with pytest.raises(UsageError, match="hosts are shared"):
+    with pytest.raises(UsageError, match="workers share the cores of hosts"):
         _network(hosts=(Station(name="host 1"),))

@@ -104,7 +104,7 @@ def test_processor_time_of_a_run_elsewhere_is_told_at_the_speed_of_its_machine(t
         assert (after.local_s, after.site.rows) == (before.local_s, before.site.rows)
     write_result(slow, tmp_path)
     said = " ".join(forecast(Wish(databases=(1,), site="laptop-nas", result=tmp_path, **SMALL)).assumptions)  # type: ignore[arg-type]
-    assert "processors of speed 0.50" in said
+    assert "cores of speed 0.50" in said
 
 
 def test_the_same_processor_time_and_rows_are_asked_for_however_they_are_dealt_out(lived: Result) -> None:
@@ -144,8 +144,8 @@ def test_a_forecast_for_a_site_says_what_it_stands_on() -> None:
     said = " ".join(found.assumptions)
     assert "EMULATED SITE laptop-nas, data 1/1, time x 1: 1 host of 8 cores in all, workers of 8" in said
     assert "the calibration was made on none" in said
-    assert "taken for that of a processor of speed 1: nobody measured its speed" in said
-    assert "experiment r1" not in said
+    assert "assumed to be that of cores of speed 1" in said
+    assert "bench r1" not in said
     assert "tasks of phase index at a time, of each job: no limit" in said
     assert {point.question.slots for point in found.points} == {4}
     plain = json.loads(json.dumps(found.document().to_json()))

@@ -62,7 +62,7 @@ def test_the_page_says_how_far_off_it_is(measured: Mapping[tuple[int, int], floa
             said = f"| {named} | {workers} | {databases} | {seconds:.0f} s | {was:.0f} s | {seconds / was:.1f} |"
             assert said in page, said
             worst = max(worst, seconds / was)
-    assert any("no interval is known: the calibration was made on no site" in line for line in found.assumptions)
+    assert any("no interval is known: the calibration was not made on a site" in line for line in found.assumptions)
     assert any(f"up to {worst:.1f} times what was measured" in line for line in found.assumptions)
 
 
@@ -121,5 +121,5 @@ def test_a_limited_result_of_a_site_needs_no_filer(r1: Result, tmp_path: Path) -
     assert any("GENERATOR-LIMITED" in line for line in found.assumptions)
     with pytest.raises(UsageError, match="give --site"):
         forecast(dataclasses.replace(wish, filer="titan"))
-    with pytest.raises(UsageError, match="says where everything is"):
+    with pytest.raises(UsageError, match="defines the hosts"):
         forecast(dataclasses.replace(wish, one_host=True))

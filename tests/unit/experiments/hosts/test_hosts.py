@@ -53,7 +53,7 @@ def test_a_host_that_was_started_again_is_no_second_one() -> None:
         assert doubles.among([dataclasses.replace(killed, beat=301), dataclasses.replace(again, beat=beat)])
     assert not doubles.among([dataclasses.replace(again, beat=4)])
     assert doubles.among([killed, again])
-    with pytest.raises(UsageError, match="two hosts are called h2: join one of them with another --name"):
+    with pytest.raises(UsageError, match="two hosts have the name h2: join one of them with another --name"):
         doubles.among([dataclasses.replace(killed, beat=1), dataclasses.replace(again, beat=1)])
 
 
@@ -100,9 +100,9 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_hosts_and_where_they_are_awaited_belong_together() -> None:
     """Either alone means nothing."""
     assert hosts_wanted(None, None, 1.0) is None
-    with pytest.raises(UsageError, match="--hosts needs --listen"):
+    with pytest.raises(UsageError, match="--hosts requires --listen"):
         hosts_wanted(2, None, 1.0)
-    with pytest.raises(UsageError, match="--listen is of --hosts"):
+    with pytest.raises(UsageError, match="--listen requires --hosts"):
         hosts_wanted(None, "10.0.0.1", 1.0)
     with pytest.raises(UsageError, match="--hosts is 0"):
         hosts_wanted(0, "10.0.0.1", 1.0)
@@ -141,7 +141,7 @@ def test_a_host_that_does_not_see_the_storage(asked: tuple[Look, str], tmp_path:
     """The path is not there: the host, the path and what to do are named."""
     look, text = asked
     sight = look_at(_elsewhere(look, tmp_path / "nothing"), "h2")
-    with pytest.raises(UsageError, match=r"host h2 does not see the storage .*/storage \(No such file.*: mount it"):
+    with pytest.raises(UsageError, match=r"host h2 cannot see the storage .*/storage \(No such file.*: mount it"):
         refuse_other_storage(HELLO, sight, look, text)
 
 
@@ -161,7 +161,7 @@ def test_a_copy_of_the_storage_is_another_one(asked: tuple[Look, str], tmp_path:
     (copy / "corpus").mkdir(parents=True)
     elsewhere = _elsewhere(look, copy)
     Path(elsewhere.token).write_text(text)
-    with pytest.raises(UsageError, match=r"what host h2 writes to the storage .* does not arrive here"):
+    with pytest.raises(UsageError, match=r"files that host h2 writes to the storage .* do not appear here"):
         refuse_other_storage(HELLO, look_at(elsewhere, "h2"), look, text)
 
 
@@ -169,7 +169,10 @@ def test_a_host_whose_user_may_not_read_here(asked: tuple[Look, str]) -> None:
     """The storage is the same, the users are not: that is what is said."""
     look, text = asked
     sight = dataclasses.replace(look_at(look, "h2"), token="", unseen={"token": "Permission denied"})
-    with pytest.raises(UsageError, match=r"host h2 cannot read what is written .* \(Permission denied\): let it"):
+    with pytest.raises(
+        UsageError,
+        match=r"host h2 cannot read files that this host writes .* \(Permission denied\): grant it read access",
+    ):
         refuse_other_storage(HELLO, sight, look, text)
 
 
@@ -177,7 +180,7 @@ def test_a_host_without_the_source(asked: tuple[Look, str], tmp_path: Path) -> N
     """The storage is shared, the corpus lies on a disk of the command's host."""
     look, text = asked
     sight = look_at(dataclasses.replace(look, source=str(tmp_path / "gone")), "h2")
-    with pytest.raises(UsageError, match=r"host h2 does not see the source .*/corpus \(No such file"):
+    with pytest.raises(UsageError, match=r"host h2 cannot see the source .*/corpus \(No such file"):
         refuse_other_storage(HELLO, sight, look, text)
 
 
@@ -185,7 +188,7 @@ def test_another_directory_at_the_path_of_the_source(asked: tuple[Look, str], tm
     """By its inode."""
     look, text = asked
     sight: Sight = look_at(dataclasses.replace(look, source=str(tmp_path)), "h2")
-    with pytest.raises(UsageError, match=r"does not see the source .* \(it is another directory there\)"):
+    with pytest.raises(UsageError, match=r"cannot see the source .* \(it is another directory there\)"):
         refuse_other_storage(HELLO, sight, look, text)
 
 

@@ -162,7 +162,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         _result(lambda data: data["points"][0]["repeats"][0]["series"]["queue_depth"][0].__setitem__(1, 99)),
         "series.queue_depth[0][1] is 99; observed is 5",
     ),
-    "a file added": (lambda at: (at / "figures" / "better.png").touch(), "figures/better.png: no part of this result"),
+    "a file added": (lambda at: (at / "figures" / "better.png").touch(), "figures/better.png: not part of this result"),
     "a class of size left out": (
         _result(lambda data: data["points"][0]["repeats"][0]["latency"]["read"].pop("sizes")),
         'latency.read.sizes is missing; it is {"to 4 KiB": {"calls": 400',
@@ -171,37 +171,37 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "the end moved": (_run(_clock_set), "elapsed_s"),
     "another package's result": (_of_another, "result.json: run_id is"),
     "runs swapped": (_swapped, "raw/runs/000.json.gz is another run"),
-    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result makes"),
+    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result gives"),
     "another client": (
         _result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
         "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
     ),
     "a run cut short": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes((at / "raw/runs/000.json.gz").read_bytes()[:-20]),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "a run that is none": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"[]")),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "bytes of a run changed": (
         lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 99),
-        "raw/runs/000.json.gz cannot be read",
+        "raw/runs/000.json.gz is damaged",
     ),
     "a plan without end": (
         lambda at: edit_json(at / "raw/study.json", lambda data: data["plan"].update(repeats=10**12)),
         "1,000,000,000,000 repeats",
     ),
-    "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
+    "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json does not exist"),
     "a verdict before the verdict": (
         _replaced(FILE, '"verdict": ', '"verdict": "twice as fast", "verdict": '),
-        "result.json cannot be read: an object has 'verdict' twice",
+        "result.json has a syntax error: an object has 'verdict' twice",
     ),
     "a plan before the plan": (
         _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
-        "raw/study.json cannot be read: an object has 'min_seconds' twice",
+        "raw/study.json has a syntax error: an object has 'min_seconds' twice",
     ),
-    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
+    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "give no result: KeyError"),
 }
 
 
@@ -232,7 +232,7 @@ def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
         (lambda lines: lines[1:], "not in the manifest"),
         (
             lambda lines: [*lines, f"{'0' * 64}  series/none.csv\n"],
-            "series/none.csv: in the manifest, and no such file",
+            "series/none.csv: in the manifest, but the file is missing",
         ),
     ],
 )
@@ -263,14 +263,14 @@ def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
     """What it leads to could be changed behind the manifest's back."""
     (copied / FILE).rename(copied.parent / "elsewhere.json")
     (copied / FILE).symlink_to(copied.parent / "elsewhere.json")
-    assert broken(copied) == [f"{FILE}: in the manifest, and no such file"]
-    with pytest.raises(RunFailed, match="is a link; a package holds files"):
+    assert broken(copied) == [f"{FILE}: in the manifest, but the file is missing"]
+    with pytest.raises(RunFailed, match="is a link; a package contains files"):
         seal(copied)
 
 
 def test_what_is_no_package_is_said_to_be_none(tmp_path: Path) -> None:
     """Results of before packages among them."""
-    with pytest.raises(UsageError, match="is no result package: it has no MANIFEST"):
+    with pytest.raises(UsageError, match="is not a result package: it has no MANIFEST"):
         check(tmp_path)
     (tmp_path / "packed.tar.xz").write_bytes(b"")
     with pytest.raises(UsageError, match="is a file; a result package is a directory: unpack it first"):
@@ -310,7 +310,7 @@ def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys
 @pytest.mark.usefixtures("one_drawn")
 def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
     """Nor is none, where signers are asked for."""
-    assert f"{SIGNATURE}: missing; nobody signed it" in check(copied, keys / "signers").differences
+    assert f"{SIGNATURE}: missing; the package is not signed" in check(copied, keys / "signers").differences
     sign(copied, keys / "theirs")
     assert check(copied).differences == ()
     assert any("signed by none of" in line for line in check(copied, keys / "signers").differences)

@@ -33,7 +33,7 @@ def test_a_sheet_is_printed_with_figures_for_the_price(copied: Path) -> None:
     assert check(made).differences == ()
     (made / FILE).write_text(FILLED.replace("50_000", "5_000"))
     seal(made)
-    assert "series/price.csv: not what the result makes of it" in check(made).differences
+    assert "series/price.csv: not what the result gives" in check(made).differences
 
 
 @pytest.mark.usefixtures("drawn_once")
@@ -41,7 +41,7 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
     made = copied
     (made / "report.html").write_text("better")
     before = (made / MANIFEST).read_bytes()
-    with pytest.raises(UsageError, match="does not check, so nothing is added"):
+    with pytest.raises(UsageError, match="fails its check, so nothing is added"):
         describe(made, FILLED)
     assert (made / MANIFEST).read_bytes() == before
     assert not (made / FILE).exists()
@@ -50,9 +50,9 @@ def test_what_does_not_check_is_not_described(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (TEMPLATE, "name is empty; say"),
-        ('name = "f"\nprice = 5.0\n', "has a currency"),
-        ('name = "f"\nprice = -5.0\ncurrency = "EUR"\n', "is positive"),
+        (TEMPLATE, "name is empty; enter"),
+        ('name = "f"\nprice = 5.0\n', "has no currency"),
+        ('name = "f"\nprice = -5.0\ncurrency = "EUR"\n', "is negative"),
         ('name = "f"\nspeed = 5\n', "unknown field sheet.speed"),
         ("name = 5\n", "Expected `str`, got `int`"),
         ("name =\n", "sheet.toml: Invalid value"),

@@ -27,11 +27,11 @@ def test_only_what_checks_is_taken_unless_asked_for_by_name(copied: Path, tmp_pa
     assert labels == []
     assert results[0] == results[1]
     for wrong, why in (
-        (forged, "does not check: result.json: changed since the manifest was written (and 1 more)"),
-        (bare, "is no result package: it has no MANIFEST"),
-        (good.parent / "copy.json", "is no result package: give its directory"),
+        (forged, "fails its check: result.json: changed since the manifest was written (and 1 more)"),
+        (bare, "is not a result package: it has no MANIFEST"),
+        (good.parent / "copy.json", "is not a result package: give its directory"),
     ):
-        with pytest.raises(UsageError, match=r"result 2: .*--unchecked takes it all the same") as caught:
+        with pytest.raises(UsageError, match=r"result 2: .*--unchecked accepts it") as caught:
             take([good, wrong], unchecked=False)
         assert why in str(caught.value)
         (label,) = take([good, wrong], unchecked=True)[1]

@@ -91,4 +91,4 @@ def test_what_was_asked_for_and_not_had_is_a_warning() -> None:
     cached, works = at("/a", 1, "/dev/sda", direct="taken, but through this host's page cache"), at("/b", 2, "/dev/sdb")
     said = ProfileTelling({"targets": [cached, works | {"direct": str(Direct.WORKS)}]}).warnings(())
     assert len(said) == 1
-    assert said[0].startswith("/a: O_DIRECT was asked for")
+    assert said[0].startswith("/a: O_DIRECT was requested")

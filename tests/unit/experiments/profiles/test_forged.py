@@ -192,7 +192,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "refusals cut from the first line": (SWEPT, _cut("; 6 connections REFUSED"), "result.json: verdict is"),
     "the limit cut from the first line": (SWEPT, _cut("limit: the filer's metadata, 99 % busy; "), "verdict is"),
     "the emulated filer's label deleted": (INSERTED, _result(lambda data: data["labels"].pop(0)), "labels has"),
-    "a real filer instead": (INSERTED, _study(lambda beside: beside.update(emulated_filer=None)), "makes no result"),
+    "a real filer instead": (INSERTED, _study(lambda beside: beside.update(emulated_filer=None)), "give no result"),
     "other settings": (
         INSERTED,
         _study(lambda beside: beside["configuration"]["settings"].update(files=2_260_000)),
@@ -219,7 +219,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
         _observed(lambda seen: seen["phases"][0]["clients"].pop(2)),
         "phases[0].done is 3; observed is 2",
     ),
-    "a phase not observed": (SWEPT, _observed(lambda seen: seen["phases"].pop(0)), "makes no result"),
+    "a phase not observed": (SWEPT, _observed(lambda seen: seen["phases"].pop(0)), "give no result"),
     "a mean client raised": (
         SWEPT,
         _repeat(lambda run: run["phases"][0].update(mean=1e9)),
@@ -230,7 +230,7 @@ FORGERIES: dict[str, tuple[str, Forgery, str]] = {
     "a series of the report edited": (
         SWEPT,
         lambda at: (at / "series/clients.csv").write_text("point,refused\nall,0\n"),
-        "series/clients.csv: not what the result makes of it",
+        "series/clients.csv: not what the result gives",
     ),
 }
 

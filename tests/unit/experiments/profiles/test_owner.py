@@ -36,7 +36,7 @@ def test_what_a_dead_command_left_is_removed_by_the_next(tmp_path: Path) -> None
     (left / "data").write_text("x")
     marker = tmp_path / MARKER
     marker.write_text(json.dumps(dataclasses.asdict(alive)))
-    with pytest.raises(UsageError, match="runs a profile there"), claimed(tmp_path):
+    with pytest.raises(UsageError, match="runs a storage test there"), claimed(tmp_path):
         pass
     marker.write_text(json.dumps(dataclasses.asdict(dataclasses.replace(alive, boot_id="another"))))
     with claimed(tmp_path) as own:
@@ -84,7 +84,7 @@ def test_a_command_that_is_about_to_write_its_marker_is_not_dead(
     opened, refused = os.fdopen, list[str]()
 
     def another_looks(*args: Any, **more: Any) -> Any:
-        with pytest.raises(UsageError, match="began there just now") as told:
+        with pytest.raises(UsageError, match="has just started there") as told:
             forget_dead(tmp_path)
         refused.append(str(told.value))
         return opened(*args, **more)
@@ -106,7 +106,7 @@ def test_a_marker_that_was_never_written_goes_when_it_is_old(tmp_path: Path, nam
     """A young one is somebody's."""
     left = tmp_path / name
     left.touch()
-    with pytest.raises(UsageError, match="began there just now"), claimed(tmp_path):
+    with pytest.raises(UsageError, match="has just started there"), claimed(tmp_path):
         pass
     os.utime(left, (0, 0))
     with claimed(tmp_path):

@@ -37,7 +37,7 @@ def test_what_a_dead_command_left_takes_no_room(tmp_path: Path, monkeypatch: pyt
 def test_what_a_living_command_writes_stays(tmp_path: Path) -> None:
     """Its path is refused."""
     (tmp_path / MARKER).write_text(json.dumps(dataclasses.asdict(this_process())))
-    with pytest.raises(UsageError, match="runs a profile there"):
+    with pytest.raises(UsageError, match="runs a storage test there"):
         refuse_room(made("dedup", Targets(paths=(tmp_path,)), [], small=True), yes=False)
     assert (tmp_path / MARKER).exists()
 

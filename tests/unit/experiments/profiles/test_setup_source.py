@@ -12,7 +12,7 @@ from experiments.workloads.setup_effort.profile import SetupEffort, SetupSetting
 @pytest.mark.parametrize("source", ["https://u:s3cret@host/x.git", "https://token@host/x.git", "ssh://u:s3cret@host/x"])
 def test_a_source_with_a_login_is_refused(source: str) -> None:
     """In a line that does not repeat it."""
-    with pytest.raises(UsageError, match="a login does not belong into the URL") as refused:
+    with pytest.raises(UsageError, match="the URL must not contain a login") as refused:
         SetupEffort(SetupSettings(source=source), Targets()).check()
     assert "host" not in str(refused.value)
 

@@ -190,13 +190,13 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_p
     """Not a traceback after hours of experiment: the directory and the reason."""
     file = tmp_path / "taken"
     file.write_text("")
-    with pytest.raises(RunFailed, match=r"the report cannot be written to .*taken"):
+    with pytest.raises(RunFailed, match=r"cannot write the report to .*taken"):
         write_report(result, file)
 
 
 def test_what_to_do_about_a_label_stands_on_the_page_and_on_the_command_line(result: Result) -> None:
     """Both tell it once, and nothing of labels that a result has not."""
-    unpaired = dataclasses.replace(result, labels=("UNPAIRED at 1 of 2 points",))
+    unpaired = dataclasses.replace(result, labels=("NO BASELINE at 1 of 2 points",))
     said = io.StringIO()
     show_study(Console(file=said, width=200), unpaired)
     (line,) = advice_on(unpaired.labels)

@@ -244,7 +244,7 @@ def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
     assert re.findall(r"[\d.]+ [mµ]?s†", said(section)) == [
         words.microseconds(middle_run(busiest(whole)).latency["read"].p99_us) + "†"
     ]
-    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a processor" in said(section)
+    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a core" in said(section)
     assert "†" not in said(latency(whole))
 
 

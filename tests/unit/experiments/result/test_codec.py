@@ -66,7 +66,7 @@ def test_a_wrong_field_is_named(path: list[str | int], value: Any, said: str) ->
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("content", "said"), [(None, "No such file"), ("{", "is not JSON"), ("[]", "object")])
+@pytest.mark.parametrize(("content", "said"), [(None, "does not exist"), ("{", "has a syntax error"), ("[]", "object")])
 def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, said: str) -> None:
     """The file's name stands in the line."""
     file = tmp_path / "r.json"
@@ -101,5 +101,5 @@ def test_results_of_version_1_are_read(tmp_path: Path, workload: str) -> None:
 
 @pytest.mark.parametrize("schema", ["edbench-result/1", "edbench-replay/1"])
 def test_half_a_result_of_version_1_is_refused(schema: str) -> None:
-    with pytest.raises(UsageError, match=f"no whole {schema}"):
+    with pytest.raises(UsageError, match=f"incomplete or damaged {schema}"):
         from_json({"schema": schema, "points": [{}], "kind": "knee", "knee": None})

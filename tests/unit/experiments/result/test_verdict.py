@@ -105,12 +105,12 @@ def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
     """No pair, and a filer that may cache anything: both stand before the figures, and say how to get rid of them."""
     points = _points(a_run(null_elapsed_s=None), a_run(6.0))
     labels = labels_of(points, [None, None], cached=False, undeclared=True)
-    assert labels == ("FILER CACHE UNDECLARED", "UNPAIRED at 1 of 2 points")
+    assert labels == ("FILER CACHE UNDECLARED", "NO BASELINE at 1 of 2 points")
     undeclared, unpaired = advice_on(labels)
     assert undeclared.startswith("FILER CACHE UNDECLARED: ")
     assert "--filer-cache" in undeclared
-    assert unpaired.startswith("UNPAIRED: ")
-    assert labels_of(points[:1], [None], cached=False) == ("UNPAIRED",)
+    assert unpaired.startswith("NO BASELINE: ")
+    assert labels_of(points[:1], [None], cached=False) == ("NO BASELINE",)
 
 
 def test_every_label_says_what_to_do() -> None:
@@ -176,10 +176,10 @@ def test_the_knee_says_what_broke() -> None:
     knee = Knee(bounds_us={"read": 1.0}, peak=1, knee=0, broken="read p99 5.00 ms over 1.00 ms at 2 workers")
     line = _line("knee", points, (), "x", knee)
     assert "peak 720.0 GB/hour discovered at 2 workers" in line
-    assert "at 1 worker keeps all bounds" in line
+    assert "at 1 worker stays within all bounds" in line
     assert line.endswith("read p99 5.00 ms over 1.00 ms at 2 workers")
     none = Knee(bounds_us={}, peak=0, knee=None, broken="broke")
-    assert "no load keeps the bounds: broke" in _line("knee", points, (), "x", none)
+    assert "no load stays within the bounds: broke" in _line("knee", points, (), "x", none)
 
 
 def test_warnings_say_what_is_missing() -> None:
@@ -193,7 +193,7 @@ def test_warnings_say_what_is_missing() -> None:
     said = "\n".join([*warnings_of_any(points, no_pair="no memory"), *warnings_of(points)])
     for part in ("1 repeat a point", "10 min", "lower bound", "not find the same items"):
         assert part in said
-    assert "1 of 2 runs have no pair on null storage: no memory" in said
+    assert "1 of 2 runs have no null baseline: no memory" in said
     assert "null storage took up to 2 portions of under 60 s each" in said
-    assert "1 of the runs on null storage did not find the items" in said
-    assert "no run has a pair on null storage: no" in "".join(warnings_of_any(_points(odd), no_pair="no memory"))
+    assert "1 null baselines did not find the items" in said
+    assert "no run has a null baseline: no" in "".join(warnings_of_any(_points(odd), no_pair="no memory"))

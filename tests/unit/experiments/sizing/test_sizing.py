@@ -172,10 +172,10 @@ def test_what_makes_a_pair_impossible_is_said_before() -> None:
     assert plain.notes == ()
     much = planned(Wish(client_memory=8 * GB, filer_cache=512 * GB, hours=9_999.0), some_rates())
     assert isinstance(much, Sizing)
-    assert any(note.startswith("UNPAIRED") for note in much.notes)
+    assert any(note.startswith("NO BASELINE") for note in much.notes)
     none = planned(Wish(client_memory=64 * GB, filer_cache=0, hours=9_999.0), some_rates(a_rate(1, 100.0, null=None)))
     assert isinstance(none, Sizing)
-    assert any(note.startswith("UNPAIRED") for note in none.notes)
+    assert any(note.startswith("NO BASELINE") for note in none.notes)
     assert not any("null storage" in part.what for part in none.parts)
 
 
@@ -183,7 +183,7 @@ def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None
     """A storage root that is not there yet is not judged."""
     sizing = planned(Wish(client_memory=900_000 * GB, filer_cache=0, hours=1e9), some_rates())
     assert isinstance(sizing, Sizing)
-    with pytest.raises(UsageError, match="there: make room"):
+    with pytest.raises(UsageError, match="there: free space"):
         refuse_room(sizing, tmp_path)
     refuse_room(sizing, tmp_path / "later")
 

@@ -69,7 +69,7 @@ def test_what_was_not_set_and_paths_on_one_device_are_warned_of() -> None:
         [_point(2, 100, "bfq", ("vda: scheduler bfq is not set: Permission denied",))]
     )
     assert any("Permission denied" in one for one in said)
-    assert any("2 paths lie on 1 device (vda)" in one for one in said)
+    assert any("2 paths are on 1 device (vda)" in one for one in said)
 
 
 def test_without_a_trace_it_says_how_to_record_one(tmp_path: Path) -> None:

@@ -134,9 +134,9 @@ def test_a_ratio_is_what_was_written_over_what_the_storage_grew_by() -> None:
     ("given", "why"),
     [
         (["data=own"], "source=DIR"),
-        (["data=zeros", "source=/"], "other way round"),
-        (["reduce=no-such-program-here -x"], "there is no no-such-program-here"),
-        (["used= "], "is no command"),
+        (["data=zeros", "source=/"], "vice versa"),
+        (["reduce=no-such-program-here -x"], "no-such-program-here is not installed"),
+        (["used= "], "is not a command"),
         (["stated=zeros"], "backups=2.8"),
         (["data=nonsense"], "data"),
     ],
@@ -154,7 +154,7 @@ def test_a_source_that_holds_the_path_is_refused(below: str, tmp_path: Path) -> 
     (source / "inner").mkdir(parents=True)
     (source / "link").symlink_to("inner")
     given = ["data=own", f"source={source}"]
-    with pytest.raises(UsageError, match="holds --path"):
+    with pytest.raises(UsageError, match="contains --path"):
         made("dedup", Targets(paths=(source / below,)), given, small=True).check()
     (tmp_path / "source2").mkdir()
     made("dedup", Targets(paths=(tmp_path / "source2",)), given, small=True).check()

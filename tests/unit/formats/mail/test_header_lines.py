@@ -90,7 +90,7 @@ def test_fields_that_stand_in_the_text_are_told(head: bytes) -> None:
     assert not children
     assert text.error is not None
     assert text.error.code is ExceptionCode.CORRUPT
-    assert text.error.detail == "a body of the message is damaged: fields of its header stand in it"
+    assert text.error.detail == "a body of the message is damaged: it contains fields of its header"
 
 
 def test_a_message_with_carriage_returns_alone() -> None:

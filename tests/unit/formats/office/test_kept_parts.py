@@ -296,6 +296,16 @@ def test_content_types_and_relationships_say_what_a_part_is(main: str, typed: bo
     assert (media_type, out.text, out.error) == (f"{OFFICE}wordprocessingml.document", "plainword\n", None)
 
 
+@pytest.mark.parametrize("name", ["[content_types].XML", ""])
+def test_a_document_without_its_content_types_is_damaged_and_one(name: str) -> None:
+    """It is read, and what it lacks is reported; names compare without regard to case."""
+    types = f'<Types xmlns="t"><Override PartName="/word/document.xml" ContentType="{OFFICE}wordprocessingml.document.main+xml"/></Types>'
+    parts = {"word/document.xml": word("<w:p><w:r><w:t>plain</w:t></w:r><w:r><w:t>word</w:t></w:r></w:p>").encode()}
+    media_type, out, _ = read(make_zip({name: types.encode(), **parts} if name else parts))
+    assert (media_type, out.text) == (f"{OFFICE}wordprocessingml.document", "plainword\n")
+    assert (out.error is None) == bool(name)
+
+
 def test_binary_workbooks_keep_the_same() -> None:
     """Items of a pivot table, cells of other workbooks, names: in records. Its parts are told by their content types."""
     cache = (

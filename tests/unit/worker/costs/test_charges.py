@@ -52,7 +52,7 @@ def test_it_ends_behind_the_last_place_of_a_death() -> None:
         charges.passed(_item(number))
     stop.check()
     charges.passed(_item(2))
-    with pytest.raises(DocumentError, match="deaths_limit: 4 slots died in it; the limit is 4"):
+    with pytest.raises(DocumentError, match="deaths_limit: 4 slots died while they read it; the limit is 4"):
         stop.check()
 
 

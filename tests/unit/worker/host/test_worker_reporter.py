@@ -51,5 +51,5 @@ def test_a_thread_that_fails_ends_its_reporter(
     with pytest.raises(Gone) as ended:
         reporter.run()
     assert ended.value.args != (0,)
-    assert "for database db1; ending" in caplog.text
+    assert "for database db1; another reporter" in caplog.text
     assert "nobody thought of it" in caplog.text

@@ -233,5 +233,5 @@ def test_what_is_no_libreoffice_is_refused(tmp_path: Path, monkeypatch: pytest.M
         find_office()
     (tmp_path / "soffice").write_text("#!/bin/sh\n")
     (tmp_path / "soffice").chmod(0o755)
-    with pytest.raises(OfficeUnavailable, match="no LibreOffice"):
+    with pytest.raises(OfficeUnavailable, match="not a LibreOffice"):
         find_office()

@@ -28,7 +28,7 @@ def test_a_system_that_cannot_answer_is_not_one_without_typefaces(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     faces.installed.cache_clear()
     try:
-        with pytest.raises(SystemFault, match="did not tell which typefaces"):
+        with pytest.raises(SystemFault, match="did not list the installed typefaces"):
             faces.installed(0xE9)
         monkeypatch.undo()
         assert faces.installed(0xE9)  # nothing was remembered
@@ -53,5 +53,5 @@ def test_a_typeface_that_cannot_be_read_now_is_asked_again(tmp_path: Path, monke
     assert faces.lacking(str(face), 0, "b") == ""
     monkeypatch.setattr(faces, "own_path", lambda _number: str(tmp_path / "ours.ttf"))
     (tmp_path / "ours.ttf").write_bytes(whole[:100])
-    with pytest.raises(SystemFault, match="cannot be read now"):
+    with pytest.raises(SystemFault, match="cannot be loaded"):
         faces.lacking(str(tmp_path / "ours.ttf"), 0, "a")

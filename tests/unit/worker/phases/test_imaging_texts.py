@@ -28,7 +28,7 @@ def test_a_text_that_was_cut_ends_with_a_line_that_says_so() -> None:
     options = JobOptions(limits=Limits(text_characters=20))
     for media_type, head in (("text/plain", b""), ("message/rfc822", _MAIL)):
         text, faults = _of(head + b"word " * 10, media_type, options)
-        assert text.endswith("word word word word \n\n[The text was cut here, behind 20 characters.]"), media_type
+        assert text.endswith("word word word word \n\n[The text is cut here, after 20 characters.]"), media_type
         assert faults == ()
     assert "[" not in _of(b"word " * 4, "text/plain", options)[0]
 
@@ -39,7 +39,7 @@ def test_a_text_of_which_some_is_missing_is_drawn_and_its_exception_kept() -> No
     text, (fault,) = _of(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + lost, "message/rfc822")
     assert fault.code is ExceptionCode.CORRUPT
     assert "word word" in text
-    assert text.splitlines()[-1].startswith("[The text is not whole: corrupt: ")
+    assert text.splitlines()[-1].startswith("[The text is incomplete: corrupt: ")
     with pytest.raises(DocumentError) as caught:
         _of(b"x" * 1_000, "text/html", JobOptions(limits=Limits(parse_bytes=100)))
     assert caught.value.code is ExceptionCode.TOO_LARGE

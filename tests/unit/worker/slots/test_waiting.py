@@ -41,8 +41,10 @@ def test_an_item_is_named_and_so_are_kernel_and_mount() -> None:
     assert f"has been reading item {item} for 30 s" in doing(0, table.read(0), 130.0)
     writer.doing(Activity.LOOKING, b"/proc/self")
     line = cannot_be_ended("w1", 0, table.read(0), 700.0)
-    assert line.startswith(f"worker w1: slot 0 (process {os.getpid()}) has been looking at /proc/self for 600 s")
+    assert line.startswith(
+        f"worker w1: slot 0 (process {os.getpid()}) has been reading the attributes of /proc/self for 600 s"
+    )
     assert "cannot be killed (state R" in line
     assert "; /proc is " in line
-    assert line.endswith("see to that storage, then resume the job")
+    assert line.endswith("repair that storage, then resume the job")
     assert "\n" not in line

@@ -98,7 +98,7 @@ def _shows(path: str, index: int, character: str) -> bool:
         return _has(path, index, character)
     except OSError as error:
         if path in (own_path(0), own_path(1)):
-            raise SystemFault(f"{path} cannot be read now ({error}); see that there is memory, then resume") from error
+            raise SystemFault(f"{path} cannot be loaded ({error}); check the free memory, then resume") from error
         return False
 
 
@@ -131,7 +131,7 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
         return ()
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SystemFault(
-            f"fc-list did not tell which typefaces are here ({error}); look to it, then resume"
+            f"fc-list did not list the installed typefaces ({error}); check fontconfig, then resume"
         ) from error
     # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
     # as long as this slot lives, and the same page another one than elsewhere.
@@ -139,7 +139,9 @@ def installed(character: int) -> tuple[tuple[str, int], ...]:
     said = done.stderr.lower()
     if done.returncode or (not done.stdout and "error" in said) or any(short in said for short in _SHORT):
         why = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
-        raise SystemFault(f"fc-list did not tell which typefaces are here ({why}); look to it, then resume")
+        raise SystemFault(
+            f"fc-list did not list the installed typefaces ({why}); check fontconfig and the free memory, then resume"
+        )
     lines = (line.rpartition("\t") for line in done.stdout.splitlines())
     found = [(path, int(index)) for path, _, index in lines if path and index.isdigit() and int(index) < 1 << 16]
     return tuple(sorted(found, key=lambda face: (any(cut in face[0].lower() for cut in _CUTS), face))[:_MOST_FACES])

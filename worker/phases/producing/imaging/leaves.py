@@ -77,12 +77,12 @@ def leaves_of(
         _refuse_many(len(pages))
         yield Typeset(pages, choice.dpi, faults)
     else:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {media_type}")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"there is no renderer for {media_type}")
 
 
 def _refuse_many(count: int) -> None:
     if not 0 < count <= MOST_PAGES:
-        what = "it has no page" if count < 1 else f"{count:,} pages; imaging takes {MOST_PAGES:,} at most"
+        what = "it has no pages" if count < 1 else f"{count:,} pages; imaging renders at most {MOST_PAGES:,}"
         raise DocumentError(ExceptionCode.TOO_LARGE if count else ExceptionCode.CORRUPT, what)
 
 
@@ -101,9 +101,9 @@ def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tupl
         head.append("")
     mark: list[str] = []
     if row.state is TextState.TRUNCATED_BY_LIMIT:
-        mark = ["", f"[The text was cut here, behind {len(body):,} characters.]"]
+        mark = ["", f"[The text is cut here, after {len(body):,} characters.]"]
     elif faults:
-        mark = ["", f"[The text is not whole: {faults[0].code}: {faults[0].detail[:_SHOWN]}]"]
+        mark = ["", f"[The text is incomplete: {faults[0].code}: {faults[0].detail[:_SHOWN]}]"]
     return "\n".join((*head, body, *mark)), faults
 
 
@@ -136,7 +136,7 @@ def picture(page: Page) -> Image.Image:
     """What the box sent, believed as far as it is right: PBM, PGM or PPM with as many bytes as that takes."""
     head = _NETPBM.match(page.data)
     if head is None or (head[1] == b"4") is (head[4] is not None):
-        raise DocumentError(ExceptionCode.CORRUPT, "the page was not rendered to a picture")
+        raise DocumentError(ExceptionCode.CORRUPT, "the page was not rendered to an image")
     kind, width, height = head[1].decode(), int(head[2]), int(head[3])
     mode, raw, row = {"4": ("1", "1;I", -(-width // 8)), "5": ("L", "L", width), "6": ("RGB", "RGB", 3 * width)}[kind]
     samples = memoryview(page.data)[head.end() :]

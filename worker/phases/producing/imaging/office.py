@@ -23,8 +23,8 @@ from worker.slots.activity import Activity
 
 _PDF = b"%PDF-"
 _SAID = {  # of what discovery found such a thing of, LibreOffice would draw less than there is and say nothing
-    ExceptionCode.ENCRYPTED: "LibreOffice has no password for it",
-    ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise these and discover it anew",
+    ExceptionCode.ENCRYPTED: "it is encrypted, and LibreOffice is not given passwords",
+    ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise them and run the discovery again",
 }
 
 
@@ -55,7 +55,7 @@ def keep_rendered(
             _keep(
                 work,
                 item.id,
-                DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {item.media_type}: {error}"),
+                DocumentError(ExceptionCode.UNSUPPORTED, f"there is no renderer for {item.media_type}: {error}"),
             )
         return
     left = []
@@ -83,7 +83,7 @@ def kept(work: TaskWork, item: Item) -> Source:
             size = file.size
     except SourceFileError as error:
         raise StorageFault(
-            f"{display_name(path)}, which the job made of an item, is lost ({error.detail}); cancel the job and process anew",
+            f"{display_name(path)}, which the job made from an item, is lost ({error.detail}); cancel the job and create it again",
             errno=error.errno,
         ) from error
     source = FilerSource(work.storage, path, b"rendered.pdf", size, own=True)

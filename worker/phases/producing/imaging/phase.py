@@ -62,13 +62,13 @@ def _said_later(_error: DocumentError) -> None:
 
 def _other_pages(now: int, counted: int) -> DocumentError:
     """What could not be opened when pages were counted can be now, or has changed."""
-    detail = f"it has {now} pages, and {counted} had been counted and numbered; process it anew"
+    detail = f"it has {now} pages now, and {counted} were counted and numbered; run the processing job again"
     return DocumentError(ExceptionCode.HANDLER_ERROR, detail)
 
 
 def _not_shown(lost: AbstractSet[str]) -> DocumentError:
     some = ", ".join(f"U+{ord(c):04X}" for c in sorted(lost)[:5])
-    detail = f"{len(lost)} characters ({some}) are not drawn as they should: no typeface installed here has them, or FriBiDi is missing"
+    detail = f"{len(lost)} characters ({some}) are not rendered correctly: no installed typeface has them, or FriBiDi is missing"
     return DocumentError(ExceptionCode.UNSUPPORTED, detail)
 
 
@@ -175,7 +175,9 @@ class _Item:
                 self._failed(error)
         many, item = self._row.pages or 1, self._item
         why = "" if self._why is None else f"{self._why.code}: {self._why.detail}"
-        place = f"Page {number + 1} of {many} could not be drawn." if many > 1 else "This item could not be drawn."
+        place = (
+            f"Page {number + 1} of {many} could not be rendered." if many > 1 else "This item could not be rendered."
+        )
         said = [
             place,
             "",

@@ -60,7 +60,7 @@ def test_containers_are_summed_by_service() -> None:
 def test_block_io_that_nobody_tells_is_not_zero() -> None:
     """The table says so, and the note who told of the others."""
     section = containers(_result(_use("a", "run-worker", 1.0, None, None), _use("b", "run-db1", 1.0, 5, "processes")))
-    assert [row[6] for row in _rows(section)] == ["5 B", "not told"]
+    assert [row[6] for row in _rows(section)] == ["5 B", "not known"]
     assert "/proc/PID/io" in str(section.parts[-1])
     assert "nobody tells" in str(section.parts[-1])
 
@@ -113,4 +113,4 @@ def test_database_files_out_of_sight_are_said_to_be(tmp_path: Path) -> None:
     """Where the engine's volumes cannot be looked at, nothing is claimed about them."""
     (found,) = database_places({"db1": tmp_path / "closed"}, tmp_path)
     assert found["on_storage_under_test"] is None
-    assert "not to be looked at" in found["label"]
+    assert "not visible from here" in found["label"]

@@ -32,7 +32,7 @@ def test_portions_hold_every_file_once_and_no_more_than_there_is_room(needs: dic
 
 def test_a_file_that_needs_more_than_there_may_be_is_named() -> None:
     """It cannot be cut: there is no pair, and why."""
-    with pytest.raises(StorageFault, match=r"b\.pst with what is taken out of it needs 0\.002 GB"):
+    with pytest.raises(StorageFault, match=r"b\.pst with its extracted children needs 0\.002 GB"):
         portions_of({b"a.txt": 10, b"b.pst": 2 * CAP}, CAP)
 
 
@@ -86,5 +86,5 @@ def test_a_file_that_is_gone_is_told(custodians: Path, tmp_path: Path) -> None:
 def test_null_storage_is_memory(tmp_path: Path) -> None:
     """A directory that does not lie in memory is none, nor one that is not there."""
     assert no_memory(tmp_path / "none") is not None
-    assert "no memory file system" in (no_memory(Path("/proc")) or "")
+    assert "not a memory file system" in (no_memory(Path("/proc")) or "")
     assert 0 <= may_take(tmp_path) <= free_memory() <= client_memory()

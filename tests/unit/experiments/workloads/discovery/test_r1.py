@@ -32,19 +32,21 @@ from experiments.workloads.discovery.sections.beside_r1 import beside_r1
 def test_few_lines_say_whether_the_ratios_come_out() -> None:
     """And where they do not, or the machine did not keep up, that before anything else."""
     study = r1_study()
-    assert brief(study, checks(study), 2000)[0].startswith("R1's ratios come out here (1/2000 of its data, 1 run of")
+    assert brief(study, checks(study), 2000)[0].startswith(
+        "R1's ratios are reproduced here (1/2000 of its data, 1 run of"
+    )
     assert brief(study, checks(study), 2000)[1] == "Of the report's other figures 10 of 10 hold."
     slow = r1_point(1, 30, gb_per_hour_discovered=1.18 * 11.69)
     missed = r1_study(r1_point(1, 10), slow, r1_point(2, 30))
     first = brief(missed, checks(missed), 2000)[0]
-    assert first.startswith("R1's ratios do NOT come out here")
+    assert first.startswith("R1's ratios are NOT reproduced here")
     assert "30 over 10 workers 1.18 x (R1 1.35 x)" in first
     late = dataclasses.replace(study, labels=("EMULATION OVERRUN at 1 of 3 points",))
     (alone,) = brief(late, checks(late), 2000)
     assert "did not keep up" in alone, "and nothing of what holds"
     unknown = dataclasses.replace(study, labels=("EMULATION NOT JUDGED",))
     (alone,) = brief(unknown, checks(unknown), 2000)
-    assert "nobody measured whether this machine kept up" in alone
+    assert "it was not measured whether this machine kept up" in alone
     assert {verdict(one, unknown) for one in checks(unknown)} == {"no verdict"}
 
 
@@ -55,7 +57,7 @@ def test_a_machine_that_did_not_keep_up_is_told_what_to_ask_for() -> None:
         "machine_speed": [{"run": 0, "median": 0.5, "lowest": 0.4, "highest": 0.9}],
         "numbers": {"site": {"time_scale": 1.5}},
     }
-    assert speed_told(study) == ["This machine's processors had 0.40 to 0.90 of the speed that the site is stated for."]
+    assert speed_told(study) == ["This machine's cores had 0.40 to 0.90 of the speed that the site assumes."]
     points = (r1_point(1, 10), r1_point(1, 30), r1_point(2, 30, host_cpu=0.96))
     over = dataclasses.replace(study, points=points)
     assert "At time x 1.5 they were busy for 96% in a run" in speed_told(over)[1]
@@ -140,7 +142,7 @@ def test_parameters_are_those_of_the_study() -> None:
     assert f"{INDEX_STREAMS} tasks of phase index at a time" in lists["Fitted"][-1]
     assert f"those put together to {INDEX_STREAMS}" in lists["Fitted"][-1]
     for streams in ("no limit", 10):
-        assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this study: {streams}")
+        assert dict(parameters(_on("r1", streams)))["Fitted"][-1].endswith(f"in this experiment: {streams}")
     assert parameters(_on("mine", INDEX_STREAMS)) == []
     assert "five hosts of 44 cores" not in _r1_section(_on("mine", INDEX_STREAMS))
 

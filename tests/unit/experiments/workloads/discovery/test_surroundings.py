@@ -38,7 +38,7 @@ def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
     assert look_at(_source(custodians)).hash == first.hash
     for name in ("ann", "bob"):
         (custodians / name / "a.txt").unlink()
-    with pytest.raises(UsageError, match="holds no data"):
+    with pytest.raises(UsageError, match="contains no data"):
         look_at(_source(custodians))
 
 

@@ -155,7 +155,7 @@ def test_on_another_filer_nothing_is_judged(tmp_path: Path) -> None:
     assert found.passed is None
     assert {row.bound for row in found.rows} == {None}
     page = write_report(made.result(made.point(4, 10.0), fidelity=found), tmp_path)
-    assert "not judged, for the trace was recorded on another filer" in page.read_text(encoding="utf-8")
+    assert "not judged, because the trace was recorded on another filer" in page.read_text(encoding="utf-8")
 
 
 def _five(rate: float, storage: str, **changes: object) -> ReplayResult:

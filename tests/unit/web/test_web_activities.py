@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from core.errors import UsageError
-from web.doings import Doings
+from web.background import Activities
 
 PATIENCE = 90.0
 
@@ -18,21 +18,24 @@ def _fine() -> None:
 
 def test_nothing_is_alone_beside_what_is_done() -> None:
     """It is named, until the last of it is over, however it ends."""
-    doings = Doings()
-    with doings.doing("a tag is being given", _fine):
-        with doings.doing("a job is being created", _fine), pytest.raises(UsageError, match="a tag is being given: "):
-            doings.alone().__enter__()
-        with pytest.raises(UsageError, match="a tag"), doings.alone():
+    activities = Activities()
+    with activities.during("a tag is being given", _fine):
+        with (
+            activities.during("a job is being created", _fine),
+            pytest.raises(UsageError, match="a tag is being given; it would distort the measurement"),
+        ):
+            activities.alone().__enter__()
+        with pytest.raises(UsageError, match="a tag"), activities.alone():
             pass
-    with pytest.raises(KeyError), doings.doing("a job is being created", _fine):
+    with pytest.raises(KeyError), activities.during("a job is being created", _fine):
         raise KeyError
-    with doings.alone():
+    with activities.alone():
         pass
 
 
 def test_what_begins_while_a_measurement_does_is_refused() -> None:
     """It waits until that is known to run: between the look at what is done and the child there is no gap."""
-    doings, running, outcome = Doings(), threading.Event(), []
+    activities, running, outcome = Activities(), threading.Event(), []
 
     def refuse() -> None:
         if running.is_set():
@@ -40,13 +43,13 @@ def test_what_begins_while_a_measurement_does_is_refused() -> None:
 
     def begin() -> None:
         try:
-            with doings.doing("a tag is being given", refuse):
+            with activities.during("a tag is being given", refuse):
                 outcome.append("given")
         except UsageError:
             outcome.append("refused")
 
     beginning = threading.Thread(target=begin)
-    with doings.alone():
+    with activities.alone():
         beginning.start()
         beginning.join(0.1)  # time enough for one that does not wait
         running.set()

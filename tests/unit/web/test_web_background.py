@@ -16,47 +16,47 @@ from core.errors import RunFailed, UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.api import looking, named
-from web.api.models.named import TagWish
-from web.api.models.review import DedupeWish, VerifyWish
+from web.api.models.named import TagOrder
+from web.api.models.review import DedupeOrder, VerifyOrder
+from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext
+from web.corpora import chosen_lists, list_hash_lists
 from web.door import Door
-from web.errands import Errand, Errands
 from web.errors import FieldErrors
 from web.guests import BesideCommand
-from web.hash_lists import chosen_lists, list_hash_lists
 from web.measuring.runs import Measurements
 
 JOB = uuid.UUID(int=1)
 
 
-def over(errands: Errands, kind: str) -> Errand:
+def over(background_tasks: BackgroundTasks, kind: str) -> BackgroundTask:
     end = time.monotonic() + 60
-    while (now := errands.of(JOB)[kind]).running:
+    while (now := background_tasks.of(JOB)[kind]).running:
         assert time.monotonic() < end
         time.sleep(0.005)
     return now
 
 
 def test_there_is_one_at_a_time_in_the_name_of_who_asked() -> None:
-    errands, go = Errands(), threading.Event()
+    background_tasks, go = BackgroundTasks(), threading.Event()
 
     def work() -> str:
         go.wait()
         return operator()
 
-    with acting("page at 10.1.1.1"):
-        assert errands.start(JOB, "dedupe", work).running
+    with acting("web UI at 10.1.1.1"):
+        assert background_tasks.start(JOB, "dedupe", work).running
     with pytest.raises(UsageError, match="dedupe of job"):
-        errands.start(uuid.UUID(int=2), "threads", work)
+        background_tasks.start(uuid.UUID(int=2), "threads", work)
     with pytest.raises(UsageError, match="dedupe of job"):  # nor a measurement, which asks this
-        errands.refuse()
+        background_tasks.refuse()
     go.set()
-    assert over(errands, "dedupe").outcome == "page at 10.1.1.1"
-    errands.refuse()
+    assert over(background_tasks, "dedupe").outcome == "web UI at 10.1.1.1"
+    background_tasks.refuse()
 
 
 def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
-    errands = Errands()
+    background_tasks = BackgroundTasks()
 
     def fails() -> None:
         raise RunFailed("two\nlines")
@@ -64,10 +64,10 @@ def test_what_failed_says_why_and_the_next_one_can_begin() -> None:
     def bug() -> None:
         raise ZeroDivisionError
 
-    errands.start(JOB, "verify", fails)
-    assert over(errands, "verify").error == "two lines"
-    errands.start(JOB, "verify", bug)
-    assert "ZeroDivisionError" in str(over(errands, "verify").error)
+    background_tasks.start(JOB, "verify", fails)
+    assert over(background_tasks, "verify").error == "two lines"
+    background_tasks.start(JOB, "verify", bug)
+    assert "ZeroDivisionError" in str(over(background_tasks, "verify").error)
 
 
 def test_a_hash_list_is_chosen_by_name_and_never_by_path(tmp_path: Path) -> None:
@@ -102,15 +102,15 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
         door=Door("t" * 16),
         measurements=measurements,
     )
-    context.refuse_beside()
+    context.refuse_measuring()
     begun = measurements.start("profile", ["bench", "storage", "--set=seconds=600", "--", "self-check"])
     jobs = Jobs((), Database("db1", "postgresql+psycopg2://u@127.0.0.1:1/db"))  # none is asked
     try:
         refusal = r"a measurement is running here \(profile\); wait for its end, or cancel it"
         for begin in (
-            lambda: looking.start_dedupe(context, jobs, DedupeWish()),
-            lambda: looking.start_verify(context, jobs, VerifyWish()),
-            lambda: named.tag(context, jobs, TagWish(tag="hot", query="the")),
+            lambda: looking.start_dedupe(context, jobs, DedupeOrder()),
+            lambda: looking.start_verify(context, jobs, VerifyOrder()),
+            lambda: named.tag(context, jobs, TagOrder(tag="hot", query="the")),
         ):
             with pytest.raises(UsageError, match=refusal):
                 begin()
