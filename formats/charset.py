@@ -87,7 +87,8 @@ def by_zeros(head: bytes) -> str:
 def _other_lines(data: bytes, utf8: bool) -> str:
     """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
     "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
-    good, bad = [], []
+    good: list[bytes] = []
+    bad: list[bytes] = []
     for line in data.split(b"\n"):
         if not line.isascii():
             (good if _is_utf8(line) else bad).append(line)

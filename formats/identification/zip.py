@@ -104,8 +104,8 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
             kind = kind or _by_parts(lambda name: _start(file, source.size, entries.get(name)), extension)
     except DocumentError:
         # Cut short or damaged: the names at the front and the extension are all there is.
-        office = _by_names(names) or (BY_EXTENSION.get(extension) if _CONTENT_TYPES in names else None)
-        return office or (_odf(extension) if _CONTENT in names and _MANIFEST in names else "application/zip")
+        by_front = _by_names(names) or (BY_EXTENSION.get(extension) if _CONTENT_TYPES in names else None)
+        return by_front or (_odf(extension) if _CONTENT in names and _MANIFEST in names else "application/zip")
     if kind is None and _CONTENT_TYPES in entries:
         return BY_EXTENSION.get(extension, "application/zip")
     return kind or "application/zip"
