@@ -230,6 +230,8 @@ def _taken(child: Child, limits: Limits) -> Iterator[Child]:
 def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
     """The package, decrypted if it is encrypted, then also what its metadata says of that; put together if it is one file of XML, then also
     what is wrong with that."""
+    if source.head.startswith(b"PK"):
+        return source, {}, None
     if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
         source, damage = ooxml_flat.package(source, limits)
         return source, {}, damage
