@@ -8,7 +8,6 @@ from typing import BinaryIO
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind
 from formats.base import Child, MemorySource
-from formats.identification.identify import UNKNOWN, identify
 from formats.streams import CHUNK, SMALL_MEMBER, RangeStream
 
 AFTER, BEFORE = b"bytes after the end", b"bytes before the beginning"
@@ -27,6 +26,11 @@ def rest(
 ) -> Iterator[Child]:
     """Account for the bytes in this range, which belong to no member. Zeros at its start are padding and ignored. Others
     are `corrupt` with their number, after a child (if `opened`) that has them where they are of a known type."""
+    from formats.identification.identify import (
+        UNKNOWN,
+        identify,
+    )  # it looks into zip archives, whose reader is one of ours
+
     at = _past_zeros(file, start, stop)
     if at >= stop:
         return
