@@ -16,6 +16,7 @@ from formats.identification.ole import ole_type
 from formats.identification.text import as_text, mail_type, page_type, text_type
 from formats.identification.zip import zip_type
 from formats.mail.smime.content_type import content_type
+from formats.rest import known_by
 
 EMPTY = "inode/x-empty"
 UNKNOWN = "application/octet-stream"
@@ -298,3 +299,6 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
     if kind in _OLDER:
         return _OLDER[kind]
     return kind
+
+
+known_by(lambda source: identify(source) != UNKNOWN)
