@@ -123,4 +123,4 @@ def nested_multiparts(order: Order) -> Made:
     opening = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(levels))
     closing = b"".join(b"\n--b%d--\n" % n for n in range(levels - 1, -1, -1))
     data = head + b"MIME-Version: 1.0\n" + opening + b"Content-Type: text/plain\n\n" + text + closing
-    return branch(data, "message/rfc822", own=(data,)).spoiled("nested_multiparts")
+    return branch(data, "message/rfc822", own=(data,)).spoiled("nested_multiparts", ExceptionCode.NESTING_LIMIT.value)

@@ -32,7 +32,8 @@ from formats.mail.inline import inline_files, is_piece_of_file
 from formats.mail.transfer import BASE64, NONE, encoding_of
 
 MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
-MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
+MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so its words are kept
+NESTED = f"multiparts are nested more than {MAX_DEPTH} deep"
 _NONE: Mapping[str, str] = {}
 _FIRST_TOKEN = re.compile(r"[\s\"']*([A-Za-z0-9_-]*)")
 _UNSPLIT = "its parts cannot be separated: no line begins with its boundary"
@@ -232,7 +233,7 @@ class Message:
                 return part
             part.media_type = "multipart/mixed"
         if depth >= MAX_DEPTH:
-            part.damage = f"multiparts are nested more than {MAX_DEPTH} deep"
+            part.damage = NESTED
         else:
             self._split(part, depth, last=last)
         return part

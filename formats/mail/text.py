@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.errors import DocumentError, ExceptionCode
 from formats import charset
 from formats.charset import Detected
-from formats.mail.parts import MailPart
+from formats.mail.parts import NESTED, MailPart
 from formats.mail.unsaid import Said
 from formats.text.html.handler import html_decode, html_text
 
@@ -41,6 +41,8 @@ def damage_of(root: MailPart) -> DocumentError | None:
     """Why the text is not all of what the message said: the first damage of a part that is text. Once the text was read."""
     damaged = (part.damage for part in parts_of(root) if part.damage and part.is_body)
     detail = next(damaged, None)
+    if detail == NESTED:
+        return DocumentError(ExceptionCode.NESTING_LIMIT, detail)
     return DocumentError(ExceptionCode.CORRUPT, f"a body of the message is damaged: {detail}") if detail else None
 
 

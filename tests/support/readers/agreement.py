@@ -60,7 +60,7 @@ EXPECTED: dict[str, set[str]] = {
     "entity_xml": set(),
     "entity_xlsx": {"corrupt"},
     "looped_pdf": {"corrupt"},
-    "nested_multiparts": set(),
+    "nested_multiparts": {"nesting_limit"},
     "padded_base64": set(),
 }
 
