@@ -10,6 +10,7 @@ import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from pydantic import AliasChoices, Field
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
@@ -38,7 +39,7 @@ class IoKind(Document):
     read_bytes: int | None
     written_bytes: int | None
     when: str
-    counted_by: str
+    counted_by: str = Field(validation_alias=AliasChoices("counted_by", "told_by"))  # results of earlier versions
 
     @property
     def bytes(self) -> int:

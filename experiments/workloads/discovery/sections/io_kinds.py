@@ -27,7 +27,7 @@ def io_kinds(result: Result) -> Section:
             one["read_bytes"],
             one["written_bytes"],
             one["when"],
-            one["told_by"],
+            one["counted_by"],
         )
         for one in io["kinds"]
     ]
