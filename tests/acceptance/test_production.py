@@ -197,7 +197,13 @@ def _check_refused(bench: Bench, home: Path) -> None:
     """What makes no sense is one line that says what to do, and leaves everything as it was."""
     listed = [line for line in bench.ask("job", "list", "-o", "json").stdout.splitlines() if line]
     job = next(one["job_id"] for one in json.loads("".join(listed)) if one["type"] == "extraction")
-    for line in (("search", job, "x"), ("dedupe", job), ("items", job), ("requeue", job), ("tag", job, "a", "b")):
+    for line in (
+        ("review", "search", job, "x"),
+        ("review", "dedupe", job),
+        ("review", "items", job),
+        ("job", "requeue", job),
+        ("review", "tag", job, "a", "b"),
+    ):
         error = bench.ask(*line, check=2).stderr
         assert "of type extraction" in error, error
     filled = home / "filled"
