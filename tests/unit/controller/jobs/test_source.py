@@ -80,6 +80,7 @@ def test_what_an_import_keeps_beside_its_files_is_no_custodian(tmp_path: Path) -
     write_imported(tmp_path, Imported(load_file="x.dat", records=1, custodians={"ann": 1}))
     source = prepare_source(FILER, tmp_path)
     assert (source.imported, source.directories) == (True, (b"ann",))
+    (tmp_path / "ann" / "file").touch()
     assert not prepare_source(FILER, tmp_path / "ann").imported
 
 
