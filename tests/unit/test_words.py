@@ -45,7 +45,7 @@ REPLACED = {
     r"(?<!word )processors?": "CPU, core",
     r"(on|of) the page\b(?!s)|the page's (token|form)|the page and (the )?API": "web UI",
 }
-_WORDS = re.compile(
+WORDS = re.compile(
     r"(?<![\w.{/\[-])(?:" + "|".join(f"(?P<w{n}>{word})" for n, word in enumerate(REPLACED)) + r")(?![\w/]|\.\w)",
     re.IGNORECASE,
 )
@@ -184,7 +184,7 @@ def hits(surface: str) -> tuple[str, ...]:
         if _NOT_SHOWN.match(name):
             continue
         for line, text in read(path):
-            for found in _WORDS.finditer(text):
+            for found in WORDS.finditer(text):
                 instead = list(REPLACED.values())[int(str(found.lastgroup)[1:])]
                 out.append(f"{name}:{line}: {found[0]!r} ({instead}): {' '.join(text.split())[:160]}")
     return tuple(out)
@@ -224,4 +224,4 @@ def test_words_are_found_where_users_read_them(name: str, text: str, lines: list
         for read, patterns in SURFACES.values()
         if any(Path(name).match(pattern.replace("**/", "")) for pattern in patterns)
     )
-    assert [line for line, text in read(path) if _WORDS.search(text)] == lines
+    assert [line for line, text in read(path) if WORDS.search(text)] == lines
