@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.rivals import amdahl, straight_line
 from core.errors import UsageError
-from experiments.capacity.rivals import amdahl, straight_line
 
 POINTS = [(10, 6 * 3600 + 24 * 60 + 55.0), (30, 4 * 3600 + 45 * 60 + 36.0)]  # report R1's scale-up: 6:24:55, 4:45:36
 
