@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 from formats import clean
 from formats.images import heif
 
-_MAX_BLOCK = 1 << 20  # bytes of a block looked at; JPEG's are under 64 KiB
 _MAX_TAGS = 512
 _MAX_VALUE = 4096
 _MAX_SEGMENTS = 64
