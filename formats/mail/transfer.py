@@ -62,7 +62,9 @@ def from_quoted_printable(raw: bytes) -> bytes:
     """RFC 2045, 6.7. Blanks between a soft line break and the end of its line were added on the way and go."""
     raw = raw.removesuffix(b"=")  # a soft break, whose line end belongs to a delimiter
     decoded = binascii.a2b_qp(raw)
-    if b"=" in decoded and _BLANK_BEHIND.search(decoded):  # such a break is left as it is; few texts have an equals sign
+    if b"=" in decoded and _BLANK_BEHIND.search(
+        decoded
+    ):  # such a break is left as it is; few texts have an equals sign
         decoded = binascii.a2b_qp(_PADDED_BREAK.sub(b"=", raw).removesuffix(b"="))
     return decoded
 
