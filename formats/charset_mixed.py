@@ -106,8 +106,12 @@ def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
 
 def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
     """The same of a part in UTF-16."""
-    even = len(data) & ~1
-    latin = not data[codec == LITTLE : even : 2].strip(b"\0")  # nearly always, and much sooner known
+    decode = codecs.utf_16_le_decode if codec == LITTLE else codecs.utf_16_be_decode
+    text, even = decode(data, "replace", final)
+    even &= ~1
+    if text.isascii():  # as nearly always, and much sooner known
+        return even if not final else len(data), data[:even], codec
+    latin = not data[codec == LITTLE : even : 2].strip(b"\0")
     for run in () if latin else _RUN.finditer(data):
         begin = run.start() + (run.start() & 1)
         if run.end() == len(data) and not final and len(data) - begin < _MOST_HELD:

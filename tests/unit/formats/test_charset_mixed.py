@@ -68,6 +68,14 @@ def test_one_charset_stays_one(form: str, codec: str) -> None:
         assert _read(_encoded(text, codec, True)) == text
 
 
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_character_of_four_bytes_is_kept_where_a_read_ends_within_it(codec: str) -> None:
+    """At whichever of its units."""
+    for before in range(4):
+        text = before * "a" + CHUNK // 8 * "x\U0001f600y" + "\r\n"
+        assert _read(_encoded(text, codec, True)) == text
+
+
 def test_three_parts_over_several_reads() -> None:
     """Parts of an odd number of bytes, each larger than what is read at once."""
     count = CHUNK // 20
