@@ -5,7 +5,7 @@ SHELL := /bin/sh
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 # The interpreter that .venv is made with: `make setup PYTHON=python3.13`; everything else runs in .venv.
-export EDBENCH_SETUP_PYTHON := $(PYTHON)
+SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
@@ -18,7 +18,7 @@ help: ## list the targets
 		printf '  make %-15s %s\n' "$$name" "$$what"; done
 
 setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
-	@sh scripts/setup.sh
+	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' sh scripts/setup.sh
 
 demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
 	@$(PYTHON) scripts/demo.py
