@@ -147,8 +147,10 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
     around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
     codec, skip = by_mark(data)
     if codec:
-        return data[skip:].decode(codec, "replace"), Detected(codec, CharsetSource.MARK)
+        return _of_parts(data[skip:], codec, hint), Detected(codec, CharsetSource.MARK)
     codec = by_label(declared) if declared else ""
+    if b"\0" in data and not by_structure(data[:4096]) and (first := first_wide(data)) is not None:
+        return _of_parts(data, "", hint), Detected(first[1], CharsetSource.STRUCTURE, guessed=True)
     if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
     told = _told_otherwise(data, codec) if codec else ""
@@ -156,8 +158,18 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
         return known
     codec = told or by_structure(data[:4096])
     if codec:
-        return data.decode(codec, errors_of(codec)), Detected(codec, CharsetSource.STRUCTURE)
+        return _of_parts(data, codec, hint), Detected(codec, CharsetSource.STRUCTURE)
     return _narrow(data, _hint(hint))
+
+
+def _of_parts(data: bytes, codec: str, hint: str) -> str:
+    """Text that begins in a codec; of UTF-16, and of "", other parts may follow."""
+    if codec not in ("", LITTLE, BIG):
+        return data.decode(codec, errors_of(codec))
+    return "".join(
+        part.decode(own, "replace").replace("\ufeff", "") if own else _narrow(part, _hint(hint))[0]
+        for own, part in parts((data,), codec)
+    )
 
 
 def code_page(data: bytes, codec: str) -> str:

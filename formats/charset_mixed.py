@@ -2,13 +2,16 @@
 
 A part in UTF-16 shows by zero bytes that alternate with others, or by a byte-order mark at the start of a line; one that is not shows by
 a run of ASCII or UTF-8 without zero bytes, at the start of a line and with the end of one. Chinese in UTF-16 has such runs, and no line
-ends in them.
+ends in them. A part in the other order of bytes shows by a mark, or by the ends of its lines: turned, they are U+0A00, which is no
+character.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+import sys
+from array import array
 from collections.abc import Iterable, Iterator
 
 from formats.charset_guess import readable, wide
@@ -23,6 +26,8 @@ _SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
 _COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
 _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
+_FEWEST_TURNED = 4  # letters
+_SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
 _LOOK = 64  # bytes behind a mark that have to be text
 
 
@@ -71,7 +76,8 @@ def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
     """The parts of a text that comes in pieces, in order, as (codec, bytes): of UTF-16 without marks, "" of the others. A part may come
     in several, cut between characters or behind a line. It begins in this codec, or with something else."""
     data = b""
-    for piece, final in _with_last(pieces):
+    slices = (piece[at : at + _SLICE] for piece in pieces for at in range(0, len(piece), _SLICE))
+    for piece, final in _with_last(slices):
         data += piece
         while data:
             used, part, following = _wide(data, codec, final) if codec else _narrow(data, final)
@@ -112,10 +118,16 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
     if text.isascii():  # as nearly always, and much sooner known
         return even if not final else len(data), data[:even], codec
     latin = not data[codec == LITTLE : even : 2].strip(b"\0")
+    other = BIG if codec == LITTLE else LITTLE
+    turned = None
+    if not latin:
+        turned = _turned(data[:even], codec, final)
+        end = _after_last_line(data, even, codec)
+        even = even if final or turned is not None or len(data) - end > _MOST_HELD else end
     for run in () if latin else _RUN.finditer(data):
         begin = run.start() + (run.start() & 1)
         if run.end() == len(data) and not final and len(data) - begin < _MOST_HELD:
-            even = begin
+            even = min(even, begin)
             break
         # In little-endian order the last byte before a zero is a letter of the next part.
         stop = run.end() - (run.end() < len(data) and codec == LITTLE)
@@ -123,11 +135,42 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
         stop = stop if mark is None else mark.start()
         line = begin == 0 or data[begin - 2 : begin] in (b"\n\0", b"\0\n")
         if stop > begin and _is_narrow(data[begin:stop], line, run.end() == len(data)):
-            return begin, data[:begin], ""
-    turned = data.find("\ufffe".encode(codec), 0, even)
-    if turned >= 0 and not turned & 1:  # a mark of the other order
-        return turned + 2, data[:turned], BIG if codec == LITTLE else LITTLE
+            if turned is None or begin <= turned:
+                return begin, data[:begin], ""
+            break
+    mark_at = data.find("\ufffe".encode(codec), 0, even)
+    if mark_at >= 0 and not mark_at & 1 and (turned is None or mark_at <= turned):  # of the other order
+        return mark_at + 2, data[:mark_at], other
+    if turned is not None:
+        return turned, data[:turned], other
     return even if not final else len(data), data[:even], codec
+
+
+def _after_last_line(data: bytes, end: int, codec: str) -> int:
+    """Where the text after the last whole line begins."""
+    line = "\n".encode(codec)
+    at = data.rfind(line, 0, end)
+    while at > 0 and at & 1:
+        at = data.rfind(line, 0, at + 1)
+    return at + 2 if at >= 0 else 0
+
+
+def _turned(data: bytes, codec: str, final: bool) -> int | None:
+    """Where the first line begins that is in the other order of bytes, or what of a line is where its letters show that; None where there
+    is none. The last line may have no end: of its letters most have a zero where this order has none."""
+    zero = int(codec == LITTLE)  # of a letter's two bytes the one that is zero in Latin text
+    try:
+        at = 2 * array("H", data).index(int.from_bytes("\u0a00".encode(codec), sys.byteorder))
+    except ValueError:
+        begin = _after_last_line(data, len(data), codec)
+        own, others = data[begin + zero :: 2].count(0), data[begin + 1 - zero :: 2].count(0)
+        if not final or own or others < _FEWEST_TURNED or 4 * others < len(data) - begin:
+            return None
+        return begin
+    begin = _after_last_line(data, at, codec)
+    lane = data[begin + zero : at : 2]
+    latin = len(lane) - len(lane.lstrip(b"\0"))
+    return begin + 2 * latin if latin >= _FEWEST_TURNED else begin
 
 
 def _is_narrow(data: bytes, line: bool, last: bool) -> bool:

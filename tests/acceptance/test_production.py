@@ -209,7 +209,7 @@ def _check_refused(bench: Bench, home: Path) -> None:
         (home / "calm", "delete that job"),
         (filled, "not empty"),
         (bench.storage / "jobs" / "x", "its own files"),
-        (bench.corpus / "data" / "x", "in each other"),
+        (bench.corpus / "data" / "x", "inside each other"),
     ):
         error = bench.ask("produce", "export", "last", "--out", str(out), check=2).stderr
         assert said in error.replace("\n", " "), error

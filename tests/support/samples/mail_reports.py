@@ -1,5 +1,5 @@
 """Small inputs after public bug reports of other readers of mail, contacts, calendars and Outlook's formats, and what has to come
-out of each. The right outcome is the standard's. docs/dev/reports-tried-mail.md has the results."""
+out of each. The right outcome is the standard's. docs/dev/reports-tried.md has the results."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from formats.base import MemorySource
-from formats.charset import CHUNK, Decoder
+from formats.charset import CHUNK, Decoder, decode
 from formats.charset_mixed import parts
 from formats.identification.identify import identify
 
@@ -46,8 +46,6 @@ def _encoded(text: str, codec: str, mark: bool) -> bytes:
 @pytest.mark.parametrize(("one", "two"), [pair for pair in itertools.product(PARTS, PARTS) if pair[0][1] != pair[1][1]])
 def test_two_charsets_in_a_text(one: tuple[str, str, bool], two: tuple[str, str, bool], end: str) -> None:
     """Whichever comes first, with a mark or without, few lines and many: every word of both comes out."""
-    if {one[1], two[1]} == {"utf-16-le", "utf-16-be"} and not (one[2] and two[2]):
-        pytest.skip("two orders of bytes without a mark between: no program writes that")
     for first, second in ((20, 20), (3, 400), (400, 3)):
         parts = [
             (_lines(form, count, end), codec, mark) for (form, codec, mark), count in ((one, first), (two, second))
@@ -111,3 +109,28 @@ def test_chinese_in_utf_16_is_one_text() -> None:
         text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
         for codec in ("utf-16-le", "utf-16-be"):
             assert [found for found, _ in parts([text.encode(codec)], codec)] == [codec], text
+
+
+@pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
+@pytest.mark.parametrize("form", [LATIN, RUSSIAN, CHINESE])
+def test_orders_of_bytes_line_by_line(first: str, second: str, form: str) -> None:
+    """Two programs that write to one log in turn."""
+    lines = [form.format(number, "\r\n") for number in range(3_000)]
+    data = b"".join(line.encode(second if number % 3 else first) for number, line in enumerate(lines))
+    assert _read("\ufeff".encode(first) + data) == "".join(lines)
+
+
+@pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
+def test_parts_in_the_other_order_without_ends_of_lines(first: str, second: str) -> None:
+    """At the end of all, where the letters show it, and where the part before does not end its line."""
+    for one, two in (("little\n", "last words"), ("no end of line", "next words\n")):
+        assert _read(_encoded(one, first, True) + two.encode(second)) == one + two
+
+
+def test_whole_texts_of_several_parts() -> None:
+    """As bodies of mail are: what is declared is right for the first part."""
+    one, two, three = (_lines(form, 20, "\r\n") for form in (LATIN, RUSSIAN, UMLAUTS))
+    text = one + two + three
+    data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
+    assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
+    assert decode(three.encode() + data)[0] == three + text
