@@ -213,10 +213,11 @@ class _Inspection:
         name = os.path.basename(loose.relative)
         self.storage.keep_below(loose.path.removesuffix(loose.relative))
         with self.storage.open(loose.path) as f:
-            size, mtime_ns, ctime_ns = f.size, f.mtime_ns, settled(f)
+            size, mtime_ns = f.size, f.mtime_ns
             if size <= CHUNK:
                 data = f.readall()
                 return MemorySource(name, data, _OWN["passwords"]), hashlib.sha256(data).digest()
+            ctime_ns = settled(f)
         source = FilerSource(self.storage, loose.path, name, size, own=False, passwords=_OWN["passwords"])
         digest, source.size = source.digest()
         return HashedSource(source, digest, mtime_ns, ctime_ns=ctime_ns), digest
