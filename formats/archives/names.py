@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from formats.archives.name_letters import by_letters
+from formats.archives.name_letters import by_letters, may_be_japanese
 from formats.base import Child
 from formats.charset_guess import guess, reads
 
@@ -47,9 +47,11 @@ class Likely(NamedTuple):
         """One of them as text, with its charset, where that is not sure and its letters, or those of the others, tell it."""
         if self.sure and reads(name, self.charset):
             return None
-        charset = by_letters(name) or self.letters
+        own = by_letters(name)
+        charset = own or self.letters
         text = name.decode(charset, "replace") if charset and reads(name, charset) else ""
-        return (text, charset) if (text and all(c.isalpha() for c in text if c > "\x7f")) or by_letters(name) else None
+        others = text and all(c.isalpha() for c in text if c > "\x7f") and (charset != "cp932" or may_be_japanese(name))
+        return (text, charset) if own or others else None
 
     def read(self, name: bytes) -> str | None:
         """One of them as text; None where it cannot be that."""
@@ -64,7 +66,8 @@ def likely_charset(names: Iterable[bytes]) -> Likely:
     known = list(names)
     guessed = guess(b"\n".join(known))
     told = Counter(filter(None, map(by_letters, known))).most_common(1)
-    return Likely(guessed.codec, guessed.sure, told[0][0] if told else "")
+    japanese = guessed.codec if guessed.codec == "cp932" else ""
+    return Likely(guessed.codec, guessed.sure, told[0][0] if told else japanese)
 
 
 def is_utf8(name: bytes) -> bool:

@@ -8,18 +8,31 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from formats import clean
+from formats.charset import CharsetSource, Detected, decode, least_certain
+from formats.charset_guess import readable
 from formats.images import heif
 
-_MAX_BLOCK = 1 << 20  # bytes of a block looked at; JPEG's are under 64 KiB
 _MAX_TAGS = 512
-_MAX_VALUE = 4096
+_MAX_VALUE = 1 << 16
 _MAX_SEGMENTS = 64
-_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 9: 4, 10: 8, 13: 4}
+_WIDTHS = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1, 9: 4, 10: 8, 13: 4, 129: 1}
 _EXIF, _GPS = 0x8769, 0x8825
 _TEXTS = {0x010E: "description", 0x010F: "make", 0x0110: "model", 0x0131: "application", 0x013B: "author", 0x8298: "copyright"}  # fmt: skip
+_WINDOWS = {
+    0x9C9B: "title",
+    0x9C9C: "description",
+    0x9C9D: "author",
+    0x9C9E: "keywords",
+    0x9C9F: "subject",
+}  # of Explorer
+_TITLES = (0x010D, 0xA436)  # DocumentName of TIFF, ImageTitle of Exif 3.0
+_COMMENT, _AREA = 0x9286, 0x001C  # each with a charset code in front (CIPA DC-008, 4.6.5)
+_CODE = 8  # bytes of it
+_STRING, _UTF8 = 2, 129  # types
+_JIS_ROWS = frozenset((*range(0x21, 0x26), *range(0x30, 0x50)))  # of JIS X 0208: signs, kana, the frequent characters
 _DATES = ((0x9003, "taken"), (0x9004, "digitised"), (0x0132, "modified"))
 _ZONES = {"taken": 0x9011, "digitised": 0x9012, "modified": 0x9010}
 _DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?")
@@ -88,18 +101,30 @@ def _in_webp(file: BinaryIO, size: int) -> tuple[int, int] | None:
     return None
 
 
-def metadata(file: BinaryIO, size: int, label: str) -> dict[str, Any]:
-    """`make`, `model`, `author`, `taken`, `latitude` … of a picture; {} when it says nothing. Damage is no error here: what
+class Exif(NamedTuple):
+    """What a block says of a picture; {} and () where it says nothing."""
+
+    metadata: dict[str, Any]
+    likely: dict[str, str]  # keys by the tags of Windows: what others say under the same key counts more
+    lines: tuple[str, ...]  # descriptions and comments
+    charset: Detected | None  # that the least certain of its strings was read in, where one had to be detected
+
+
+NOTHING = Exif({}, {}, (), None)
+
+
+def read(file: BinaryIO, size: int, label: str) -> Exif:
+    """`make`, `model`, `author`, `taken`, `latitude` … of a picture, and what people wrote. Damage is no error here: what
     can be read counts. Dates are ISO 8601, with an offset where the camera noted one."""
     place = find_block(file, size, label)
     if place is None or place[1] < 8:
-        return {}
+        return NOTHING
     start, length = place
     file.seek(start)
     head = file.read(8)
     order = {b"II": "<", b"MM": ">"}.get(head[:2])
     if order is None or struct.unpack_from(order + "H", head, 2)[0] != 42:
-        return {}
+        return NOTHING
     block = _Block(file, start, length, order)
     tags = block.directory(struct.unpack_from(order + "I", head, 4)[0])
     for pointer in (_EXIF, _GPS):
@@ -109,15 +134,22 @@ def metadata(file: BinaryIO, size: int, label: str) -> dict[str, Any]:
             tags = {**inner, **tags}
         else:
             gps = inner
-    return {**_texts(tags, block), **_place(gps, block)}
+    about = dict(clean.values((key, block.text(tags, tag)) for tag, key in _TEXTS.items()))
+    windows = dict(clean.values((key, block.wide(tags, tag)) for tag, key in _WINDOWS.items()))
+    titles = [block.text(tags, tag) for tag in _TITLES]
+    if title := next(filter(None, titles), ""):
+        windows["title"] = clean.value(title)
+    lines = [about.get("description", ""), *titles, *(block.wide(tags, tag) for tag in _WINDOWS)]
+    lines += [block.coded(tags, _COMMENT), block.coded(gps, _AREA)]
+    said = dict.fromkeys(filter(None, (clean.value(line, _MAX_VALUE) for line in lines)))
+    return Exif(
+        {**about, **_dates(tags, block), **_place(gps, block)}, windows, tuple(said), least_certain(block.read_in)
+    )
 
 
-def _texts(tags: Tags, block: _Block) -> dict[str, Any]:
-    out: dict[str, Any] = dict(clean.values((key, block.text(tags, tag)) for tag, key in _TEXTS.items()))
-    for tag, key in _DATES:
-        if date := _iso(block.text(tags, tag), block.text(tags, _ZONES[key])):
-            out[key] = date
-    return out
+def _dates(tags: Tags, block: _Block) -> dict[str, str]:
+    found = ((key, _iso(block.text(tags, tag), block.text(tags, _ZONES[key]))) for tag, key in _DATES)
+    return {key: date for key, date in found if date}
 
 
 def _place(gps: Tags, block: _Block) -> dict[str, float]:
@@ -145,6 +177,7 @@ class _Block:
 
     def __init__(self, file: BinaryIO, start: int, length: int, order: str) -> None:
         self._file, self._start, self._length, self._order = file, start, length, order
+        self.read_in: list[Detected] = []  # the charsets of its strings
 
     def _read(self, at: int, count: int) -> bytes:
         if at + count > self._length:
@@ -179,9 +212,58 @@ class _Block:
         return int(struct.unpack_from(self._order + "I", value)[0]) if kind in (4, 13) else 0
 
     def text(self, tags: Tags, tag: int) -> str:
-        """A string: ASCII by the standard, often UTF-8; "" when there is none."""
+        """A string: ASCII by the standard, or UTF-8 since Exif 3.0, and in cameras and programs any charset; a copyright may have two
+        parts with a NUL between them. "" when there is none."""
         kind, value = tags.get(tag, (0, b""))
-        return value.split(b"\0", 1)[0].decode("utf-8", "replace").strip() if kind == 2 else ""
+        if kind not in (_STRING, _UTF8):
+            return ""
+        return "; ".join(filter(None, (part.strip() for part in self._decoded(value.rstrip(b"\0")).split("\0"))))
+
+    def wide(self, tags: Tags, tag: int) -> str:
+        """A string of Windows: UTF-16, little-endian whatever the block is."""
+        kind, value = tags.get(tag, (0, b""))
+        return self._utf_16(value, "<") if kind in (1, 7) else ""
+
+    def coded(self, tags: Tags, tag: int) -> str:
+        """A string that begins with the code of its charset; none, an unknown one, and what is not in the charset of its code are read
+        like any string."""
+        kind, value = tags.get(tag, (0, b""))
+        if kind not in (1, _STRING, 7, _UTF8):
+            return ""
+        code, rest = value[:_CODE].rstrip(b"\0 ").upper(), value[_CODE:]
+        if code == b"UNICODE":
+            return self._utf_16(rest, self._order)
+        if code == b"JIS":
+            return self._jis(rest.rstrip(b"\0"))
+        known = code in (b"", b"ASCII")
+        return self._decoded((rest if known else value).strip(b"\0")).replace("\0", " ").strip()
+
+    def _decoded(self, value: bytes, hint: str = "") -> str:
+        text, detected = decode(value, hint=hint)
+        self.read_in.append(detected)
+        return text
+
+    def _utf_16(self, value: bytes, order: str) -> str:
+        """In the byte order of its mark; else in that which gives fewer rows of Unicode, for the standard leaves it open and programs
+        differ; in `order` where that says nothing. Some write ASCII."""
+        value = value[: len(value) & ~1]
+        if value[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return value.decode("utf-16", "replace").split("\0", 1)[0].strip()
+        if value.strip(b"\0").isascii() and b"\0" not in (bare := value.strip(b"\0")) and len(bare) > 1:
+            return bare.decode("ascii").strip()
+        codecs = ("utf-16-le", "utf-16-be") if order == "<" else ("utf-16-be", "utf-16-le")
+        read = [(codec, value.decode(codec, "replace").split("\0", 1)[0].strip()) for codec in codecs]
+        clear = [one for one in read if readable(one[1].encode("utf-8", "replace"), "utf-8")]
+        codec, text = min(clear or read, key=lambda one: len({ord(c) >> 8 for c in one[1]}) if one[1] else _MAX_VALUE)
+        self.read_in.append(Detected(codec, CharsetSource.HINT, guessed=not clear))
+        return text
+
+    def _jis(self, value: bytes) -> str:
+        """JIS X 0208: with escape sequences, as bare pairs of seven bits, or in what programs write instead."""
+        pairs = len(value) % 2 == 0 and value.isascii() and _JIS_ROWS.issuperset(value[::2])
+        if pairs and b"\x1b" not in value and (text := bytes(c | 0x80 for c in value).decode("euc_jp", "ignore")):
+            return text.strip()
+        return self._decoded(value, hint="shift_jis").strip()
 
     def degrees(self, tags: Tags, tag: int, reference: int, negative: bytes) -> float | None:
         """Degrees, minutes and seconds as one number, to seven digits; None when they are not there."""

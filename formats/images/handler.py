@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from core.records import Limits, TextState
+from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
 from formats.images import captions, exif
 from formats.images.kinds import reader_of
@@ -21,6 +23,9 @@ _EXIF_KEYS = (
     "application",
     "author",
     "copyright",
+    "title",
+    "subject",
+    "keywords",
     "taken",
     "digitised",
     "modified",
@@ -40,8 +45,8 @@ class ImageHandler(LeafHandler):
             title="Pictures (JPEG, PNG, GIF, TIFF, BMP, WebP)",
             media_types=_RASTER,
             extensions=("jpg", "jpeg", "png", "gif", "tif", "tiff", "bmp", "webp"),
-            text="captions, keywords, names and places in IPTC and XMP, text chunks of PNG, comments of JPEG",
-            metadata=(*_EXIF_KEYS, "title", "keywords"),
+            text="captions, comments, keywords, names and places in Exif, IPTC and XMP, text chunks of PNG, comments of JPEG",
+            metadata=(*_EXIF_KEYS, *CHARSET_KEYS),
             leaves_out=(
                 "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
                 "Exif in GIF and BMP, which have none; comments and XMP of GIF; data after more than 64 chunks",
@@ -51,7 +56,8 @@ class ImageHandler(LeafHandler):
             title="Pictures (HEIC, HEIF, AVIF)",
             media_types=_STILLS,
             extensions=("heic", "heif", "avif"),
-            metadata=_EXIF_KEYS,
+            text="descriptions and comments in Exif",
+            metadata=(*_EXIF_KEYS, *CHARSET_KEYS),
             leaves_out=(
                 "the text in the picture, with `--ocr` too: the state is `no text layer`",
                 "XMP, and all pictures but the main one",
@@ -77,7 +83,10 @@ class ImageHandler(LeafHandler):
         if head[4:8] == b"ftyp":
             out = _still(head)
             with source.open() as file:
-                out.metadata |= exif.metadata(file, source.size, str(out.metadata["format"]))
+                found = exif.read(file, source.size, str(out.metadata["format"]))
+            out.text = "".join(f"{line}\n" for line in found.lines)[: limits.text_characters]
+            out.metadata |= found.likely | found.metadata
+            clean.note_charset(out, found.charset)
             return out
         if head[4:8] == b"jP  ":
             return _jpeg_2000(head)
@@ -87,17 +96,27 @@ class ImageHandler(LeafHandler):
         label, reader = raster
         with source.open() as file:
             size = reader(file, source.size)
-            details = exif.metadata(file, source.size, label)
+            found = exif.read(file, source.size, label)
             about, caption = captions.said(file, source.size, label)
-        if (described := details.get("description", "")) and described not in caption:
-            caption = f"{described}\n{caption}"
-        return Text(
-            text=caption[: limits.text_characters],
+        lines = [line for line in found.lines if line not in caption]
+        out = Text(
+            text="".join(f"{line}\n" for line in (*lines, caption.removesuffix("\n")) if line)[
+                : limits.text_characters
+            ],
             state=TextState.NO_TEXT_LAYER,
             pages=size.frames,
-            metadata={"format": label, "width": size.width, "height": size.height, **about, **details},
+            metadata={
+                "format": label,
+                "width": size.width,
+                "height": size.height,
+                **found.likely,
+                **about,
+                **found.metadata,
+            },
             error=size.error,
         )
+        clean.note_charset(out, found.charset)
+        return out
 
 
 def _still(head: bytes) -> Text:

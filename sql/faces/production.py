@@ -105,6 +105,7 @@ class BatchRow(NamedTuple):
     suffix: str
     pages: int | None
     first_page: int | None
+    codes: list[str]  # of exceptions of the discovery
 
 
 class NativeRow(NamedTuple):

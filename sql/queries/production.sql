@@ -55,18 +55,24 @@ WHERE i.job = ANY(%(jobs)s::uuid[]) AND (i.id IN (SELECT id FROM inside) OR i.fa
 ON CONFLICT DO NOTHING;
 
 -- name: production_withheld
--- How many items are withheld of what was chosen in these jobs; containers are never taken.
+-- How many items are withheld of what was chosen in these jobs.
 SELECT count(*) AS items FROM withheld w JOIN item i ON i.id = w.item
-WHERE NOT i.container AND (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id));
+WHERE (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id)) AND
+    @produced_items
+;
 
 -- name: production_chosen
--- How many items were chosen in these jobs: of everything its containers are none.
+-- How many items were chosen in these jobs: of everything the containers that were read whole are none.
 SELECT count(*) AS items FROM item i
-WHERE i.job = ANY(%(jobs)s::uuid[]) AND CASE WHEN %(everything)s THEN NOT i.container ELSE EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id) END;
+WHERE i.job = ANY(%(jobs)s::uuid[]) AND CASE WHEN %(everything)s THEN
+    @produced_items
+    ELSE EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id) END;
 
 -- name: production_containers
--- How many of those that were chosen in these jobs are containers.
-SELECT count(*) AS items FROM picked p JOIN item i ON i.id = p.item WHERE i.container;
+-- How many of those that were chosen in these jobs are containers that were read whole.
+SELECT count(*) AS items FROM picked p JOIN item i ON i.id = p.item WHERE NOT
+    @produced_items
+;
 
 -- name: production_equal
 -- How many items of a job equal one of these jobs that has one of these tags.
@@ -80,9 +86,9 @@ WHERE p.job = %(job)s AND (i.sha256 IN (SELECT sha256 FROM tagged WHERE bytes > 
 
 -- name: production_take
 -- The items of a source job that are taken, in the order of their numbers: by custodian and path, a family together, its
--- topmost item first. Families are judged by that one where they are taken or left whole. Containers hold others and are
--- nothing beside them: what lies in one is attached to what that is attached to. A loose file that a load file puts into a
--- family is attached to its topmost item.
+-- topmost item first. Families are judged by that one where they are taken or left whole. Containers that were read whole are
+-- not taken; of one that was read in part no bytes are written. What is in a container is attached to what that is attached to.
+-- A loose file that a load file puts into a family is attached to its topmost item.
 INSERT INTO taken
 SELECT %(source)s, row_number() OVER (
         ORDER BY i.custodian, coalesce(top.container_path, i.container_path) COLLATE "C",
@@ -96,13 +102,15 @@ SELECT %(source)s, row_number() OVER (
             SELECT p.id, p.parent, p.container FROM up JOIN item p ON p.id = up.parent WHERE up.container
         ) SELECT id FROM up WHERE NOT container
     ) ELSE i.parent END, i.family_id) END,
-    i.bytes, coalesce(t.characters, 0), x.shard, i.name, i.media_type
+    CASE WHEN NOT i.container OR NOT EXISTS (SELECT 1 FROM item c WHERE c.parent = i.id) THEN i.bytes ELSE 0 END,
+    coalesce(t.characters, 0), x.shard, i.name, i.media_type
 FROM item i
 LEFT JOIN item top ON top.id = i.family_id
 LEFT JOIN item above ON above.id = i.parent
 LEFT JOIN item_text t ON t.item = i.id
 LEFT JOIN item_index x ON x.item = i.id
-WHERE i.job = %(job)s AND NOT i.container
+WHERE i.job = %(job)s AND
+  @produced_items
   AND (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id))
   AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = i.id);
 
@@ -182,14 +190,15 @@ FROM production_item p WHERE p.job = %(job)s
   AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.item = p.item AND w.said) ORDER BY p.number;
 
 -- name: production_holding
--- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container is what it holds.
+-- Items of a job whose bytes hold an item that was not chosen, or is withheld; a container that was read whole is what it holds.
 WITH RECURSIVE inside (number, id) AS (
     SELECT p.number, i.id FROM production_item p JOIN item i ON i.parent = p.item WHERE p.job = (SELECT %(job)s::uuid)
     UNION ALL
     SELECT n.number, i.id FROM inside n JOIN item i ON i.parent = n.id
 )
 SELECT DISTINCT n.number FROM inside n JOIN item i ON i.id = n.id
-WHERE NOT i.container
+WHERE
+  @produced_items
   AND NOT EXISTS (SELECT 1 FROM production_item q WHERE q.job = (SELECT %(job)s::uuid) AND q.item = n.id)
   AND (i.id IN (SELECT item FROM withheld) OR NOT (%(everything)s OR EXISTS (SELECT 1 FROM picked k WHERE k.item = i.id)))
 ORDER BY n.number;
@@ -297,15 +306,18 @@ ORDER BY p.number;
 SELECT job, engine, location FROM shard WHERE id = %(shard)s;
 
 -- name: production_batch
--- The items of one task, by number.
-SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.pages, p.first_page
+-- The items of one task, by number, with the codes of the exceptions of the job that found them.
+SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.pages, p.first_page,
+    ARRAY(SELECT DISTINCT e.code FROM exception e WHERE e.item = p.item AND e.job = p.source_job ORDER BY e.code) AS codes
 FROM production_item p
 WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
 -- name: production_natives
--- The items of one task by number, with what says where their bytes are; size NULL: the item has gone.
+-- The items of one task by number, with what says where their bytes are; size NULL: the item has gone. A container some of which
+-- was read has no native: its items have theirs, or are withheld.
 SELECT p.number, p.item, p.source_job, p.volume, p.folder, p.suffix, p.first_page,
-    CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size, i.sha256
+    CASE WHEN i.parent IS NULL THEN i.ordinal END AS path, i.location, i.name, i.bytes AS size,
+    CASE WHEN NOT i.container OR NOT EXISTS (SELECT 1 FROM item c WHERE c.parent = i.id) THEN i.sha256 END AS sha256
 FROM production_item p LEFT JOIN item i ON i.id = p.item
 WHERE p.job = (SELECT %(job)s::uuid) AND p.number BETWEEN %(first)s AND %(last)s ORDER BY p.number;
 
@@ -331,8 +343,8 @@ WHERE p.job = (SELECT %(job)s::uuid) AND p.volume = %(volume)s AND p.folder = %(
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
 -- Others' pages are looked up only where pages have numbers.
 -- Custodians of duplicates are the original's, of a family its topmost item's, in source jobs that were `deduped`;
--- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken. Containers have no record:
--- those of a container are told of the item that holds it.
+-- exceptions are of this job, of the one that found the item, and of the one whose `images` are taken. Exceptions that the
+-- discovery has of a container are also in the record of the item that holds it.
 SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page,
     i.id IS NULL AS gone, i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
     u.display AS custodian, t.state AS text_state, t.pages AS found_pages, t.metadata,
@@ -344,7 +356,7 @@ SELECT p.number, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.f
                 UNION ALL SELECT c.id FROM own JOIN item c ON c.parent = own.id AND c.container
             ) SELECT id FROM own
         ) AS own JOIN exception e ON e.item = own.id
-        WHERE e.job IN (p.job, p.source_job, %(images)s::uuid)) AS codes,
+        WHERE e.job = p.source_job OR (e.item = p.item AND e.job IN (p.job, %(images)s::uuid))) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
 FROM (
     SELECT * FROM production_item WHERE job = (SELECT %(job)s::uuid) AND number > %(after)s ORDER BY number LIMIT %(limit)s

@@ -142,14 +142,16 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     assert ", 0 not imported" in taken_in
     items = [json.loads(line) for line in bench.ask("review", "items", "last", "-o", "jsonl").stdout.splitlines()]
     rows = _rows(home / "calm" / "loadfile.csv")
-    taken = [item for item in items if not item["container"]]
+    taken = [item for item in items if not item["container"] or item["exceptions"]]
+    holders = {item["parent"] for item in items}
+    opened = {item["sha256"] for item in taken if item["container"] and item["id"] in holders}
     assert [row["begin"] for row in rows] == [f"EDB{n + 1:08d}" for n in range(len(taken))]
     assert sorted(row["sha256"] for row in rows) == sorted(item["sha256"] or "" for item in taken)
     by_begin = {row["begin"]: row for row in rows}
     for row in rows:
         assert row["begin_family"] <= row["begin"] <= row["end_family"]
         assert by_begin[row["begin_family"]]["end_family"] == row["end_family"]
-        if row["sha256"]:
+        if row["sha256"] and row["sha256"] not in opened:  # what was read of a container is produced
             data = files[row["native"]]
             assert hashlib.sha256(data).hexdigest() == row["sha256"]
             assert hashlib.md5(data, usedforsecurity=False).hexdigest() == row["md5"]
@@ -197,8 +199,8 @@ def _check_refused(bench: Bench, home: Path) -> None:
     """What makes no sense is one line that says what to do, and leaves everything as it was."""
     listed = [line for line in bench.ask("job", "list", "-o", "json").stdout.splitlines() if line]
     job = next(one["job_id"] for one in json.loads("".join(listed)) if one["type"] == "extraction")
-    for line in (("search", job, "x"), ("dedupe", job), ("items", job), ("requeue", job), ("tag", job, "a", "b")):
-        error = bench.ask(*line, check=2).stderr
+    for line in ("review search {} x", "review dedupe {}", "review items {}", "job requeue {}", "review tag {} a b"):
+        error = bench.ask(*line.format(job).split(), check=2).stderr
         assert "of type extraction" in error, error
     filled = home / "filled"
     filled.mkdir()

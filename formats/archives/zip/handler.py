@@ -213,8 +213,8 @@ class Gaps:
 
 
 def _name(child: Child, names: Likely) -> None:
-    """Show a name that says no charset in what all such names are surely in; one that nobody could read otherwise in what they are
-    likeliest in, and its notes say so."""
+    """Show a name that says no charset in what all such names are surely in; else in what it is likeliest in, which is the
+    format's own code page 437 where that gives letters, and record that as a guess."""
     if (told := names.by_letters(child.name)) is not None:
         child.shown, charset = told
         child.notes = child.notes | {"name_charset": charset}
@@ -222,6 +222,8 @@ def _name(child: Child, names: Likely) -> None:
         child.shown = shown
         if not names.sure:
             child.notes = child.notes | {"name_charset": names.charset}
+    elif child.shown is not None:
+        child.notes = child.notes | {"name_charset": "cp437"}
 
 
 def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import itertools
+import random
 
 import pytest
 
 from formats.base import MemorySource
 from formats.charset import CHUNK, Decoder
+from formats.charset_mixed import parts
 from formats.identification.identify import identify
 
 LATIN, UMLAUTS, RUSSIAN = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
@@ -99,3 +101,13 @@ def test_zeros_and_what_looks_like_a_mark_are_no_other_part(data: bytes) -> None
     """They are read as they were."""
     assert "\ufffd" not in _read(data)
     assert len(_read(data)) == len(data.decode(Decoder(data).detected.charset, "replace")) or b"\xff" in data
+
+
+def test_chinese_in_utf_16_is_one_text() -> None:
+    """Half of its bytes are ASCII, and those of 上 (U+4E0A) end a line: no line is taken for other text."""
+    letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
+    chance = random.Random(1)
+    for _ in range(100):
+        text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
+        for codec in ("utf-16-le", "utf-16-be"):
+            assert [found for found, _ in parts([text.encode(codec)], codec)] == [codec], text

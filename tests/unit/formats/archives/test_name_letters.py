@@ -12,7 +12,18 @@ from formats.archives.name_letters import by_letters
 
 # Those that letters tell, and those of other charsets that look like them.
 TOLD = {
-    "cp932": ["ソフト一覧表.txt", "テスト.txt", "新しいフォルダー", "レポート(最終).doc", "メモ", "おしらせ.txt"],
+    "cp932": [
+        "ソフト一覧表.txt",
+        "テスト.txt",
+        "新しいフォルダー",
+        "レポート(最終).doc",
+        "メモ",
+        "おしらせ.txt",
+        "ﾃｽﾄ.txt",
+        "ｶﾀﾛｸﾞ.doc",
+        "ﾃｽﾄ結果.xls",
+        "ｷｬﾋﾞﾈｯﾄ.txt",
+    ],
     "cp852": ["Łódź źródło.txt", "Příloha č.doc", "Żółć.txt", "Árvíztűrő tükörfúrógép.txt", "číslo.txt"],
     "cp862": ["חוזה סופי.txt", "דוח שנתי.doc", "שלום עולם.txt"],
 }
@@ -20,13 +31,17 @@ OTHERS = {
     "cp437": ["Ärger.txt", "señor.txt"],
     "cp850": ["château.txt", "été.txt", "größe.doc", "Übersicht.pdf", "ação.doc", "fête à la plage.txt"],
     "cp866": ["Договор.doc", "ДОГОВОР.DOC", "Новая папка", "СЧЕТ.TXT", "АКТ.doc"],
-    "cp737": ["ΕΓΓΡΑΦΟ.doc", "Νέος φάκελος"],
-    "gbk": ["合同.doc", "新建文本文档.txt", "报告最终版.pdf"],
+    "cp737": ["ΕΓΓΡΑΦΟ.doc", "Νέος φάκελος", "Συμβόλαιο.doc"],
+    "cp855": ["Договор.doc"],
+    "cp857": ["Sözleşme şartları.doc"],
+    "cp874": ["ประวัติ.doc", "รูปภาพ", "สมุด.txt", "สัญญา.doc"],
+    "cp1253": ["ΈΓΓΡΑΦΟ.doc", "Συμβόλαιο.doc"],
+    "gbk": ["合同.doc", "会议记录.doc", "新建文本文档.txt", "报告最终版.pdf"],
     "big5": ["合約書.doc", "新增資料夾"],
-    "cp949": ["계약서.doc", "보고서 최종.hwp"],
+    "cp949": ["계약서.doc", "회의록.hwp", "보고서 최종.hwp"],
     "euc_jp": ["テスト.txt", "請求書.pdf"],
     "cp1250": ["Příloha č.doc", "Łódź.txt"],
-    "cp1251": ["Договор.doc", "Новая папка"],
+    "cp1251": ["Договор.doc", "Новая папка", "ЛІКАР.doc", "УКРАЇНА", "ДОГОВОР.doc"],
     "cp1252": ["château.txt", "größe.doc", "naïve.txt"],
     "cp1255": ["חוזה סופי.txt"],
     "cp1256": ["عقد نهائي.doc"],
@@ -66,3 +81,19 @@ def test_names_of_several_charsets_in_an_archive() -> None:
     names = {codec: TOLD[codec][0] for codec in TOLD}
     found = unpack(b"x.zip", _archive(*(name.encode(codec) for codec, name in names.items())))
     assert {path[-1] for path in found.by_path} == {"x.zip", *names.values()}
+
+
+@pytest.mark.parametrize(
+    "names", [["見積書.xls", "請求書.pdf", "議事録.doc"], ["田中太郎.vcf"], ["テスト.txt", "議事録.doc"]]
+)
+def test_names_without_syllables_follow_the_others(names: list[str]) -> None:
+    """Kanji alone may be accented letters of DOS; it is the archive that tells."""
+    found = unpack(b"x.zip", _archive(*(name.encode("cp932") for name in names)))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names}
+
+
+def test_letters_of_dos_next_to_japanese_names() -> None:
+    """One accented letter with the letter after it is also one character of Shift-JIS."""
+    names = {"Übersicht.txt": "cp850", "テスト.txt": "cp932", "größe.doc": "cp850"}
+    found = unpack(b"x.zip", _archive(*(name.encode(codec) for name, codec in names.items())))
+    assert {path[-1] for path in found.by_path} == {"x.zip", *names}

@@ -186,5 +186,6 @@ class _Item:
             f"Name: {item.container_path[-1][:80]}",
             f"Type: {item.media_type}",
             f"Bytes: {item.size:,}",
+            *([f"Exceptions in the discovery: {', '.join(self._row.codes)}"] if self._row.codes else ()),
         ]
         return slip_sheet(said, self._batch.choice.dpi)
