@@ -5,20 +5,20 @@ SHELL := /bin/sh
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 # The interpreter that .venv is made with: `make setup PYTHON=python3.13`; everything else runs in .venv.
-export EDBENCH_SETUP_PYTHON := $(PYTHON)
+SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
 		printf '  make %-15s %s\n' "$$name" "$$what"; done
 
 setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
-	@sh scripts/setup.sh
+	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' sh scripts/setup.sh
 
 demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
 	@$(PYTHON) scripts/demo.py
@@ -34,7 +34,7 @@ SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_ma
 	tests/integration/controller/test_controller_results.py tests/integration/sql/test_sql_ledger.py \
 	tests/unit/formats/mail/test_eml.py tests/unit/formats/archives/test_zip.py tests/unit/formats/office/test_ooxml.py \
 	tests/unit/formats/documents/test_pdf.py tests/unit/worker/items tests/unit/sql \
-	tests/unit/test_declared_imports.py tests/unit/test_folders.py tests/unit/test_layers.py
+	tests/unit/test_declared_imports.py tests/unit/test_house.py tests/unit/test_layers.py
 
 smoke: setup ## run the few tests that break first, in less than a minute; a part of `make test`
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(SMOKE) $(PYTEST_ARGS)
@@ -92,6 +92,9 @@ lint: setup ## check style and formatting with ruff
 
 types: setup ## check types with mypy, strict
 	@$(PYTHON) -m mypy
+
+house: setup ## print the size of the code base: lines, modules, functions, words to replace
+	@$(PYTHON) scripts/house.py
 
 formats-page: setup ## generate docs/formats.md from the format handlers
 	@$(EDBENCH) formats --markdown > docs/formats.md

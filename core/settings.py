@@ -48,7 +48,6 @@ class Settings:
     filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: nobody said
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
-    chaos: str = ""  # socket of an the fault campaign (tests/chaos) that is told of every moment (core.moments); empty: there is none
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
@@ -87,8 +86,6 @@ class Settings:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
         if self.hosts:
             out["EDBENCH_HOSTS"] = ",".join(self.hosts)
-        if self.chaos:
-            out["EDBENCH_CHAOS"] = self.chaos
         if self.filer_cache is not None:
             out["EDBENCH_FILER_CACHE"] = f"{self.filer_cache}B"
         if self.filer_arbiter:
@@ -240,7 +237,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         filer_cache=parse_bytes(cache, "EDBENCH_FILER_CACHE") if (cache := env.get("EDBENCH_FILER_CACHE")) else None,
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
-        chaos=env.get("EDBENCH_CHAOS") or "",
         box=_switch(env, "EDBENCH_BOX"),
         hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),

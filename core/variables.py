@@ -104,10 +104,6 @@ _ALL = (
         "EDBENCH_HOSTS",
         "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
     ),
-    Variable(
-        "EDBENCH_CHAOS",
-        "set by the fault campaign (tests/chaos) for its processes: the socket on which they report each moment",
-    ),
 )
 
 VARIABLES = {variable.name: variable for variable in _ALL}

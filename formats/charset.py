@@ -18,6 +18,7 @@ DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "
 _ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
 _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
+_NOT_CONTINUING = bytes((*range(0x80), *range(0xC0, 0x100)))  # in UTF-8
 _HALVES = re.compile(r"[\ud800-\udfff]")
 # A sequence of two bytes may be a character of two in a few others as well; one of more takes rare ones in a row.
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]{2,3}")
@@ -87,6 +88,8 @@ def by_zeros(head: bytes) -> str:
 def _other_lines(data: bytes, utf8: bool) -> str:
     """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
     "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
+    if not utf8 and not data.translate(None, _NOT_CONTINUING):
+        return ""  # no character of several bytes, as in most western texts
     good: list[bytes] = []
     bad: list[bytes] = []
     for line in data.split(b"\n"):

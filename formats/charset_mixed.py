@@ -25,6 +25,9 @@ _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f
 _SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
 _FEWEST_TURNED = 4  # letters
 _SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
+_COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
+_COMMON_SHARE = 0.6
+_LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 _LOOK = 64  # bytes behind a mark that have to be text
 
 
@@ -109,8 +112,12 @@ def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
 
 def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
     """The same of a part in UTF-16."""
-    even = len(data) & ~1
-    latin = not data[codec == LITTLE : even : 2].strip(b"\0")  # nearly always, and much sooner known
+    decode = codecs.utf_16_le_decode if codec == LITTLE else codecs.utf_16_be_decode
+    text, even = decode(data, "replace", final)
+    even &= ~1
+    if text.isascii():  # as nearly always, and much sooner known
+        return even if not final else len(data), data[:even], codec
+    latin = not data[codec == LITTLE : even : 2].strip(b"\0")
     other = BIG if codec == LITTLE else LITTLE
     turned = None
     if not latin:
@@ -168,16 +175,19 @@ def _turned(data: bytes, codec: str, final: bool) -> int | None:
 
 def _is_narrow(data: bytes, line: bool, last: bool) -> bool:
     """Whether bytes without zeros are text that is no UTF-16. `line`: they are at the start of one; `last`: and at the end of all."""
-    if not line and len(data) < _SHORT:
+    if len(data) < _SHORT and not (line and b"\n" in data):
         return False
     if not (b"\n" in data or last) or len(data.translate(None, _CONTROLS)) != len(data):
         return False
     if len(set(data[::2])) == 1 or len(set(data[1::2])) == 1:  # one row of characters, as of Devanagari
         return False
-    if data.isascii():
-        return True
+    # Half of the bytes of Chinese in UTF-16 are ASCII too, and those of U+4E0A end a line: words in ASCII have other letters.
+    ascii_bytes = sum(byte < 0x80 for byte in data)
+    common = len(data) - len(data.translate(None, _COMMON))
+    if 2 * ascii_bytes >= len(data) and (common < _COMMON_SHARE * ascii_bytes or _LONE_RETURN.search(data)):
+        return False
     try:
-        codecs.utf_8_decode(data, "strict", False)
+        codecs.utf_8_decode(data, "strict", len(data) < _MOST_HELD)
     except UnicodeDecodeError:
-        return sum(byte < 0x80 for byte in data) >= _ASCII * len(data)
+        return ascii_bytes >= _ASCII * len(data) and b" " in data[:_SHORT]
     return True

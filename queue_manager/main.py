@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import redis
 from sqlalchemy.exc import IntegrityError
 
-from core import moments
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.program.stopping import Stop
 from core.program.urls import without_logins
@@ -101,7 +100,6 @@ def main(env: Mapping[str, str]) -> int:
     try:
         settings = read_settings(env)
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-        moments.arm(settings.chaos)
         logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
         manage_all(settings, stop, read_endpoint(env))
     except EdbenchError as error:

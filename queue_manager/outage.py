@@ -26,7 +26,7 @@ class Outage:
     def failed(self, error: Exception, now: float) -> float:
         """Note a failed attempt; returns the seconds to wait before the next one."""
         if not self.on:
-            log.warning("%s; trying again until it is back", error)
+            log.warning("%s; retrying until it answers", error)
             self.began = now
         wait = _BACKOFF_SECONDS[min(self._attempts, len(_BACKOFF_SECONDS) - 1)]
         self._attempts += 1

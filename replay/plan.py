@@ -67,10 +67,6 @@ class ReplayPlan:
             client -= len(clone.clients)
         raise IndexError("no such client in this plan")
 
-    def first_client(self, clone: Clone) -> int:
-        """The number of a clone's first client."""
-        return sum(len(before.clients) for before in self.clones[: clone.number])
-
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, a clone's number being its place; `from_json` makes it again."""
         plain: dict[str, Any] = msgspec.to_builtins(self)

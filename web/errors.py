@@ -105,5 +105,7 @@ def field_messages(error: RequestValidationError) -> dict[str, str]:
     out: dict[str, str] = {}
     for each in error.errors():
         names = [str(part) for part in each["loc"] if part not in _REQUEST_PARTS]
+        if each["loc"][0] == "query":
+            names = names[:1]  # parameters have no fields; what follows are the alternatives of a type
         out.setdefault(".".join(names) or "body", one_line(each["msg"]))
     return out

@@ -74,16 +74,6 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerP
     return [dataclasses.replace(one, name=f"{options.name}{n}", metrics=NOWHERE) for n in numbers]
 
 
-def _arm(chaos: str) -> None:
-    """Where a campaign of faults listens, tell it of every moment."""
-    if chaos:
-        from core import moments
-        from core.storage import faulty_os
-
-        moments.arm(chaos)
-        faulty_os.install(chaos)
-
-
 def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
     """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
     try:
@@ -93,7 +83,6 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
             level=logging.getLevelName(plan.settings.log_level.upper()),
             format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
         )
-        _arm(plan.settings.chaos)
         refuse_strange_host(plan.settings)
         load_plugins(plan.settings.plugins)  # before the slots are forked
         return Supervisor(plan).run() if len(plans) == 1 else Crowd(plans).run()

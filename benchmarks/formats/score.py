@@ -1,7 +1,7 @@
 """What two extractors found in the same files, held against each other.
 
-A **term** is a run of three letters or more (Unicode letters, no digits, no underscore), case-folded; a file's terms
-are the set of those in its text and in the text of everything inside it. What counts:
+A **term** is a word, three letters or more (Unicode letters, no underscore), case-folded, or a number, two digits or more; a
+file's terms are the set of those in its text and in the text of everything inside it. What counts:
 
 * of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata does not
   count, for either side's good: what Tika puts there it does not call text.
@@ -28,7 +28,7 @@ from typing import Any
 from core.records import TextState
 from worker.indexes.readings import readings
 
-_TERM = re.compile(r"[^\W\d_]{3,}")
+_TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 _MADE_UP = "message.rtf"
 _NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
 # Lines of base64 and hexadecimal digits, files in uuencode from their first line to their last (or whole lines of one that has

@@ -58,5 +58,5 @@ def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
             f"{WORKERS_CHANGED}: {row.worked} workers ran its tasks, not the {row.planned} that it started with: {_AGAIN}"
         ]
     if row.lost:
-        return [f"{WORKERS_CHANGED}: {row.lost} workers left before its end: {_AGAIN}"]
+        return [f"{WORKERS_CHANGED}: {row.lost} left before its end: {_AGAIN}"]
     return []

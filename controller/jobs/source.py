@@ -52,10 +52,10 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         root = os.path.join(root, b"data")
         directories, others = _first_level(storage, root)
         device, inode = _whole(storage, root)
-    if not others:
-        _refuse_empty(storage, root, directories)
     manifest = find_manifest(root)
     imported = read_imported(Path(os.fsdecode(root))) is not None
+    if not others:
+        _refuse_empty(storage, root, directories)
     return PreparedSource(
         path=root,
         device=device,

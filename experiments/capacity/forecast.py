@@ -300,8 +300,8 @@ def _unknown(filer: FilerModel | None) -> list[str]:
     if filer is not None:
         return []
     return [
-        "It is not known from how many workers on this filer is the limit: the result was measured on real storage, which"
-        " shows how long calls took and not how many at once it can serve; describe it in a file for --filer."
+        "It is not known with how many workers this filer becomes the limit: the result was measured on real storage, which"
+        " shows how long calls took, not how many it can serve at once; describe the filer in a file for --filer."
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -138,8 +138,3 @@ def _unsigned(look: Look, name: str, text: str) -> str | None:
     except OSError as error:
         return os.strerror(error.errno or 0)
     return None if there == text.encode() else _MISSING
-
-
-def same_kinds(sights: Sequence[Sight]) -> bool:
-    """Whether all hosts mount the storage alike, by type and source."""
-    return len({mounted(sight.storage) for sight in sights}) <= 1

@@ -53,7 +53,7 @@ def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
         path = directory / name
         try:
             if not path.is_file() or path.is_symlink():
-                yield f"{name}: in the manifest, and no such file"
+                yield f"{name}: in the manifest, but the file is missing"
                 continue
             same = _hash(path) == digest
         except OSError as error:

@@ -121,13 +121,15 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return _markup(head, extension)
     if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):
         return kind
-    if is_in_base64(head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)):
+    if start.startswith((b"-----begin", b"m")) and is_in_base64(
+        head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)
+    ):
         return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if declared in _REPORTS:
         return "text/plain"
-    if is_mail(head, extension) or _is_entity(head):
+    if is_mail(head, extension) or (start.startswith(_ENTITY_STARTS) and _is_entity(head)):
         return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)
 
@@ -179,7 +181,7 @@ def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
         return "text/html"
     if declared == "message/rfc822" or (extension == b"eml" and _header_names(head)[0]):
         return "message/rfc822"
-    if (b"begin" in head or b"BinHex" in head) and (files := inline_files(head, 0, len(head))):
+    if files := inline_files(head, 0, len(head)):
         return FILES_IN_TEXT[files[0].encoding]
     return "text/plain"
 
@@ -277,6 +279,7 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     return True
 
 
+_ENTITY_STARTS = (b"content-", b"this is a multi", b"--")  # in lower case
 # A header without what only messages have (RFC 8551, 3.1: such an entity is signed, and Outlook keeps it as an attachment).
 _ENTITY = re.compile(
     rb"\s*+(?:content-[a-z-]+[ \t]*:[^\n]*\n(?:[ \t][^\n]*\n)*){0,9}?content-type[ \t]*:\s*[\"']?multipart\b",

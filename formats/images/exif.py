@@ -15,7 +15,6 @@ from formats.charset import CharsetSource, Detected, decode, least_certain
 from formats.charset_guess import readable
 from formats.images import heif
 
-_MAX_BLOCK = 1 << 20  # bytes of a block looked at; JPEG's are under 64 KiB
 _MAX_TAGS = 512
 _MAX_VALUE = 1 << 16
 _MAX_SEGMENTS = 64

@@ -30,7 +30,9 @@ _NOT_HQX = bytes(c for c in range(256) if c not in _HQX_ALPHABET)
 _BASE64_LINE = re.compile(rb"[A-Za-z0-9+/]{1,100}={0,2}")
 _UU_CHARACTERS = bytes(range(32, 97))
 _MAX_FILES = 1_000
-_PIECE = re.compile(rb"(?:\r?\nM[ -`]{60}(?=\r?\n)){4}")  # full lines
+# Full lines. It begins with a character, by which an expression is found many times as fast as `find` finds two.
+_PIECE = re.compile(rb"M(?<=\nM)[ -`]{60}(?:\r?\nM[ -`]{60}){3}(?=\r?\n)")
+_BEGIN, _BINHEX = re.compile(rb"begin"), re.compile(rb"BinHex")  # the same
 _MOST_UNPACKED = 1 << 28  # bytes
 _MINUS_42 = bytes((c - 42) & 0xFF for c in range(256))
 _NO_END = "it has no last line, so something may be missing"
@@ -48,11 +50,13 @@ class Inline(NamedTuple):
 def inline_files(data: bytes, start: int, end: int) -> list[Inline]:
     """The files in this range of a text in order."""
     kinds: list[_Next] = []
-    if data.find(b"begin", start, end) >= 0:
+    if _BEGIN.search(data, start, end):
         kinds += (_next_uuencoded, _next_yenc)
-    if data.find(b"BinHex", start, end) >= 0:
+    if _BINHEX.search(data, start, end):
         kinds.append(_next_binhex)
     out: list[Inline] = []
+    if not kinds:
+        return out
     waiting = [(inline, kind) for kind in kinds if (inline := kind(data, start, end))]
     while waiting and len(out) < _MAX_FILES:
         first, kind = min(waiting, key=lambda pair: pair[0])
@@ -114,13 +118,7 @@ def _line_fits(data: bytes, at: int, stop: int, begin: re.Match[bytes], *, stric
 
 def is_piece_of_file(data: bytes, start: int, end: int) -> bool:
     """Whether lines of uuencode are in this range of a text: of a file that was sent in several messages."""
-    at = start - 1
-    for _ in range(_MAX_FILES):
-        if (at := data.find(b"\nM", at + 1, end)) < 0:
-            return False
-        if _PIECE.match(data, at, end):
-            return True
-    return False
+    return _PIECE.search(data, start, end) is not None
 
 
 def _is_uu_line(line: bytes) -> bool:

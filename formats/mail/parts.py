@@ -41,6 +41,7 @@ _UNITS = 8  # bytes in which UTF-16 and UTF-32 of a header have a NUL
 _HEADER = 1 << 12  # bytes in which every message has an end of a line
 _OTHER_LINE_END = re.compile(rb"(?<!\r\r)\n")
 _LONE_CR = re.compile(rb"\r(?!\n)")
+_NO_RANGES = Ranges([], closed=False, seen=False)
 _BODY_TYPES = ("text/plain", "text/html")
 
 
@@ -270,12 +271,13 @@ class Message:
         for prepare in (None, _without_encoding, _with_line_feeds):
             if prepare is not None and not prepare(part):
                 continue
-            for boundary in filter(None, (part.boundary, likely_boundary(part.data, part.start, part.end))):
-                found = ranges(part.data, part.start, part.end, boundary, most)
+            for shown in (False, True):
+                boundary = likely_boundary(part.data, part.start, part.end) if shown else part.boundary
+                found = ranges(part.data, part.start, part.end, boundary, most) if boundary else _NO_RANGES
                 if found.parts or (found.seen and boundary == part.boundary):
                     part.boundary = boundary
                     return found
-        return Ranges([], closed=False, seen=False)
+        return _NO_RANGES
 
 
 def _without_encoding(part: MailPart) -> bool:

@@ -25,6 +25,7 @@ _SPELLINGS = (
     (BINHEX, re.compile(r"x?(?:mac)?(?:binhex|hqx)(?:40?)?")),
     (NONE, re.compile(r"x?(?:[78]bits?|bit[78]|binary|none|identity|raw)(?:mime)?")),
 )
+_BLANK_BEHIND = re.compile(rb"=[ \t]")
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
 
 
@@ -59,9 +60,13 @@ def decoded(encoding: bytes, raw: bytes) -> tuple[bytes, str | None]:
 
 def from_quoted_printable(raw: bytes) -> bytes:
     """RFC 2045, 6.7. Blanks between a soft line break and the end of its line were added on the way and go."""
-    if b"= " in raw or b"=\t" in raw:
-        raw = _PADDED_BREAK.sub(b"=", raw)
-    return binascii.a2b_qp(raw.removesuffix(b"="))  # a soft break, whose line end belongs to a delimiter
+    raw = raw.removesuffix(b"=")  # a soft break, whose line end belongs to a delimiter
+    decoded = binascii.a2b_qp(raw)
+    if b"=" in decoded and _BLANK_BEHIND.search(
+        decoded
+    ):  # such a break is left as it is; few texts have an equals sign
+        decoded = binascii.a2b_qp(_PADDED_BREAK.sub(b"=", raw).removesuffix(b"="))
+    return decoded
 
 
 _DECODERS = {UUENCODE: decode_uu, YENC: decode_yenc, BINHEX: decode_binhex}

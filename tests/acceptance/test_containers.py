@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from container_system import WORKERS, System, engine
+from dashboards import DASHBOARDS
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 from docker.models.containers import Container
@@ -27,7 +28,6 @@ from prometheus_binary import as_asked, ask, query
 
 from controller.cluster.containers import Project, address_of
 from experiments.result.codec import read_result
-from monitoring.grafana.dashboards import DASHBOARDS
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 
@@ -383,7 +383,7 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
     url = f"http://{host}:{port}"
     for asked in (asked for dashboard in DASHBOARDS for asked in dashboard.queries):
         look = partial(query, url, as_asked(asked.expr))
-        if asked.only is None:
+        if asked.everywhere:
             until(look, f"{asked.expr} finds something")
         else:
             look()

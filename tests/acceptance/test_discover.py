@@ -92,25 +92,29 @@ def _terms(bench: Bench) -> list[str]:
     return [t for row in pq.read_table(bench.corpus / "manifest.parquet")["terms"].to_pylist() for t in row or []]
 
 
-def test_an_empty_directory_is_a_completed_job(bench: Bench) -> None:
-    """Nothing to do is no failure; without a manifest `verify` asks for --internal. Everything lies where it does where
-    nobody says a word: in the directory that the command is given in."""
-    empty = bench.home / "empty"
-    empty.mkdir()
+def test_an_empty_source_is_refused_and_everything_is_where_the_command_runs(bench: Bench) -> None:
+    """No job "completes" over nothing; without a manifest `verify` requires --internal. With no setting at all everything
+    is written to the directory that the command runs in."""
+    source = bench.home / "source"
+    source.mkdir()
     env = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
 
-    def edbench(*arguments: str, status: int = 0) -> str:
+    def edbench(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [EDBENCH, *arguments], env=env, cwd=bench.home, capture_output=True, text=True, timeout=COMMAND_SECONDS
         )
         assert done.returncode == status, (done.stdout, done.stderr)
-        return done.stdout
+        return done
 
-    edbench("discover", "empty", "--workers", "1", "--slots", "1", "-o", "json", "--output-file", "r.json")
-    assert (bench.result()["state"], bench.result()["items"], bench.result()["exceptions"]) == ("completed", 0, {})
+    discover = ("discover", "source", "--workers", "1", "--slots", "1", "-o", "json", "--output-file", "r.json")
+    refused = edbench(*discover, status=2).stderr
+    assert (len(refused.splitlines()), "is empty" in refused) == (1, True)
+    (source / "note.txt").write_text("a word")
+    edbench(*discover)
+    assert (bench.result()["state"], bench.result()["items"], bench.result()["exceptions"]) == ("completed", 1, {})
     edbench("verify", "last", status=2)
-    assert "there was no manifest" in edbench("verify", "last", "--internal")
-    assert sorted(p.name for p in bench.home.iterdir()) == [".edbench", "edbench-storage", "empty", "r.json"]
+    assert "0 missing, 0 extra, 0 wrong" in edbench("verify", "last", "--internal").stdout
+    assert sorted(p.name for p in bench.home.iterdir()) == [".edbench", "edbench-storage", "r.json", "source"]
 
 
 def test_a_source_that_does_not_exist_is_refused_before_anything_starts(bench: Bench) -> None:

@@ -100,7 +100,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert "result.json: changed since the manifest was written" in forged.stdout
     assert 'result.json: conditions.configuration.fsync is "file"; observed is "none"' in forged.stdout
     assert "result.json: points[0].figures.elapsed_s.median is 0.5; observed is" in forged.stdout
-    both = ("compare", str(at), str(other))
+    both = ("result", "compare", str(at), str(other))
     assert "result.json: changed since the manifest was written" in bench.ask(*both, check=2).stderr
     refused = bench.ask(*both, "--unchecked", check=2)
     assert "fsync file, the first has none" in refused.stderr

@@ -15,18 +15,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from chaos import kinds
+from chaos.campaign import Campaign, Order
+from chaos.faults import chosen
+from chaos.faults.base import Fault
+from chaos.journal import Journal, runs_in
+from chaos.needs import lacking, needs_of
+from chaos.plan import goes_with
+from chaos.servers import Servers
+from chaos.table import markdown
+
 from cli.context import CommandContext, with_options
 from cli.main import FAILED, OK, USAGE
 from cli.output import flush, table
-from controller.chaos import kinds
-from controller.chaos.campaign import Campaign, Order
-from controller.chaos.faults import chosen
-from controller.chaos.faults.base import Fault
-from controller.chaos.journal import Journal, runs_in
-from controller.chaos.needs import lacking, needs_of
-from controller.chaos.plan import goes_with
-from controller.chaos.servers import Servers
-from controller.chaos.table import markdown
 from controller.jobs.source import MANIFEST
 from controller.versions import own_version
 from core.errors import EdbenchError, RunFailed, UsageError
@@ -52,6 +53,10 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the summary to FILE")
     parser.add_argument("--storage", type=Path, metavar="DIR", help="use this storage root")
     asked = parser.parse_args(argv)
+    here, path = str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = (
+        f"{here}{os.pathsep}{path}" if path else here
+    )  # of workers, for `chaos.armed` and the plugin
     context = CommandContext(os.environ)
     try:
         if asked.table:

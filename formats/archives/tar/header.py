@@ -9,6 +9,8 @@ def is_tar_header(block: bytes) -> bool:
     if len(block) < 512 or block[0] == 0 or not (block[156] == 0 or 32 < block[156] < 127):
         return False
     field = block[148:156].strip(b" \0")
+    if not field.isdigit():  # text, as a rule
+        return False
     try:
         announced = int(field, 8)
     except ValueError:

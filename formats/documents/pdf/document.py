@@ -49,7 +49,8 @@ def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Ranges that are not of the document that is read, the last one in the file: what is before its first line, earlier documents one
     by one, what is after its end-of-file marker."""
     at = max(0, data.find(b"%PDF-", 0, _TAIL))
-    starts = [at, *(match.end() for match in _NEXT.finditer(data))]
+    others = data.find(b"%PDF-", at + 1) >= 0  # as a rule there are none
+    starts = [at, *(match.end() for match in _NEXT.finditer(data))] if others else [at]
     if data[:at].strip():
         yield 0, at, BEFORE
     for start, stop in itertools.pairwise(starts):

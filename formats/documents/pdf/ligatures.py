@@ -19,12 +19,15 @@ TextPage = Any  # raw.FPDF_TEXTPAGE, a ctypes pointer made at import
 # Two letters of such scripts, or a letter and its marks (Hebrew, Arabic, Syriac, Thaana, N'Ko, and what is beyond 16 bits).
 _LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RUNS = re.compile(f"[{_LETTER}]{{2,}}")
+_OTHERS = bytes({*range(256)} - {*range(0x05, 0x09), *range(0xD8, 0xDC), *range(0xFB, 0xFF)})  # upper bytes in UTF-16
 _PRESENTATION = (range(0xFB1D, 0xFE00), range(0xFE70, 0xFF00))
 
 
 def in_order(text_page: TextPage, text: str) -> str:
     """The text of a page with the letters of each such glyph in their logical order."""
-    runs = list(_RUNS.finditer(text))
+    # By the upper bytes it takes a fourth of the time to see that there are none, as in most texts.
+    upper = text.encode("utf-16-le", "surrogatepass")[1::2]
+    runs = list(_RUNS.finditer(text)) if upper.translate(None, _OTHERS) else []
     if not runs:
         return text
     direct = raw.FPDFText_CountChars(text_page) == len(text)

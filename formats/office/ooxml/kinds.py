@@ -53,6 +53,7 @@ READ = frozenset(
         "extended-properties",
         "custom-properties",
         "relationships",
+        "[content_types]",
     ]
 )
 CHILDREN = frozenset(

@@ -108,10 +108,11 @@ class Package:
             self.error = self.error or error
         roles: dict[str, str] = {}
         for name in self.names:
-            ending = posixpath.splitext(name)[1]
-            of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
-            told = declared.get(name, ""), of_name, endings.get(ending, "")
-            role = next((role for role in told if role in KNOWN), told[0] or of_name)
+            role = declared.get(name, "")
+            if role not in KNOWN:
+                ending = posixpath.splitext(name)[1]
+                of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
+                role = next((other for other in (of_name, endings.get(ending, "")) if other in KNOWN), role or of_name)
             if role:
                 roles[name] = role
         if "main" not in roles.values() and self.error is None and "_rels/.rels" in self._entries:

@@ -11,14 +11,13 @@ from formats.office.ooxml import sheet as ooxml_sheet
 from formats.office.ooxml.beside import TAGS, Beside, chosen
 from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
-from formats.office.ooxml.xml import Element, attribute, elements, local
+from formats.office.ooxml.xml import Element, attribute, elements, local, present
 
 _RUN = frozenset(
     ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
 )
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
-_USUAL = tuple(name for name in _OF_PARAGRAPH if name not in ("{*}rt", "{*}sym"))  # to look for two more costs a tenth
-_RARE = (b":sym", b":rt>", b"\0")  # what a part with others than the usual ones has, or one in UTF-16
+_MANY = 8  # paragraphs, from which on it is worth to see which of them a part has
 # The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
 _SYMBOLS = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
@@ -102,19 +101,16 @@ def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
 
 
 def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
-    beside, tags = Beside(), _USUAL
-
-    def watched() -> Iterator[bytes]:
-        nonlocal tags
-        for piece in package.pieces(name):
-            if tags is _USUAL and any(rare in piece for rare in _RARE):
-                tags = _OF_PARAGRAPH
-            yield piece
-
-    for element in elements(watched(), "p", *TAGS):
+    beside, tags, count = Beside(), _OF_PARAGRAPH, 0
+    trees: list[Element] = []
+    for element in elements(package.pieces(name), "p", *TAGS, whole=trees.append):
         if local(element) != "p":
             yield from beside.told(element)
-        elif line := line_of(element, tags):
+            continue
+        count += 1
+        if count == _MANY and trees:
+            tags = present(trees[0], tags)
+        if line := line_of(element, tags):
             yield line
     yield from beside.rest()
 

@@ -29,7 +29,9 @@ def test_a_production_comes_back_with_everything_that_its_load_file_says(bench: 
         bench.edbench("produce", "export", "last", "--out", str(home / "out"))
         rows = _redacted(home / "out/loadfile.dat")
         taken = bench.ask("produce", "import", str(home / "out/loadfile.dat"), "--to", str(home / "theirs")).stdout
-        assert "6 records: 6 taken (4 natives, 1 texts, 1 with neither), 0 attached and left out, 0 not taken" in taken
+        assert (
+            "6 records: 6 imported (4 natives, 1 texts, 1 with neither), 0 attachments omitted, 0 not imported" in taken
+        )
         bench.end(bench.discover(corpus=home / "theirs"))
         verified = bench.ask("verify", "last", "--internal").stdout
         assert "0 missing, 0 extra, 0 wrong" in verified

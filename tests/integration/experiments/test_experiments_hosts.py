@@ -77,7 +77,7 @@ def test_hosts_are_looked_at_and_told_with_storage_and_clock(
         with joined("h2"):
             hosts = fleet.await_all(PATIENCE)
             assert [host.name for host in hosts] == ["h1", "h2"]
-            assert all("processors" in line and f"at {tmp_path}, clock" in line for line in said)
+            assert all(" cores, " in line and f"at {tmp_path}, clock" in line for line in said)
             offsets = fleet.offsets(hosts)
             assert all(abs(offset) <= error + 0.1 for offset, error in offsets.values())  # it is one clock
             place[0].check([host.hello for host in hosts])

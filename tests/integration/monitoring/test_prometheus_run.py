@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dashboards import DASHBOARDS
 from installation import PATIENCE, until
 from prometheus_binary import as_asked, ask, find_binary, query
 from prometheus_client.parser import text_string_to_metric_families
 
-from monitoring.grafana.dashboards import DASHBOARDS
 from monitoring.metrics.catalogue import SPECS
 
 REPOSITORY = Path(__file__).parents[3]
@@ -144,13 +144,12 @@ def test_every_query_finds_something(scraped: Any, job: uuid.UUID, prometheus: s
     until(lambda: query(prometheus, "sum(edbench_jobs) > 0"), "the job was scraped")
     until(lambda: query(prometheus, "edbench:raw_gb_per_hour:rate1m > 0"), "the rules were evaluated")
     for dashboard in DASHBOARDS:
-        for variable in dashboard.variables:
-            values = partial(query, prometheus, variable.expr)
-            (first, *_) = until(values, f"{dashboard.uid}: {variable.expr} finds something")
-            assert first["metric"][variable.of]
+        for expr, label in dashboard.variables:
+            (first, *_) = until(partial(query, prometheus, expr), f"{dashboard.uid}: {expr} finds something")
+            assert first["metric"][label]
         for wanted in dashboard.queries:
             look = partial(query, prometheus, as_asked(wanted.expr))  # a rate takes two scrapes
-            if wanted.only is None:
+            if wanted.everywhere:
                 until(look, f"{dashboard.uid}: {wanted.legend}: {wanted.expr} finds something")
             else:
                 look()

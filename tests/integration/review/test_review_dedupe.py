@@ -226,7 +226,7 @@ def test_several_jobs_in_several_databases(database: Database, second: Database)
         dedupe(dying, Scope.JOBS, By.FAMILY)
     shelves[1].database.dispose()
     for handle in handles:
-        with pytest.raises(UsageError, match=r"edbench review dedupe .* anew"):
+        with pytest.raises(UsageError, match=rf"changed since; run `edbench review dedupe {handle.id}` again"):
             last_dedupe([handle], databases)
     assert dedupe(jobs, Scope.JOBS, By.ITEM) == found
     assert last_dedupe(handles, databases) == found

@@ -130,7 +130,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
         dedupe([job], Scope.JOB, By.ITEM)
         denist([job], [known], Settings())
     ids = " ".join(str(handle.id) for handle in handles)
-    with pytest.raises(UsageError, match=rf"each by itself.*`edbench review dedupe {ids}` does it anew.*--scope jobs"):
+    with pytest.raises(UsageError, match=rf"findings in common.*run `edbench review dedupe {ids}` for.*--scope jobs"):
         check_findings(handles, [database], duplicates=True)
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")

@@ -128,8 +128,8 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
     assert {hit["custodian"] for hit in _get(site, f"{site.job}/search", q="the", custodian=custodian)["hits"]} == {
         custodian
     }
-    for finding in ("duplicate", "system"):
-        assert "nothing is known" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
+    for finding, kind in (("duplicate", "dedupe"), ("system", "denist")):
+        assert f"has no {kind} findings yet" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
     assert "it can be any" in _get(site, f"{site.job}/items", 422, exception="weather")["errors"]["exception"]
 
 
@@ -300,7 +300,7 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"originals": True}, "sources", "edbench review dedupe"),
         ({"filer": "/etc/passwd"}, "filer", "titan"),
         ({"type": "processing", "dpi": 10}, "dpi", "72"),
-        ({"type": "processing", "images": "last"}, "images", "an export takes the pages"),
+        ({"type": "processing", "images": "last"}, "images", "only an export uses the pages"),
         ({"images": "last"}, "images", "give a completed job of `edbench produce images`"),
         ({"images": "0000"}, "images", "there is no job"),
     ],

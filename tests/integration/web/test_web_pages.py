@@ -147,7 +147,10 @@ def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) 
 def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
     for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
         assert "<h1>Not Found</h1>" in _page(site, path, 404)
-    assert "422" in _page(site, f"{base}/items?kind=nonsense", 422)
+    wrong = _page(site, f"{base}/items?kind=nonsense&text=nonsense", 422)
+    assert "Kind: Input should be &#39;loose_file&#39;" in wrong
+    assert "; text: Input should be" in wrong
+    assert "literal" not in wrong
 
 
 def test_the_form_asks_for_the_token_and_leads_back(make_site: Any) -> None:

@@ -111,7 +111,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert client.post("/productions", json=order).json()["errors"].keys() == {"out"}  # it is that job's
     (out / "VOL123").mkdir()  # somebody else's
     deleted = client.delete(f"/jobs/{made.json()['id']}")
-    assert (deleted.status_code, "keeps it: VOL123" in deleted.json()["left"][0]) == (200, True)
+    assert (deleted.status_code, "which stay: VOL123" in deleted.json()["left"][0]) == (200, True)
     assert list(out.iterdir()) == [out / "VOL123"]
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").json() == {"left": []}

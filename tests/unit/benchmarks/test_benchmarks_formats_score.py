@@ -85,3 +85,8 @@ def test_equal_finds_are_no_shortfall() -> None:
     ours = our_extracts([_line(["a", "child"], ""), _line(["a"], "alpha beta")])
     total = scores(ours, {"a": peer_extract([{"X-TIKA:content": "beta"}])})[""]
     assert (total.recall, total.shortfalls) == (1.0, [])
+
+
+def test_numbers_are_terms_too() -> None:
+    """A missing amount counts as a missing word does; one digit is too common to say anything."""
+    assert terms_of("Invoice 2031 of 7: 1,234.50") == {"invoice", "2031", "234", "50"}

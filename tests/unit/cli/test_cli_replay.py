@@ -68,7 +68,7 @@ def test_traces(tmp_path: Path, trace: Path, capsys: pytest.CaptureFixture[str])
     whole = trace.read_bytes()
     newer = whole.replace(b"edbench-trace/1", b"edbench-trace/9", 1)
     for name, data, said in (
-        ("missing", None, "cannot read"),
+        ("missing", None, "missing does not exist"),
         ("short", whole[:-5], "cut short"),
         ("foreign", b"not a trace at all", "is not a trace"),
         ("newer", newer, "newer"),

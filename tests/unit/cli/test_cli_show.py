@@ -88,7 +88,7 @@ def test_calls_that_move_bytes_are_shown_by_size() -> None:
 
 def test_what_is_not_recorded_is_named() -> None:
     """With its bytes where somebody counts them."""
-    nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "told_by": "t"}
+    nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "counted_by": "t"}
     kinds = [
         {
             "kind": "calls of the job",
@@ -96,9 +96,9 @@ def test_what_is_not_recorded_is_named() -> None:
             "read_bytes": 60,
             "written_bytes": 20,
             "when": "w",
-            "told_by": "t",
+            "counted_by": "t",
         },
-        {"kind": "databases", "recorded": False, "read_bytes": 5, "written_bytes": 15, "when": "w", "told_by": "t"},
+        {"kind": "databases", "recorded": False, "read_bytes": 5, "written_bytes": 15, "when": "w", "counted_by": "t"},
         {"kind": "trace parts"} | nobody,
     ]
     text = shown(figures(io={"kinds": kinds, "counters": [], "unrecorded_share": 0.2}))

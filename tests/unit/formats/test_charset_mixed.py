@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import itertools
+import random
 
 import pytest
 
 from formats.base import MemorySource
 from formats.charset import CHUNK, Decoder, decode
+from formats.charset_mixed import parts
 from formats.identification.identify import identify
 
 LATIN, UMLAUTS, RUSSIAN = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
@@ -64,6 +66,14 @@ def test_one_charset_stays_one(form: str, codec: str) -> None:
         assert _read(_encoded(text, codec, True)) == text
 
 
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_character_of_four_bytes_is_kept_where_a_read_ends_within_it(codec: str) -> None:
+    """At whichever of its units."""
+    for before in range(4):
+        text = before * "a" + CHUNK // 8 * "x\U0001f600y" + "\r\n"
+        assert _read(_encoded(text, codec, True)) == text
+
+
 def test_three_parts_over_several_reads() -> None:
     """Parts of an odd number of bytes, each larger than what is read at once."""
     count = CHUNK // 20
@@ -114,3 +124,13 @@ def test_whole_texts_of_several_parts() -> None:
     data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
     assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
     assert decode(three.encode() + data)[0] == three + text
+
+
+def test_chinese_in_utf_16_is_one_text() -> None:
+    """Half of its bytes are ASCII, and those of 上 (U+4E0A) end a line: no line is taken for other text."""
+    letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
+    chance = random.Random(1)
+    for _ in range(100):
+        text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
+        for codec in ("utf-16-le", "utf-16-be"):
+            assert {found for found, _ in parts([text.encode(codec)], codec)} == {codec}, text

@@ -22,7 +22,7 @@ def test_every_handler_is_declared(handler: Handler) -> None:
     ("flaw", "declared"),
     [
         ("no format", ()),
-        ("left out", (Declared(title="T", extensions=("t",), leaves_out=()),)),
+        ("omitted", (Declared(title="T", extensions=("t",), leaves_out=()),)),
         ("no key", (Declared(title="T", extensions=(), metadata=("invented",), leaves_out=("x",)),)),
         ("full stop", (Declared(title="T", extensions=(), text="Words.", leaves_out=("x",)),)),
         ("no extension", (Declared(title="T", extensions=(".T",), leaves_out=("x",)),)),

@@ -35,7 +35,8 @@ def test_all_streams_are_played(found: TraceHeader, clients: int, shared: bool) 
             assert set(streams) < set(played)
         else:
             assert streams == played
-    assert [plan.seat(plan.first_client(c)).clone.number for c in plan.clones] == [c.number for c in plan.clones]
+    seats = [(seat.clone.number, seat.position) for seat in map(plan.seat, range(clients))]
+    assert seats == [(clone.number, at) for clone in plan.clones for at in range(len(clone.clients))]
 
 
 @given(Headers, st.integers(1, 60), st.sampled_from((None, 1.0, 2.5)))

@@ -137,7 +137,7 @@ def test_a_production_s_tags_are_given_line_by_line_or_one_after_another() -> No
     for given in (["privileged", "trade secret", "privileged"], ("privileged", "trade secret")):
         order = ProductionOrder(withhold=given)  # type: ignore[arg-type]  # a command gives whatever it was given
         assert order.choice(JobType.EXPORT, Path("/x")).withhold == ("privileged", "trade secret")
-    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "these are 101 tags")):
+    for wrong, said in ((["a/b"], "'a/b' is not a name for"), ([f"t{n}" for n in range(101)], "101 tags; at most 100")):
         with pytest.raises(ValidationError, match=said) as refused:
             ProductionOrder(withhold=wrong)
         assert [each["loc"] for each in refused.value.errors()] == [("withhold",)]

@@ -49,6 +49,7 @@ def test_two_names_that_are_one_on_the_storage_root_are_no_copy(tmp_path: Path) 
     """Promise: nothing of the source is put over something else of it, as it was where the storage root does not tell upper
     and lower case apart; databases whose names are one there share no copy either."""
     (tmp_path / "source" / "a").mkdir(parents=True)
+    (tmp_path / "source" / "a" / "file").touch()
     storage, group = Storage(NullRecorder()), uuid.uuid4()
     source = prepare_source(storage, tmp_path / "source")
     copy_source(storage, tmp_path, group, "db1", source)

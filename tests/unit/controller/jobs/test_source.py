@@ -75,11 +75,12 @@ def test_what_an_import_keeps_beside_its_files_is_no_custodian(tmp_path: Path) -
     """And an import that was cut short is no source: nobody would know which records it lacks."""
     for name in ("ann", f"{BESIDE}/{RECORDS}"):
         (tmp_path / name).mkdir(parents=True)
-    with pytest.raises(UsageError, match="did not end"):
+    with pytest.raises(UsageError, match=r"import was not finished.*import again"):
         prepare_source(FILER, tmp_path)
     write_imported(tmp_path, Imported(load_file="x.dat", records=1, custodians={"ann": 1}))
     source = prepare_source(FILER, tmp_path)
     assert (source.imported, source.directories) == (True, (b"ann",))
+    (tmp_path / "ann" / "file").touch()
     assert not prepare_source(FILER, tmp_path / "ann").imported
 
 
@@ -105,16 +106,21 @@ def test_a_directory_of_very_many_directories_is_no_source(tmp_path: Path, monke
         prepare_source(FILER, tmp_path)
 
 
-def test_an_empty_directory_has_no_tasks(tmp_path: Path) -> None:
-    """It gives a completed job with zero items, so there is nothing to begin with."""
-    source = prepare_source(FILER, tmp_path)
-    assert first_tasks(source) == []
-    assert custodians_of(source) == []
+@pytest.mark.parametrize("directories", [(), ("a",), ("a/b/c", "d")])
+def test_a_source_without_files_is_refused(tmp_path: Path, directories: tuple[str, ...]) -> None:
+    """An unmounted file system looks like this, and a job over it would measure nothing; one empty file is enough."""
+    for name in directories:
+        (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(UsageError, match=rf"{tmp_path} is empty.*check its mount"):
+        prepare_source(FILER, tmp_path)
+    (tmp_path / (directories[-1] if directories else "") / "file").touch()
+    assert len(first_tasks(prepare_source(FILER, tmp_path))) == max(1, len(directories))
 
 
 def test_a_corpus_is_entered_at_data(tmp_path: Path) -> None:
     """The manifest is no evidence: the source of a corpus is its `data`."""
     (tmp_path / "data" / "anna").mkdir(parents=True)
+    (tmp_path / "data" / "anna" / "file").touch()
     (tmp_path / "manifest.parquet").write_bytes(b"")
     (tmp_path / "dataset.json").write_text("{}")
     source = prepare_source(FILER, tmp_path)
@@ -142,6 +148,7 @@ def test_evidence_that_looks_like_a_corpus_loses_nothing(tmp_path: Path) -> None
 def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
     """A job that finds its own output never ends."""
     (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "file").touch()
     source = prepare_source(FILER, tmp_path / "in")
     good = Settings(storage=tmp_path / "store", scratch=tmp_path / "scratch")
     refuse_own_output(source, good)

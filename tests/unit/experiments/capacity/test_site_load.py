@@ -169,5 +169,5 @@ def test_a_result_of_a_site_is_about_sites(lived: Result, tmp_path: Path) -> Non
     found = forecast(Wish(databases=(1,), result=tmp_path, **SMALL))  # type: ignore[arg-type]
     assert any("EMULATED SITE laptop-nas" in line for line in found.assumptions)
     assert not any("made on none" in line for line in found.assumptions)
-    with pytest.raises(UsageError, match="tells of sites only"):
+    with pytest.raises(UsageError, match="predicts sites only; give --site"):
         forecast(Wish(databases=(1,), filer="titan", result=tmp_path, **SMALL))  # type: ignore[arg-type]

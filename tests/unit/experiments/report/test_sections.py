@@ -255,9 +255,9 @@ def test_every_kind_of_io_has_a_line() -> None:
         "read_bytes": None,
         "written_bytes": None,
         "when": "after the end",
-        "told_by": "nobody",
+        "counted_by": "nothing",
     }
-    calls = {"kind": "calls", "recorded": True, "read_bytes": 3_000, "written_bytes": 0, "when": "w", "told_by": "t"}
+    calls = {"kind": "calls", "recorded": True, "read_bytes": 3_000, "written_bytes": 0, "when": "w", "counted_by": "t"}
     counted = {"kind": "block", "source": "h:sda", "read_bytes": 7_000, "written_bytes": 1}
     io = {"kinds": [calls, {"kind": "searches"} | nobody], "counters": [counted], "unrecorded_share": 0.25}
     whole = made.result()

@@ -301,8 +301,8 @@ def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -
         (b"QUJD=REVG", "no padding can be"),
         (b"QUI=QUJDRA==QUI", None),
         (b"QUI=QUJDR", "no padding can be"),
-        (b"QUI=,QUJD", "goes on behind"),
-        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "goes on behind"),
+        (b"QUI=,QUJD", "continues after its padding"),
+        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "continues after its padding"),
         (b"QUJD" * 9 + b"QUI=" + b"QUJD" * 9 + b"\nQUJD\n", "no padding can be"),
         (
             b"QUI=\n-- \n"

@@ -62,7 +62,7 @@ def test_block_io_that_nobody_tells_is_not_zero() -> None:
     section = containers(_result(_use("a", "run-worker", 1.0, None, None), _use("b", "run-db1", 1.0, 5, "processes")))
     assert [row[6] for row in _rows(section)] == ["5 B", "not known"]
     assert "/proc/PID/io" in str(section.parts[-1])
-    assert "nobody tells" in str(section.parts[-1])
+    assert "not available" in str(section.parts[-1])
 
 
 def test_the_section_is_only_where_there_were_containers() -> None:

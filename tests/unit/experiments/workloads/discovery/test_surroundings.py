@@ -54,7 +54,7 @@ def test_a_corpus_has_the_hash_of_its_generator(tmp_path: Path) -> None:
     assert corpus.root == tmp_path
     assert corpus.describe()["seed"] == 7
     (tmp_path / "dataset.json").write_text("{")
-    with pytest.raises(UsageError, match=r"dataset\.json cannot be read"):
+    with pytest.raises(UsageError, match=r"dataset\.json has a syntax error: .*line 1"):
         look_at(_source(tmp_path))
 
 

@@ -70,7 +70,7 @@ def test_figures_near_the_ceiling_are_the_replayers() -> None:
 
     assert limits(800.0) == ()
     assert "81% of the 1,000" in limits(810.0)[0]
-    assert "clients used 90% of the processors" in limits(1.0, None, worker_cpu=0.9)[0]
+    assert "clients used 90% of the CPU" in limits(1.0, None, worker_cpu=0.9)[0]
     assert "waited" in limits(1.0, None, run_queue_share=0.2)[0]
 
 

@@ -1,1 +1,0 @@
-"""Grafana dashboards, generated: `python -m monitoring.grafana` writes dashboards/*.json beside this file."""

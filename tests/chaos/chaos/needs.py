@@ -1,0 +1,27 @@
+"""What a campaign has to have of its own for some faults, and why it cannot have it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from chaos import disk, memory, namespace
+from chaos.faults.base import Fault
+from chaos.servers import Servers
+from chaos.site import DISKS, NETWORK, SERVERS, SHM
+
+_CANNOT: Mapping[str, Callable[[], str]] = {DISKS: disk.cannot, SHM: memory.cannot, NETWORK: namespace.cannot}
+
+
+def needs_of(faults: Iterable[Fault]) -> frozenset[str]:
+    """All that they need."""
+    return frozenset(fault.needs for fault in faults if fault.needs)
+
+
+def lacking(needs: Iterable[str], servers: Servers | None) -> dict[str, str]:
+    """Those that cannot be had, and why. Each is tried once."""
+    reasons = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
+    if servers is None:
+        reasons[SERVERS] = "give the commands that kill and start the servers: --kill-servers, --start-servers"
+    else:
+        reasons[DISKS] = "the storage root must be on the servers' file system"
+    return {need: why for need, why in reasons.items() if why}

@@ -1,0 +1,102 @@
+"""The table of a campaign, and the journal that it is made from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from chaos.journal import Journal, runs_in
+from chaos.plan import Course, Reach, plan_run
+from chaos.table import markdown, rows_of
+
+# As version 0.1.0 wrote it.
+LINE = (
+    '{"number": 1, "kind": "k", "planned": ["a"], "struck": [{"fault": "a", "phase": "walk"}], "seconds": 4.125,'
+    ' "lost": 1.125, "took": 6.5, "resumes": 1, "reason": null, "faults": [], "plan": {"seed": 5, "number": 1, "kind": "k",'
+    ' "strikes": [{"fault": "a", "aim": {"moment": "committed", "phase": "", "position": 0.5201680995199743, "delay":'
+    ' 0.1692664770959072}, "share": 0.16160869649831344, "choice": 49757}]}, "repeat": "edbench chaos --seed 5"}'
+)
+
+
+def _run(number: int, *struck: tuple[str, str], lost: float = 1.0, resumes: int = 0, bad: str = "") -> dict[str, Any]:
+    return {
+        "number": number,
+        "plan": {"seed": 7},
+        "planned": [fault for fault, _ in struck],
+        "struck": [{"fault": fault, "phase": phase} for fault, phase in struck if phase],
+        "lost": lost,
+        "resumes": resumes,
+        "faults": [bad] if bad else [],
+    }
+
+
+def test_a_run_counts_for_each_of_its_faults() -> None:
+    """By the phase it struck in; what never found its moment stands under `-`; a failed run did not survive."""
+    runs = [
+        _run(0, ("a", "walk"), lost=1.0),
+        _run(1, ("a", "walk"), ("b", "expand"), lost=3.0, resumes=1),
+        _run(2, ("a", ""), lost=0.0),
+        _run(3, ("b", "expand"), lost=5.0, resumes=1, bad="verify: 3 differences"),
+    ]
+    found = [(r.fault, r.phase, r.runs, r.survived, r.resumed, r.lost_median_s, r.lost_worst_s) for r in rows_of(runs)]
+    assert found == [
+        ("a", "walk", 2, 2, 1, 2.0, 3.0),
+        ("a", "-", 1, 1, 0, 0.0, 0.0),
+        ("b", "expand", 2, 1, 1, 4.0, 5.0),
+    ]
+    assert "| `b` | expand | 2 | 1 | 1 | 4.0 | 5.0 | 7/3 |" in markdown(runs).splitlines()
+    assert markdown(runs).endswith("Seed 7: 3 of 4 runs survived.")
+
+
+def test_campaigns_add_up_in_one_table() -> None:
+    """And each run that failed stands there under its own seed."""
+    other = _run(0, ("b", "expand"), lost=7.0, bad="verify: 1 differences")
+    other["plan"] = {**other["plan"], "seed": 8}
+    lines = markdown([_run(3, ("b", "expand"), lost=5.0, bad="verify: 3 differences"), other])
+    assert "| `b` | expand | 2 | 0 | 0 | 6.0 | 7.0 | 7/3, 8/0 |" in lines.splitlines()
+    assert lines.endswith("Seed 7, 8: 0 of 2 runs survived.")
+
+
+def test_several_strikes_of_one_fault_are_one_run() -> None:
+    """In the phase of the last."""
+    (row,) = rows_of([_run(0, ("a", "walk"), ("a", "expand"), ("a", "index"))])
+    assert (row.phase, row.runs) == ("index", 1)
+
+
+def _journal(place: Path, seed: int = 1, faults: tuple[str, ...] = ("a",)) -> Journal:
+    return Journal(place, seed=seed, corpus="c", version="1", faults=faults)
+
+
+def test_a_campaign_is_gone_on_with(tmp_path: Path) -> None:
+    """What was done is found again, the later of two; another seed or another choice of faults is another campaign."""
+    _journal(tmp_path).add(_run(0, ("a", "walk"), bad="no"))
+    _journal(tmp_path).add(_run(1, ("a", "walk")))
+    _journal(tmp_path).add(_run(0, ("a", "walk")))
+    assert {n: run["faults"] for n, run in _journal(tmp_path).runs().items()} == {0: [], 1: []}
+    assert _journal(tmp_path, seed=2).runs() == {}
+    assert _journal(tmp_path, faults=("a", "b")).runs() == {}
+
+
+def test_a_line_that_was_cut_short_is_a_run_that_was_not_done(tmp_path: Path) -> None:
+    """As after a power failure."""
+    journal = _journal(tmp_path)
+    journal.add(_run(0, ("a", "walk")))
+    with journal.path.open("a") as out:
+        out.write('{"number": 1, "faul')
+    assert list(journal.runs()) == [0]
+
+
+def test_what_was_written_down_once_is_read_and_planned_again(tmp_path: Path) -> None:
+    """A campaign is gone on with by a later version: its rows count, and the same run has the same plan, as JSON too."""
+    file = tmp_path / "campaign.jsonl"
+    file.write_text(LINE + "\n")
+    run = runs_in(file)[1]
+    plan = plan_run(5, 1, [Reach("a"), Reach("b", moments=("claim",))], [Course(name="k", phases=("walk", "expand"))])
+    assert json.loads(json.dumps(dataclasses.asdict(plan))) == run["plan"]
+    (row,) = rows_of([run])
+    assert row.to_json() == {
+        "fault": "a", "phase": "walk", "runs": 1, "survived": 1, "resumed": 1, "lost_median_s": 1.12, "lost_worst_s": 1.12,
+        "failed": [],
+    }  # fmt: skip
