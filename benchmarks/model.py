@@ -18,6 +18,7 @@ from rich.table import Table
 
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
+from benchmarks.reference import write_reference
 from benchmarks.rivals import amdahl, straight_line
 from controller.jobs.jobs import prepare_source
 from core.clock import SystemClock
@@ -29,7 +30,6 @@ from core.storage.layer import Storage
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.predict import LEVEL, Prediction, Predictor, point_document
-from experiments.capacity.reference import write_reference
 from experiments.kinds.grid import Grid
 from experiments.kinds.scale_out import scale_out
 from experiments.kinds.scale_up import scale_up

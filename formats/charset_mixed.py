@@ -23,11 +23,11 @@ _FOUR = re.compile(rb"(?:[\t\n\r\x20-\xff]\0){4}|(?:\0[\t\n\r\x20-\xff]){4}")
 _RUN = re.compile(rb"[^\0]{4,}")
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f"
 _SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
-_FEWEST_TURNED = 4  # letters
-_SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
 _COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
 _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
+_FEWEST_TURNED = 4  # letters
+_SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
 _LOOK = 64  # bytes behind a mark that have to be text
 
 

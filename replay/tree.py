@@ -190,7 +190,7 @@ class _Maker:
             self._between()
 
 
-def remove_trees(target: Target, between: Callable[[], None] | None = None) -> None:
+def remove_trees(target: Target) -> None:
     """Remove this replay's directories on all paths, links as links; nothing is wrong when they are gone.
 
     Raises StorageFault in one line, after it has removed what it could.
@@ -198,18 +198,17 @@ def remove_trees(target: Target, between: Callable[[], None] | None = None) -> N
     wrong: list[StorageFault] = []
     for home in target.homes():
         try:
-            _remove_tree(os.fsencode(home), between)
+            _remove_tree(os.fsencode(home))
         except StorageFault as e:
             wrong.append(e)
     if wrong:
         raise wrong[0]
 
 
-def _remove_tree(home: bytes, between: Callable[[], None] | None) -> None:
+def _remove_tree(home: bytes) -> None:
     """Without recursion: a tree may be deeper than Python's stack."""
     wrong: OSError | None = None
     where: bytes = home
-    next_tick = time.monotonic() + _TICK_S
     left = [(home, False)]
     while left:
         path, emptied = left.pop()
@@ -226,9 +225,6 @@ def _remove_tree(home: bytes, between: Callable[[], None] | None) -> None:
         except OSError as e:
             if wrong is None:
                 wrong, where = e, path
-        if between is not None and time.monotonic() > next_tick:
-            next_tick = time.monotonic() + _TICK_S
-            between()
     if wrong is not None:
         raise storage_fault("remove", where, wrong) from wrong
 

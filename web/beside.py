@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Over an installation whose services are attached, for as long as the block lasts; its address is said.
+    """Serve the web UI over an installation whose services are attached while the block lasts, and print its address.
 
     Raises UsageError when the port is taken, DatabaseFault.
     """

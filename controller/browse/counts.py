@@ -59,8 +59,8 @@ class JobCounts:
         return [violation.line() for violation in self.violations]
 
 
-def violations_of(conn: Connection, job: uuid.UUID, limit: int = VIOLATIONS_SHOWN) -> tuple[Violation, ...]:
-    """Containers whose counts do not add up, at most `limit`; there should be none."""
+def violations_of(conn: Connection, job: uuid.UUID) -> tuple[Violation, ...]:
+    """Containers whose counts do not add up, at most VIOLATIONS_SHOWN; there should be none."""
     return tuple(
         Violation(
             item=row.id,
@@ -70,7 +70,7 @@ def violations_of(conn: Connection, job: uuid.UUID, limit: int = VIOLATIONS_SHOW
             failed=row.failed,
             rows=row.rows,
         )
-        for row in FIGURES.children_violations(conn, job=job, limit=limit)
+        for row in FIGURES.children_violations(conn, job=job, limit=VIOLATIONS_SHOWN)
     )
 
 

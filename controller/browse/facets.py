@@ -23,18 +23,18 @@ class Facets:
     custodians: tuple[tuple[str, int], ...]
 
 
-def count_facets(found: Sequence[tuple[JobHandle, Ids]], most: int = FACET_ITEMS) -> Facets:
+def count_facets(found: Sequence[tuple[JobHandle, Ids]]) -> Facets:
     """The items of each job, counted. Raises DatabaseFault."""
     types: Counter[str] = Counter()
     custodians: Counter[str] = Counter()
     for handle, ids in found:
         with handle.database.transaction() as conn:
-            for row in SEARCH.found_facets(conn, job=handle.id, items=uuids(ids[:most])):
+            for row in SEARCH.found_facets(conn, job=handle.id, items=uuids(ids[:FACET_ITEMS])):
                 types[row.type] += row.items
                 custodians[row.custodian] += row.items
     return Facets(
         items=sum(len(ids) for _, ids in found),
-        complete=all(len(ids) <= most for _, ids in found),
+        complete=all(len(ids) <= FACET_ITEMS for _, ids in found),
         types=_sorted(types),
         custodians=_sorted(custodians),
     )

@@ -55,9 +55,9 @@ def job_labels(handle: JobHandle, settings: Settings, *, calls_complete: bool | 
     return Labels(labels, final)
 
 
-def group_labels(selected: Jobs, settings: Settings, *, calls_complete: bool | None = None) -> Labels:
+def group_labels(selected: Jobs, settings: Settings) -> Labels:
     """Labels of all jobs of a group together, those of any job once each, and what the jobs read; of a job alone its own."""
-    jobs = [job_labels(handle, settings, calls_complete=calls_complete) for handle in selected.each]
+    jobs = [job_labels(handle, settings) for handle in selected.each]
     group = selected.group
     if group is None or not jobs:
         return jobs[0] if jobs else Labels([], final=False)

@@ -67,14 +67,14 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
     return Ceiling(**figures)
 
 
-def no_room(program: Program, place: Path = PLACE) -> str | None:
+def no_room(program: Program) -> str | None:
     """Why the check cannot be made here; None when it can."""
-    if not place.is_dir() or not in_memory(place, read_mounts()):
-        return f"{place} is not a memory file system"
+    if not PLACE.is_dir() or not in_memory(PLACE, read_mounts()):
+        return f"{PLACE} is not a memory file system"
     names = sum(room.inodes for room in program.rooms)
-    room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))
-    if names * _NAME_BYTES > room or names > os.statvfs(place).f_favail:
-        return f"the names of {names:,} files do not fit into {room / 1e9:,.2f} GB of memory in {place}"
+    room = min(shutil.disk_usage(PLACE).free, int(free_memory() * _SHARE))
+    if names * _NAME_BYTES > room or names > os.statvfs(PLACE).f_favail:
+        return f"the names of {names:,} files do not fit into {room / 1e9:,.2f} GB of memory in {PLACE}"
     if program.calls > _MOST_SECONDS * _LEAST_RATE:
         return f"{program.calls:,} calls would take too long"
     return None

@@ -30,7 +30,7 @@ MISSING, EXTRA, WRONG = "missing", "extra", "wrong"
 
 
 class FileDifference(Document):
-    """A file that is not what its row says, or has none."""
+    """A file that differs from its row, or has none."""
 
     what: str
     path: str
@@ -39,7 +39,7 @@ class FileDifference(Document):
 
 
 class PageCount(Document):
-    """Pages that were made of the items of one type beside those that the discovery counted; items with an exception are left
+    """Pages made of the items of one type, and those that the discovery counted; items with an exception are left
     out. `differing`: items with other pages than that. `exact`: whether there may be none, because both count the same."""
 
     media_type: str

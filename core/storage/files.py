@@ -38,7 +38,7 @@ class RecordCall(Protocol):
 class ReadFile(io.RawIOBase):
     """A regular file open for reading; wrap it in `io.BufferedReader(f, 1 << 20)` for small reads.
 
-    `size` and `mtime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands` tells whether the
+    `size`, `mtime_ns` and `ctime_ns` are those at the open. Positions are kept here, so seeking costs no call. `stands` tells whether the
     name leads to this file still.
     Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close.
     """
@@ -49,6 +49,7 @@ class ReadFile(io.RawIOBase):
         path: bytes,
         size: int,
         mtime_ns: int,
+        ctime_ns: int,
         record: RecordCall,
         now: Callable[[], int],
         stands: Callable[[], bool],
@@ -57,6 +58,7 @@ class ReadFile(io.RawIOBase):
         self.path = path
         self.size = size
         self.mtime_ns = mtime_ns
+        self.ctime_ns = ctime_ns
         self._fd = fd
         self._position = 0
         self._record = record

@@ -161,7 +161,7 @@ class Storage:
             close_fd(fd, path, self._record, self._now)
             raise not_regular(path, info.st_mode)
         stands = partial(self._stands, path, info.st_ino)
-        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now, stands)
+        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, self._record, self._now, stands)
 
     def _stands(self, path: bytes, inode: int) -> bool:
         """Whether the name leads there, or cannot be asked. Raises StorageFault."""

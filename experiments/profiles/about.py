@@ -50,7 +50,6 @@ def profile_about(
     notes: Mapping[str, Callable[[Any], str | int | float | None]] | None = None,
     telling: Callable[[dict[str, Any]], Telling] = ProfileTelling,
     makers: str = "clients",
-    trusted: tuple[str, ...] = (),
 ) -> About:
     """`sections`: the profile's own, behind the table of points; `report`: "R2"."""
     bounded = tuple(figure for figure in figures if figure.name in ceilings)
@@ -77,5 +76,5 @@ def profile_about(
         raw=lambda: seen,
         run_of=run_of,
         telling=telling,
-        trusted=("what was observed of hosts, mounts and caches", *trusted),
+        trusted=("what was observed of hosts, mounts and caches",),
     )

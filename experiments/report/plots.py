@@ -147,6 +147,6 @@ def over_time(axes: Axes, unit: str, label: str, *, start: str = "the first clai
     from_zero(axes)
 
 
-def legend_beside(axes: Axes, title: str | None = None) -> None:
+def legend_beside(axes: Axes) -> None:
     """The legend to the right of the plot, where it hides no data."""
-    axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)

@@ -121,9 +121,8 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return _markup(head, extension)
     if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):
         return kind
-    if start.startswith((b"-----begin", b"m")) and is_in_base64(
-        head, named=extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)
-    ):
+    named = extension in _CMS_NAMES or (declared or "").startswith(_CMS_TYPES)
+    if (named or start.startswith(b"-----begin")) and is_in_base64(head, named=named):
         return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"

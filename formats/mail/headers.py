@@ -265,6 +265,7 @@ def field_moment(value: bytes) -> Moment | None:
     return moment(decode_text(unfolded(value)))
 
 
+@remembered
 def field_date(value: bytes) -> str:
     """The same as ISO 8601 in UTC to the second; "" where it is not sure."""
     found = field_moment(value)
@@ -275,7 +276,7 @@ def noted_date(value: bytes) -> str:
     """A Date field as metadata has it: in UTC too, but without the `Z` where the field notes no zone. (`-0000` is one: the
     time is in UTC, RFC 5322, 3.3.)"""
     found = field_moment(value)
-    return "" if found is None else found.when.isoformat() + ("Z" if found.zoned else "")
+    return "" if found is None else field_date(value) if found.zoned else found.when.isoformat()
 
 
 @remembered

@@ -37,7 +37,7 @@ from worker.inspect.trace import Deadline
 from worker.items import store
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
-from worker.items.sources import CHUNK, FilerSource, HashedSource
+from worker.items.sources import CHUNK, FilerSource, HashedSource, settled
 from worker.items.texts import take_text
 from worker.items.unpack import Convicted, Unpacker
 from worker.ocr.candidates import is_candidate
@@ -217,9 +217,10 @@ class _Inspection:
             if size <= CHUNK:
                 data = f.readall()
                 return MemorySource(name, data, _OWN["passwords"]), hashlib.sha256(data).digest()
+            ctime_ns = settled(f)
         source = FilerSource(self.storage, loose.path, name, size, own=False, passwords=_OWN["passwords"])
         digest, source.size = source.digest()
-        return HashedSource(source, digest, mtime_ns), digest
+        return HashedSource(source, digest, mtime_ns, ctime_ns=ctime_ns), digest
 
     def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
         options = self.options

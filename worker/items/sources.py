@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 _HEAD = 4096
 _COMPARED_AT_MOST = 64
+_RECENT = 2_000_000_000  # nanoseconds: the coarsest clock of a file system
 
-# Source files that were hashed again in this process, by path and first hash: size and modification time then, and
-# whether the hash was another. The ranges of a big container are read one by one and hashed together.
-_compared: OrderedDict[tuple[bytes, bytes], tuple[int, int, bool]] = OrderedDict()
+# Source files that were hashed again in this process, by path and first hash: size, modification and change time then,
+# and whether the hash was another. The ranges of a big container are read one by one and hashed together.
+_compared: OrderedDict[tuple[bytes, bytes], tuple[int, int, int, bool]] = OrderedDict()
 
 
 class FilerSource:
@@ -148,16 +150,22 @@ class HashedSource(FilerSource):
     `whole` hashes what it reads, and so does `open` while the file is read from front to back. `confirm` is called when
     everything was read: it compares size and modification time, and hashes the file once more where these differ. A file
     that has only grown is read as it was.
+
+    With `ctime_ns`, of before it was hashed, nothing is hashed again unless `confirm` finds another: a write changes it,
+    and no program can set it back. It is to be given (`settled`) where the file is read soon after it was hashed.
     """
 
-    def __init__(self, source: FilerSource, sha256: bytes, mtime_ns: int | None) -> None:
+    def __init__(
+        self, source: FilerSource, sha256: bytes, mtime_ns: int | None, *, ctime_ns: int | None = None
+    ) -> None:
         super().__init__(
             source._storage, source._path, source.name, source.size, own=source._own, passwords=source.passwords
         )
-        self._sha256, self._mtime_ns = sha256, mtime_ns
+        self._sha256, self._mtime_ns, self._ctime_ns = sha256, mtime_ns, ctime_ns
 
     def open(self) -> BinaryIO:
-        return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, self._seen), CHUNK))
+        seen = self._seen if self._ctime_ns is None else None
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, seen), CHUNK))
 
     def whole(self, limit: int) -> bytes:
         """Raises DocumentError(changed_during_processing) where these are other bytes than were hashed."""
@@ -166,18 +174,19 @@ class HashedSource(FilerSource):
         with self._open() as f:
             f.size = min(f.size, self.size)
             data = f.readall()
-        self._seen(hashlib.sha256(data).digest())
+        if self._ctime_ns is None:
+            self._seen(hashlib.sha256(data).digest())
         return data
 
     def confirm(self) -> None:
         """Raise DocumentError(changed_during_processing) unless the file is still the one that was hashed."""
         with self._open() as f:
-            now = f.size, f.mtime_ns
-        if now == (self.size, self._mtime_ns):
+            now = f.size, f.mtime_ns, f.ctime_ns
+        if now == (self.size, self._mtime_ns, now[2] if self._ctime_ns is None else self._ctime_ns):
             return
         key = self._path, self._sha256
         before = _compared.pop(key, None)
-        if before is None or (before[:2] != now and not before[2]):
+        if before is None or (before[:3] != now and not before[3]):
             digests: list[bytes] = []
             with io.BufferedReader(_HashedFile(self._open(), self.size, digests.append), CHUNK) as file:
                 while file.read(CHUNK):
@@ -186,7 +195,7 @@ class HashedSource(FilerSource):
         _compared[key] = before
         if len(_compared) > _COMPARED_AT_MOST:
             _compared.popitem(last=False)
-        if before[2]:
+        if before[3]:
             raise self._changed()
 
     def _seen(self, sha256: bytes) -> None:
@@ -198,6 +207,11 @@ class HashedSource(FilerSource):
             ExceptionCode.CHANGED_DURING_PROCESSING,
             f"the file changed after it was hashed; its bytes no longer have the sha256 {self._sha256.hex()}",
         )
+
+
+def settled(file: ReadFile) -> int | None:
+    """The change time of an open file; None where it is so recent that a further change might have the same."""
+    return file.ctime_ns if file.ctime_ns < time.time_ns() - _RECENT else None
 
 
 def confirm(source: object) -> None:
@@ -212,9 +226,9 @@ def hash_differs(now: str, found: bytes) -> DocumentError:
 
 
 class _HashedFile(io.RawIOBase):
-    """The first `size` bytes of a file; `seen` gets their hash once all were read in their order."""
+    """The first `size` bytes of a file; `seen`, if any, gets their hash once all were read in their order."""
 
-    def __init__(self, file: ReadFile, size: int, seen: Callable[[bytes], None]) -> None:
+    def __init__(self, file: ReadFile, size: int, seen: Callable[[bytes], None] | None) -> None:
         super().__init__()
         self._file, self._size, self._seen = file, size, seen
         self._hash, self._hashed = hashlib.sha256(), 0
@@ -229,7 +243,7 @@ class _HashedFile(io.RawIOBase):
         at = self._file.tell()
         view = memoryview(buffer).cast("B")[: max(0, self._size - at)]
         count = self._file.readinto(view) if view else 0
-        if at == self._hashed < self._size:
+        if self._seen is not None and at == self._hashed < self._size:
             self._hash.update(view[:count])
             self._hashed += count
             if self._hashed == self._size or not count:

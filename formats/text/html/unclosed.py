@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-# Noncharacters behind a page: they come out with its text unless something in front of them took the rest.
-END = "\ufdd0\ufdd1"
+# Control characters behind a page: they come out with its text unless something in front of them took the rest. In ASCII, so that
+# a page in it takes one byte a character, and half the time, as without them.
+END = "\x01\x7f\x01"
 _TAG = re.compile(r"<(?:(!--)|([!?])|/?([a-zA-Z][^\s/<>]*))")
 _QUOTE_OR_END = re.compile(r"=\s*([\"'])|>")
 _CLOSERS = {

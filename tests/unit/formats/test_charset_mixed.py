@@ -101,6 +101,16 @@ def test_zeros_and_what_looks_like_a_mark_are_no_other_part(data: bytes) -> None
     assert len(_read(data)) == len(data.decode(Decoder(data).detected.charset, "replace")) or b"\xff" in data
 
 
+def test_chinese_in_utf_16_is_one_text() -> None:
+    """Half of its bytes are ASCII, and those of 上 (U+4E0A) end a line: no line is taken for other text."""
+    letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
+    chance = random.Random(1)
+    for _ in range(100):
+        text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
+        for codec in ("utf-16-le", "utf-16-be"):
+            assert [found for found, _ in parts([text.encode(codec)], codec)] == [codec], text
+
+
 @pytest.mark.parametrize(("first", "second"), [("utf-16-le", "utf-16-be"), ("utf-16-be", "utf-16-le")])
 @pytest.mark.parametrize("form", [LATIN, RUSSIAN, CHINESE])
 def test_orders_of_bytes_line_by_line(first: str, second: str, form: str) -> None:
@@ -124,13 +134,3 @@ def test_whole_texts_of_several_parts() -> None:
     data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
     assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
     assert decode(three.encode() + data)[0] == three + text
-
-
-def test_chinese_in_utf_16_is_one_text() -> None:
-    """Half of its bytes are ASCII, and those of 上 (U+4E0A) end a line: no line is taken for other text."""
-    letters = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经"
-    chance = random.Random(1)
-    for _ in range(100):
-        text = "\n".join("".join(chance.choices(letters, k=chance.randint(1, 30))) for _ in range(20))
-        for codec in ("utf-16-le", "utf-16-be"):
-            assert {found for found, _ in parts([text.encode(codec)], codec)} == {codec}, text

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from schema_check import refuse_unlike_schema
 
+from benchmarks.reference import write_reference
 from core.errors import UsageError
 from experiments.capacity.answers import answer, gains, is_filer, sentences, words_of
 from experiments.capacity.assemble import Question
@@ -18,7 +19,7 @@ from experiments.capacity.curve import curves
 from experiments.capacity.forecast import Forecast, Wish, forecast
 from experiments.capacity.network import SLOTS, TASKS
 from experiments.capacity.predict import Predictor
-from experiments.capacity.reference import read_reference, write_reference
+from experiments.capacity.reference import read_reference
 from experiments.report.parts import Plot, Tabled
 from experiments.result.codec import FILE, from_json, read_result, write_result
 from experiments.workloads.discovery.result import Result

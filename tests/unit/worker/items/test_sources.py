@@ -12,7 +12,7 @@ import pytest
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.storage.layer import Storage
-from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm
+from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm, settled
 
 _WAYS: list[Callable[[FilerSource], object]] = [
     lambda s: s.head,
@@ -101,6 +101,32 @@ def test_other_bytes_of_the_same_size_and_time_are_refused(
     with pytest.raises(DocumentError) as caught:
         read(source)
     assert caught.value.code is ExceptionCode.CHANGED_DURING_PROCESSING
+
+
+def test_other_bytes_of_the_same_size_and_time_have_another_change_time(tmp_path: Path) -> None:
+    """Where that is known the bytes are not hashed again, and the change is found when the file is confirmed."""
+    path = tmp_path / "f"
+    path.write_bytes(_DATA)
+    os.utime(path, ns=(1, 1))
+    before = path.stat()
+    source = FilerSource(Storage(NullRecorder()), bytes(path), b"name", len(_DATA), own=False)
+    hashed = HashedSource(source, hashlib.sha256(_DATA).digest(), 1, ctime_ns=before.st_ctime_ns)
+    confirm(hashed)
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        _rewrite(path, _DATA.replace(b"end", b"END"))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, 1)
+    assert hashed.whole(10**9).endswith(b"END")
+    with pytest.raises(DocumentError, match="changed after it was hashed"):
+        confirm(hashed)
+
+
+def test_a_change_time_of_just_now_says_nothing(tmp_path: Path) -> None:
+    """A further change within the same tick of the file system's clock would have the same."""
+    (tmp_path / "f").write_bytes(_DATA)
+    with Storage(NullRecorder()).open(bytes(tmp_path / "f")) as file:
+        assert settled(file) is None
+        file.ctime_ns -= 10**10
+        assert settled(file) == file.ctime_ns
 
 
 def test_a_file_that_has_grown_is_read_as_it_was(tmp_path: Path) -> None:
