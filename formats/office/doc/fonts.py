@@ -125,7 +125,7 @@ def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
     for number in _pages(stream):
         page = stream[number * _PAGE : (number + 1) * _PAGE]
         count = page[-1] if len(page) == _PAGE else 0
-        if 5 * count + 4 > _PAGE - 1:
+        if not count or 5 * count + 4 > _PAGE - 1:
             continue
         bounds = struct.unpack_from(f"<{count + 1}I", page)
         for i in range(count):

@@ -95,16 +95,23 @@ class _Stubborn(Storage):
 
 
 def test_a_directory_that_cannot_be_listed_is_an_item(task_bench: TaskBench) -> None:
-    """Nothing is lost without a word: a closed directory and a file that vanished have a row and a code."""
-    for name in ("closed", "open"):
+    """Nothing is lost without a word: a directory that may not be listed, or has gone since its parent was listed, and
+    a file that vanished have a row and a code."""
+    for name in ("closed", "left", "open"):
         (task_bench.source / name).mkdir()
         (task_bench.source / name / "in.txt").write_bytes(b"x")
     (task_bench.source / "gone.txt").write_bytes(b"x")
     storage = _Stubborn(NullRecorder())
-    storage.refused = {b"closed": errno.EACCES, b"gone.txt": errno.ENOENT}
+    storage.refused = {
+        b"closed": errno.EACCES,
+        b"left": errno.ENOENT,
+        b"gone.txt": errno.ENOENT,
+    }
     task_bench.create()
     task_bench.drain(task_bench.slot("w2", storage))
-    assert task_bench.codes() == {"closed": ["unreadable"], "gone.txt": ["vanished"]}
+    assert task_bench.codes() == {
+        "closed": ["unreadable"], "left": ["vanished"], "gone.txt": ["vanished"]
+    }  # fmt: skip
     assert task_bench.value("SELECT media_type FROM item WHERE display = 'closed'") == "inode/directory"
     assert _walked(task_bench) == {b"open/in.txt": 1}
 

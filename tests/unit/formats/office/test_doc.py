@@ -288,3 +288,27 @@ def test_no_word_document() -> None:
             read(data)
         assert caught.value.code is ExceptionCode.CORRUPT
     assert children(b"no") == []
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (0x02, b"\0\0"),  # a version before Word 97, whose tables are elsewhere
+        (0x0B, b"\x00"),  # the other table
+        (0x18, struct.pack("<II", 0x7FFFFFF0, 0x7FFFFFF8)),
+        (0x4C, bytes(32)),  # no characters
+        (0x1A2, bytes(8)),  # no piece table
+        (0x1A2, struct.pack("<II", 0x7FFFFFFF, 100)),
+        (0x1A6, struct.pack("<I", 10)),
+    ],
+)
+def test_a_first_block_that_points_elsewhere_is_never_empty_without_a_word(place: int, value: bytes) -> None:
+    """What can be had is text; else there is an exception."""
+    data = word("firstword of the text")
+    begin = data.find(struct.pack("<H", 0xA5EC))
+    damaged = data[: begin + place] + value + data[begin + place + len(value) :]
+    try:
+        found = read(damaged)
+    except DocumentError:
+        return
+    assert found.error is not None or "firstword" in found.text
