@@ -58,13 +58,23 @@ venv_fits() {
     [ -z "$wanted" ] || [ "$(.venv/bin/python -V)" = "$("$wanted" -V 2>&1)" ]
 }
 
+# A setting of pip's configuration files; `pip config get` does not find those of [global].
+pip_setting() {
+    .venv/bin/python -m pip config list 2>/dev/null | sed -n "s/^global\\.$1='\\(.*\\)'\$/\\1/p" || true
+}
+
 # uv installs what pip would, from the same hashed lock, in a tenth of the time; quiet where it cannot, pip says why.
 install_with_uv() {
     .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: --no-deps -r "$uv_lock" 2>/dev/null ||
         return 1
-    if [ -z "${UV_DEFAULT_INDEX:-}" ]; then  # uv does not read pip's settings
-        index="${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}"
+    # uv does not read pip's settings: take its index and its certificates, as of a company's proxy.
+    if [ -z "${UV_DEFAULT_INDEX:-}" ]; then
+        index="${PIP_INDEX_URL:-$(pip_setting index-url)}"
         [ -z "$index" ] || export UV_DEFAULT_INDEX="$index"
+    fi
+    if [ -z "${SSL_CERT_FILE:-}" ]; then
+        certificates="${PIP_CERT:-$(pip_setting cert)}"
+        [ -z "$certificates" ] || export SSL_CERT_FILE="$certificates"
     fi
     .venv/bin/python -m uv pip install --quiet --python .venv/bin/python --require-hashes --only-binary :all: \
         --compile-bytecode -r requirements.lock 2>/dev/null
