@@ -57,9 +57,19 @@ def main() -> None:
     job_file, verify_file, study_file = (str(DIRECTORY / name) for name in ("job.json", "verify.json", "scale-up.json"))
     edbench("discover", str(CORPUS), "--workers", "2", "-o", "json", "--output-file", job_file)
     edbench("verify", "last", "-o", "json", "--output-file", verify_file, quiet=True)
-    source = min((SMALL / "data").iterdir())
     points = ",".join(map(str, WORKERS))
-    load = ["--corpus", str(source), "--workers", points, "--slots", "1", "--repeats", "1", "--filer", "cloud-nas"]
+    load = [
+        "--corpus",
+        str(SMALL / "data" / "melvyn_moret"),
+        "--workers",
+        points,
+        "--slots",
+        "1",
+        "--repeats",
+        "1",
+        "--filer",
+        "cloud-nas",
+    ]
     without_baseline = ["--null-memory", "1kB"]
     edbench("bench", "scale-up", *load, *without_baseline, "-o", "json", "--output-file", study_file, quiet=True)
     print("\n" + "\n".join(summary(document("job.json"), document("verify.json"), document("scale-up.json"))))
