@@ -12,7 +12,6 @@ COPY requirements.lock ./
 RUN /opt/edbench/bin/pip install --quiet --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY core core
-COPY formats formats
 COPY traces traces
 COPY production production
 COPY replay replay
@@ -26,9 +25,9 @@ COPY review review
 COPY experiments experiments
 COPY web web
 COPY cli cli
-COPY plugins plugins
+COPY packages packages
 # What only tests and checks need goes again, and so does pip: nothing is installed in a running container.
-RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . ./plugins/*/ \
+RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . ./packages/*/ \
  && /opt/edbench/bin/pip uninstall --quiet --yes pytest pytest-xdist hypothesis ruff mypy mypy-extensions execnet \
       pyarrow-stubs lxml-stubs types-psycopg2 types-reportlab types-psutil setuptools \
       odfdo vobject tinytag py7zr multivolumefile pyppmd pycryptodomex brotli texttable olefile xlrd \
@@ -52,7 +51,7 @@ COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
 # Better to hear here than in a job that one of them does not load.
-RUN python -c "from formats.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine(); from core.settings import PLUGINS; from worker.plugins import load_plugins; load_plugins(PLUGINS)"
+RUN python -c "from readers.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine(); from readers.registry import all_handlers; all_handlers()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

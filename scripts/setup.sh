@@ -17,7 +17,7 @@ fail() {
 
 # What .venv depends on: these files, and where we are (a virtual environment cannot be moved).
 state() {
-    cksum requirements.lock pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
+    cksum requirements.lock pyproject.toml packages/*/pyproject.toml 2>/dev/null || true
     pwd -P
 }
 
@@ -25,7 +25,7 @@ state() {
 compile_ours() {
     .venv/bin/python -c 'import compileall, tomllib
 named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
-for name in [*named, "plugins"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
+for name in [*named, "packages"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
     state >"$stamp"
 }
 
@@ -113,6 +113,6 @@ install_with_uv ||
     .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
     fail "the packages of requirements.lock could not be installed (see above); is the package index reachable?"
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat \
-    -e . $(printf -- '-e %s ' plugins/*/) ||
+    -e . $(printf -- '-e %s ' packages/*/) ||
     fail "edbench itself could not be installed (see above)"
 compile_ours

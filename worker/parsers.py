@@ -11,10 +11,10 @@ import platform
 import re
 from collections.abc import Iterable, Iterator
 
-from formats.base import Handler
-from formats.libraries import LIBRARIES
-from formats.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
-from formats.registry import all_handlers, handler_for
+from readers.base import Handler
+from readers.libraries import LIBRARIES
+from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
+from readers.registry import all_handlers, handler_for
 from worker.office.engine import OfficeUnavailable, find_office
 
 _OURS = "edbench"
@@ -48,7 +48,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
 def _package(handler: Handler) -> str:
     """A plugin is a package that is called as its module is."""
     top = type(handler).__module__.partition(".")[0]
-    return _OURS if top in ("formats", "worker") else top
+    return _OURS if top in ("readers", "worker") else top
 
 
 def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
