@@ -38,7 +38,9 @@ def test_whatever_readers_import_has_its_version_told() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module.partition(".")[0])
     where, named = packages_distributions(), {_plain(name) for name in LIBRARIES}
-    others = found - set(sys.stdlib_module_names) - {"compression", "core", "readers", "sql", "worker", "typing_extensions"}
+    others = (
+        found - set(sys.stdlib_module_names) - {"compression", "core", "readers", "sql", "worker", "typing_extensions"}
+    )
     assert len(others) > 8
     assert [module for module in others if not named & {_plain(name) for name in where.get(module, [])}] == []
 
