@@ -9,7 +9,7 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli benchmarks scripts tests)
 
 .PHONY: help setup house demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
@@ -172,5 +172,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
