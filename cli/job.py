@@ -15,7 +15,8 @@ from cli.context import CommandContext, shared, with_options
 from cli.installation import Installation, installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
-from core.errors import ExceptionCode, RunFailed, UsageError
+from core.errors import RunFailed, UsageError
+from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     import uuid

@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from cli.tree import Entry, Group
 from core.errors import EdbenchError, Interrupted, UsageError
+from core.program.extras import missing_extra
 from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -117,6 +118,8 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         return f"{message}{'' if message.endswith('?') else '.'} Try '{_command_of(error)} --help'.", error.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
+    if isinstance(error, ModuleNotFoundError) and (need := missing_extra(error)):
+        return need, FAILED
     return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED
 
 

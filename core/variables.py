@@ -57,9 +57,8 @@ _ALL = (
     Variable("EDBENCH_GRACE_S", "seconds that a running task gets to finish when its worker is stopped", "10"),
     Variable(
         "EDBENCH_PLUGINS",
-        "modules with readers of more formats, comma-separated; set and empty: none. The default"
-        " ([plugins/edbench_extra_formats](../plugins/edbench_extra_formats/README.md)) shows how to make your own",
-        "edbench_extra_formats",
+        "modules with readers of more formats, comma-separated; [packages/readers](../packages/readers/README.md) shows how"
+        " to make one",
     ),
     Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
