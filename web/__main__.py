@@ -19,6 +19,7 @@ from web.app import create_app
 from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
+from web.measuring.runs import Measurements
 from web.published import GRAFANA, WEB, published, start_lines
 from web.server import Stage, address, listening, served
 from web.token import FILE_VARIABLE, VARIABLE, given_token
@@ -39,11 +40,22 @@ def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterat
             f"set {VARIABLE} to a long random text, or {FILE_VARIABLE} to a file with one: other machines can reach the web UI"
         )
     clock, door, reached = SystemClock(), Door(token), published(env, WEB)
+    measurements = Measurements(settings, env, embedded=False)
     with (
         listening(HOST, port) as sock,
-        web_context(settings, env, OthersWork(settings, clock), embedded=False, door=door, clock=clock) as context,
+        web_context(
+            settings,
+            env,
+            OthersWork(settings, clock),
+            embedded=False,
+            door=door,
+            clock=clock,
+            measurements=measurements,
+        ) as context,
         served(Stage(create_app(context)), sock),
+        contextlib.ExitStack() as ending,
     ):
+        ending.callback(measurements.stop)
         if reached is not None:
             code = door.new_code() if reached.loopback else ""
             for line in start_lines(reached, published(env, GRAFANA), code, settings.storage):
