@@ -157,12 +157,12 @@ bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH
 results: setup ## measure docs/dev/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
-up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env if there is none
-	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
+up: ## start the system in containers: N=4 workers (2); writes .env if there is none
+	@sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
 		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
-	@printf 'Web UI: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
+	@docker compose exec -T controller edbench token || true
 
 scale: ## change the number of worker containers: N=8
 	@case "$(N)" in ''|*[!0-9]*) echo "make scale: give the number of workers, as in: make scale N=8" >&2; exit 2;; esac

@@ -65,6 +65,12 @@ _ALL = (
         "EDBENCH_TOKEN",
         "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",
     ),
+    Variable("EDBENCH_TOKEN_FILE", "a file with that token, where `EDBENCH_TOKEN` is not set"),
+    Variable(
+        "EDBENCH_WEB_ADDRESS",
+        "set in containers: `ADDRESS:PORT` of the host at which the web UI is published; links that sign in are printed where that is loopback",
+    ),
+    Variable("EDBENCH_GRAFANA_ADDRESS", "set in containers: the same of Grafana"),
     Variable(
         "EDBENCH_CORPORA",
         "directories besides the storage root from which the web UI offers sources, separated by colons",
