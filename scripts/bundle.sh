@@ -16,6 +16,8 @@ mkdir -p "$place/wheels"
 git archive HEAD | tar -x -C "$place"
 .venv/bin/uv export --quiet --frozen --all-packages --all-extras --no-dev --no-emit-workspace --no-header \
     --output-file "$work/locked.txt" >/dev/null
+# For any patch release of the interpreter: some have conditions such as python_full_version < '3.11.3'.
+sed -i "s/python_full_version [<>=]* '[0-9]*\.[0-9]*\.[0-9]*'/python_version >= '3'/" "$work/locked.txt"
 for list in "$work/locked.txt" scripts/uv.txt; do
     $python -m pip download --quiet --no-deps --require-hashes --only-binary :all: --dest "$place/wheels" -r "$list"
 done
