@@ -18,6 +18,7 @@ LAYERS = (
     ("controller",),
     ("review",),
     ("experiments",),
+    ("simulate",),
     ("web",),
     ("cli",),
 )
