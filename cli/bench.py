@@ -222,6 +222,10 @@ def _site(
     context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
 ) -> tuple[Site, Settings]:
     """The site of the runs, and settings without services: each run starts its own."""
+    from experiments.workloads.discovery.crew_site import CrewSite
+
+    if study.hosts is None:
+        return CrewSite(settings, corpus.absolute(), context.env, say), settings
     wanted = opt.hosts_wanted(study.hosts, study.listen, study.hosts_wait)
     embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
     if wanted is not None:

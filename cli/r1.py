@@ -127,8 +127,8 @@ def _on_site(console: Console, site: str, times: int, asked: str) -> str:
     """The site at the time scale asked for; prints the speed of this host. A file states its time scale itself."""
     from core.filer.load import load_filer, scaled_site, site_names, site_source
     from core.filer.machine import speed_at_work
-    from experiments.processes import processors
     from experiments.workloads.discovery.r1.pace import AUTO, said_scale, time_scale
+    from monitoring.processes import processors
 
     own = load_filer(site_source(site))
     if asked == AUTO and site not in site_names() and own is not None and own.site is not None:

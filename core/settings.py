@@ -49,6 +49,7 @@ class Settings:
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
     plugins: tuple[str, ...] = PLUGINS  # modules with format handlers of their own (worker.plugins)

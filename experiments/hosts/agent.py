@@ -20,7 +20,6 @@ import msgspec
 import redis
 
 from controller.cluster.embedded import EmbeddedCluster
-from controller.replay.ceiling import Ceiling, ceiling
 from controller.versions import own_version
 from core.clock import Clock, SystemClock
 from core.errors import EdbenchError, SystemFault, UsageError
@@ -44,6 +43,7 @@ from experiments.hosts.seat import seat
 from experiments.hosts.sight import look_at
 from experiments.workloads.discovery.cold import drop
 from monitoring.broker import connect
+from replay.ceiling import Ceiling, ceiling
 
 _BEAT_SECONDS = 1.0
 _KEEP_ANSWER_SECONDS = 600

@@ -80,7 +80,7 @@ class Drops:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clones:
-    """Order `ceiling`: play clones of a trace on null storage (`controller.replay.ceiling`)."""
+    """Order `ceiling`: play clones of a trace on null storage (`replay.ceiling`)."""
 
     trace: str
     clients: int

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 
 from experiments.hosts.messages import Meters
-from experiments.processes import WorkerMeter, host_seconds, processors
 from monitoring.filer.wire import WireSampler
+from monitoring.processes import WorkerMeter, host_seconds, processors
 
 _LOOPBACK = "lo"
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from controller.replay.ceiling import Ceiling
 from core.errors import StorageFault, SystemFault, UsageError
 from core.records import ReplayChoice
 from core.settings import Settings
@@ -21,6 +20,7 @@ from experiments.hosts.fleet import BACK_SECONDS, Fleet
 from experiments.hosts.meeting import LONG_SECONDS, join_url, login_file, meeting
 from experiments.hosts.messages import Clones
 from experiments.hosts.wanted import Wanted
+from replay.ceiling import Ceiling
 from sql.session import Database
 
 

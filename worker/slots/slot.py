@@ -178,7 +178,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
     _warm(context)
-    queues = queues_of([d.name for d in plan.settings.databases], plan.settings.hosts)
+    queues = queues_of([d.name for d in plan.settings.databases], plan.settings.hosts, plan.settings.run)
     status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()
     for database in context.databases.values():

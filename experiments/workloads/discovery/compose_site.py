@@ -24,12 +24,12 @@ from controller.jobs.run import Crew
 from core.errors import StorageFault
 from core.memory import client_memory
 from core.settings import Settings
-from experiments.conditions import host
 from experiments.workloads.discovery.ledger_meter import LedgerMeter
 from experiments.workloads.discovery.places import Owner, empty_beside, fresh_place
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.site import Deployment, Machine, Target
 from monitoring.filer.boot import boot_id
+from monitoring.machine import host
 from sql.session import Database
 
 

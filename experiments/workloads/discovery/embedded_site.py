@@ -16,12 +16,12 @@ from core.memory import client_memory
 from core.services import embedded_services
 from core.services.embedded import running_services
 from core.services.place import Home, postgres_place
-from experiments.conditions import host
-from experiments.processes import WorkerMeter, host_seconds, processors
 from experiments.workloads.discovery.places import fresh_place
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.serving import ServingMeter
 from experiments.workloads.discovery.site import Deployment, Machine, Target
+from monitoring.machine import host
+from monitoring.processes import WorkerMeter, host_seconds, processors
 
 
 class ProcessMeter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from experiments.processes import host_seconds
+from monitoring.processes import host_seconds
 from sql.faces.runs import RUNS
 from sql.session import Database
 from sql.workers import LIVE_SECONDS

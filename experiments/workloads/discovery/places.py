@@ -1,7 +1,7 @@
-"""Fresh databases and an emptied, quiet storage root for every single run, removed afterwards.
+"""An emptied, quiet storage root for every single run, and scratch for an experiment, removed afterwards.
 
-A run gets a scratch directory of its own, so its database servers are made anew, and a directory of its own on the
-storage under test as storage root, so its jobs tree begins empty. Whatever was written before is synced first.
+A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. Whatever was
+written before is synced first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,58 +20,51 @@ from experiments.workload import HostLost
 
 FOLDER = "experiments"
 
-Owner = tuple[int, int]  # user and group
-
 
 @contextlib.contextmanager
-def fresh_place(settings: Settings, storage: Path, name: str, owner: Owner | None = None) -> Iterator[Settings]:
-    """Settings with an empty scratch below the user's and an empty storage root below `storage`.
-
-    The storage root belongs to `owner`, or to us. Both are removed at the end, except after a failure, whose logs and
-    files are left to be looked at. Raises StorageFault when they cannot be made.
-    """
+def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
+    """Settings with an empty scratch below the user's, removed at the end, except after a failure, whose logs are left to be looked
+    at. Raises StorageFault when it cannot be made."""
     scratch = settings.scratch / FOLDER / name
-    root = storage / FOLDER / name
     try:
-        for directory in (settings.scratch, settings.scratch / FOLDER, scratch.parent, scratch):
+        for directory in (settings.scratch, settings.scratch / FOLDER, scratch):
             directory.mkdir(parents=True, exist_ok=True)
             if directory != settings.scratch:
                 directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
-        root.mkdir(parents=True)
-        if owner is not None:
-            os.chown(root, *owner)
     except OSError as error:
-        raise StorageFault(f"no place for a run in {scratch} and {root}: {error}", errno=error.errno or 0) from error
-    os.sync()
-    try:
-        yield dataclasses.replace(settings, scratch=scratch, storage=root)
-    except (KeyboardInterrupt, Interrupted, HostLost):
-        _remove(scratch, root)
-        raise
-    _remove(scratch, root)
+        raise StorageFault(f"no place for an experiment in {scratch}: {error}", errno=error.errno or 0) from error
+    with _removed(scratch, home=True):
+        yield dataclasses.replace(settings, scratch=scratch)
 
 
 @contextlib.contextmanager
-def empty_beside(directory: Path, name: str) -> Iterator[Path]:
-    """An empty directory beside another, owned and closed as that one, removed at the end. Raises StorageFault."""
-    made = directory.with_name(f"{directory.name}-{name.replace('/', '-')}")
+def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settings]:
+    """Settings with an empty storage root below `storage`, removed at the end, except after a failure. Raises StorageFault when it
+    cannot be made."""
+    root = storage / FOLDER / name
     try:
-        like = directory.stat()
-        made.mkdir(mode=0o700)
-        os.chown(made, like.st_uid, like.st_gid)
-        made.chmod(stat.S_IMODE(like.st_mode))
+        root.mkdir(parents=True)
     except OSError as error:
-        raise StorageFault(f"no place for a fresh database in {made}: {error}", errno=error.errno or 0) from error
+        raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
+    os.sync()
+    with _removed(root):
+        yield dataclasses.replace(settings, storage=root)
+
+
+@contextlib.contextmanager
+def _removed(directory: Path, *, home: bool = False) -> Iterator[None]:
     try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        yield
+    except (KeyboardInterrupt, Interrupted, HostLost):
+        _remove(directory, home=home)
+        raise
+    _remove(directory, home=home)
 
 
-def _remove(scratch: Path, root: Path) -> None:
-    remove_data(Home(scratch))
-    for directory in (scratch, root):
-        shutil.rmtree(directory, ignore_errors=True)
-        for parent in (directory.parent, directory.parent.parent):
-            with contextlib.suppress(OSError):
-                parent.rmdir()  # when it is empty
+def _remove(directory: Path, *, home: bool) -> None:
+    if home:
+        remove_data(Home(directory))
+    shutil.rmtree(directory, ignore_errors=True)
+    for parent in (directory.parent, directory.parent.parent):
+        with contextlib.suppress(OSError):
+            parent.rmdir()  # when it is empty

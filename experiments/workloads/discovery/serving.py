@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 from core.services.address import Addresses
-from experiments.processes import below, command_line
 from experiments.workloads.discovery.phase_use import ROWS, SERVERS, TRANSACTIONS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
+from monitoring.processes import below, command_line
 from worker.processes import process_use
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"

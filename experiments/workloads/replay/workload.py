@@ -12,18 +12,16 @@ from typing import Any, cast
 from msgspec import to_builtins
 
 from controller.labels.rules import filer_cache
-from controller.observe.place_kind import read_mounts, storage_label
-from controller.replay.ceiling import PLACE, ceiling
 from controller.replay.order import ReplayOrder, pace_text
 from controller.replay.recorded import recorded
 from controller.replay.run import Stage, replay_once
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.memory import client_memory
-from experiments.conditions import emulated, host, place
+from core.mounts import read_mounts, storage_label
+from experiments.conditions import emulated
 from experiments.hosts.fleet import described, memory_of
 from experiments.hosts.players import Players
-from experiments.processes import processors
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.replay import ABOUT
@@ -35,6 +33,9 @@ from experiments.workloads.replay.result import (
     Load,
     RecordedFigures,
 )
+from monitoring.machine import host, place
+from monitoring.processes import processors
+from replay.ceiling import PLACE, ceiling
 from replay.host import plan_of
 from replay.plan import recorded_rate
 from traces.read import FileTrace, open_trace

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from controller.cluster.block_io import BlockIo, block_io, parse_cgroup
+
 from controller.cluster.container_stats import ContainerUse
 from controller.cluster.containers import Differences, cloned_body
 from controller.cluster.reach import elsewhere, settings_from

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import psutil
 
@@ -30,8 +30,9 @@ class WorkerMeter:
     The kernel counts for each thread; what a thread used after the last look before its end is missed.
     """
 
-    def __init__(self, parent: int) -> None:
-        self._parent = parent
+    def __init__(self, parent: int, but: Collection[int] = ()) -> None:
+        """`but`: processes below it that are no workers."""
+        self._parent, self._but = parent, frozenset(but)
         self._known: set[int] = set()
         self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a processor, waiting, ns
 
@@ -44,6 +45,8 @@ class WorkerMeter:
 
     def _workers(self) -> Iterator[int]:
         for pid in below(self._parent):
+            if pid in self._but:
+                continue
             if pid not in self._known and _is_worker(command_line(pid)):  # before its exec(2) it is something else
                 self._known.add(pid)
             if pid in self._known:

@@ -3,7 +3,7 @@
 Null storage has names in memory and no data: reads are zeros that the system makes, writes are discarded (decision 0049).
 So a trace of any size has a ceiling.
 
-It runs in a process of its own, `python -m controller.replay.ceiling`, because clients are forked and whoever asks may
+It runs in a process of its own, `python -m replay.ceiling`, because clients are forked and whoever asks may
 have threads.
 """
 
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import core
-from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import EdbenchError
 from core.memory import free_memory
+from core.mounts import in_memory, read_mounts
 from core.operations import Op
 from core.records import ReplayChoice
 from core.services import launch
@@ -59,7 +59,7 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
     """The ceiling of these clients, or why it is not known, in one line."""
     wish = {"clients": choice.clients, "shared": choice.shared, "seed": choice.seed}
     command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-1", "-1", "",
-               sys.executable, "-m", "controller.replay.ceiling", str(trace), str(scratch), json.dumps(wish)]  # fmt: skip
+               sys.executable, "-m", "replay.ceiling", str(trace), str(scratch), json.dumps(wish)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(core.__file__).parents[1], check=False)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]

@@ -1,13 +1,11 @@
-"""Block I/O of a container where the engine is told nothing of it: from this host's own control groups or processes."""
+"""Block I/O of a container or of processes, from the kernel's accounts of control groups and processes."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 _PROC = Path("/proc")
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -16,39 +14,35 @@ _V1 = ("blkio.throttle.io_service_bytes_recursive", "blkio.throttle.io_service_b
 
 @dataclass(frozen=True, slots=True)
 class BlockIo:
-    """Bytes since the container began."""
+    """Bytes since the group was made, or the processes began."""
 
     read: int
     written: int
     source: str  # who says so
 
 
-def block_io(pid: int, container: str, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> BlockIo | None:
-    """Of the container with that id, whose first process has the id `pid` on the engine's host.
-
-    None when that is another host than this, or nothing may be read.
-    """
+def of_group(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> BlockIo | None:
+    """Of this process's control group, since it was made; None where the kernel counts nothing there."""
     try:
-        groups = [line.split(":", 2) for line in (proc / str(pid) / "cgroup").read_text().splitlines()]
+        groups = [line.split(":", 2) for line in (proc / "self" / "cgroup").read_text().splitlines()]
     except OSError:
         return None
-    if not pid or not any(container in path for _, _, path in groups):
-        return None  # another host's process id
     for _, controllers, path in groups:
         for file in _files(controllers, path, cgroups):
             with contextlib.suppress(OSError, ValueError):
                 moved = parse_cgroup(file.read_text())
                 if moved is not None:
                     return BlockIo(*moved, "control group")
-    return _of_processes(pid, proc)
+    return None
 
 
 def _files(controllers: str, path: str, cgroups: Path) -> Iterator[Path]:
+    """Inside a container the group is the root of what is mounted, whatever its path is outside."""
     inside = path.lstrip("/")
     if "blkio" in controllers.split(","):
-        yield from (cgroups / "blkio" / inside / name for name in _V1)
+        yield from (cgroups / "blkio" / within / name for within in (inside, "") for name in _V1)
     elif not controllers:
-        yield from (cgroups / inside / "io.stat", cgroups / "unified" / inside / "io.stat")
+        yield from (cgroups / place / "io.stat" for place in (inside, f"unified/{inside}", ""))
 
 
 def parse_cgroup(text: str) -> tuple[int, int] | None:
@@ -70,20 +64,13 @@ def parse_cgroup(text: str) -> tuple[int, int] | None:
     return (read, written) if devices else None
 
 
-def _of_processes(pid: int, proc: Path) -> BlockIo | None:
-    """What the kernel accounts to the container's processes (proc(5), io), whatever file system it went to; those that
-    ended count with their parents.
-
-    Needs the right to look into them, which root has.
-    """
-    try:
-        below = [process.pid for process in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        below = []
+def of_processes(pids: Iterable[int], proc: Path = _PROC) -> BlockIo | None:
+    """What the kernel accounts to these processes (proc(5), io), whatever file system it went to; those that ended count with
+    their parents. None where they may not be looked into, which takes their user or root."""
     read = written = 0
-    for one in (pid, *below):
+    for pid in pids:
         try:
-            fields = dict(line.split(": ") for line in (proc / str(one) / "io").read_text().splitlines())
+            fields = dict(line.split(": ") for line in (proc / str(pid) / "io").read_text().splitlines())
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
         except (OSError, ValueError):
