@@ -85,8 +85,6 @@ class Settings:
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
-        if self.hosts:
-            out["EDBENCH_HOSTS"] = ",".join(self.hosts)
         if self.filer_cache is not None:
             out["EDBENCH_FILER_CACHE"] = f"{self.filer_cache}B"
         if self.filer_arbiter:
@@ -239,7 +237,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
         box=_switch(env, "EDBENCH_BOX"),
-        hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),
     )
 

@@ -100,10 +100,7 @@ _ALL = (
     Variable("EDBENCH_METRICS_ADDRESS", "address of the Prometheus port", "127.0.0.1"),
     Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
     Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
-    Variable(
-        "EDBENCH_HOSTS",
-        "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
-    ),
+    Variable("EDBENCH_NULL", "memory file system that the workers of a host share, for null storage", "/dev/shm"),
 )
 
 VARIABLES = {variable.name: variable for variable in _ALL}

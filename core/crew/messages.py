@@ -23,6 +23,7 @@ ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
 OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
 BEAT_SECONDS = 1.0
+OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS = 64, 1_000, 1_024
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})")
 
@@ -57,7 +58,7 @@ class Lease(_Order, frozen=True, kw_only=True):
     first: Annotated[int, Meta(ge=1, le=MOST_WORKERS)] = 1  # number of the first of them
     slots: Annotated[int, Meta(ge=1, le=MOST_SLOTS)]
     place: Place  # the run's storage root
-    filer: Place | str = "none"  # an emulated filer: the name of a profile of the product's, or its file
+    filer: Place | str = "none"  # emulated: a profile of the product's by name, a file, or OWN
     hosts: Annotated[tuple[Name, ...], Meta(max_length=512)] = ()  # as `Settings.hosts`: this one first
 
 

@@ -18,9 +18,6 @@ _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
 _ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
-# Where hosts meet the command of an experiment (experiments.hosts): a broker of that command's, with none of the above.
-HOST = "host"
-_HOSTS = "edbench:hosts"
 # The crew (core.crew.messages): members report and take orders, only the controller gives any.
 _CREW = "edbench:crew"
 _ANSWER = f"(~{_CREW}:answers:* +rpush +expire)"
@@ -32,7 +29,6 @@ _COMMANDER = (
 _OF_RUNS = "(~edbench.run.* +del) (~_kombu.binding.edbench.run.* +del) (~edbench:frames:* +del)"  # when a run is over
 _MAY = {
     PROVISIONER: f"(~{_CREW}:orders:provisioner +blpop) {_ANSWER}",
-    HOST: f"(~{_HOSTS}:alive:* +set +del) (~{_HOSTS}:orders:* +blpop) (~{_HOSTS}:answers:* +rpush +expire)",
     WORKER: f"{_DECLARE} {_ANSWERED} ({_QUEUES} +brpop) ({_FRAMES} +xadd) {_MEMBER}",
     QUEUE_MANAGER: f"{_DECLARE} +info ({_QUEUES} +lpush) ({_FRAMES} +xread +xdel) {_OF_RUNS}",
     CONTROLLER: f"+info +time ({_QUEUES} +llen) ({_FRAMES} +xlen +xrange) {_COMMANDER}",

@@ -19,6 +19,7 @@ from core.residency import Dropped
 from experiments.crew.orders import LONG_SECONDS, Crew
 from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
 from experiments.drops import Drop
+from experiments.workload import HostLost
 
 BACK_SECONDS = 60.0  # that a lost member, or another in its place, is waited for
 _POLL_SECONDS = 0.2
@@ -54,9 +55,12 @@ class Admission:
         while True:
             present = sorted(self.crew.present(), key=lambda one: (one.id not in self._admitted, one.name))
             if sum(member.workers for member in present) >= workers:
-                for member in present:
-                    self._admit(member)
-                return seats(present, workers)
+                try:
+                    for member in present:
+                        self._admit(member)
+                    return seats(present, workers)
+                except HostLost:
+                    continue  # it was killed a moment ago, and is not there any more
             if time.monotonic() > deadline:
                 raise _too_few(present, workers, lost=bool(self._admitted))
             time.sleep(_POLL_SECONDS)
@@ -127,7 +131,8 @@ def _too_few(present: Sequence[Hello], workers: int, *, lost: bool) -> UsageErro
 
 
 def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
-    """So many workers over the members, evenly over client caches first; those that would have none are left out."""
+    """So many workers over the members, evenly over client caches first; those that would have none are left out.
+    Raises UsageError for two of one name."""
     share = dict.fromkeys((member.id for member in members), 0)
     by_cache: dict[tuple[Any, Any], int] = {}
     for _ in range(workers):
@@ -136,6 +141,10 @@ def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
         share[chosen.id] += 1
         by_cache[cache_of(chosen)] = by_cache.get(cache_of(chosen), 0) + 1
     first, out = 1, []
+    names = [member.name for member in members if share[member.id]]
+    for name in sorted(names):
+        if names.count(name) > 1:
+            raise UsageError(f"two members have the name {name}: give one of them another --name")
     hosts: dict[tuple[Any, Any], str] = {}
     for member in members:
         if share[member.id]:

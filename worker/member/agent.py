@@ -31,6 +31,7 @@ from core.crew.messages import (
     MEMBERS,
     OF_MEMBER,
     ORDERS,
+    OWN,
     Answer,
     Ceiling,
     Clock,
@@ -193,7 +194,9 @@ class Agent:
     def _filer(self, filer: Place | str) -> str:
         if isinstance(filer, Place):
             return str(resolved(filer, self._roots))
-        if filer != "none" and filer not in profile_names():
+        if filer == OWN:
+            return self._settings.filer
+        if filer not in profile_names():
             raise UsageError(f"{filer!r} is no profile of an emulated filer")
         return filer
 

@@ -50,7 +50,7 @@ class Meter(Protocol):
 class OfHosts:
     """What was observed of the hosts of a run, of an experiment on several."""
 
-    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (experiments.hosts)
+    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew.messages)
     index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
 
 

@@ -34,9 +34,9 @@ from core.storage.layer import Storage
 from experiments.conditions import emulated
 from experiments.result.schema import At, CallTime
 from experiments.workload import Observe, Turn, Workload
-from experiments.workloads.discovery.embedded_site import ProcessMeter
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.sampler import Sampler
+from experiments.workloads.discovery.serving import ProcessMeter
 from experiments.workloads.job_types import ABOUT
 from experiments.workloads.job_types.calibrating import Seen, calibrating
 from experiments.workloads.job_types.result import TypeLoad, TypeRun
