@@ -36,6 +36,7 @@ ROOT = (
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
+    Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
     Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
     Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )

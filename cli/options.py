@@ -55,14 +55,6 @@ PlannedWorkers = Annotated[
 PlannedSlots = Annotated[
     int | None, typer.Option("--slots", min=1, max=64, help="Give each worker this many slots.  [default: as planned]")
 ]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="embedded|compose",
-        help="Run on processes of this host, or on the containers of `make up`.  [default: EDBENCH_CLUSTER or embedded]",
-    ),
-]
 SiteFile = Annotated[
     str | None,
     typer.Option("--site", metavar="NAME|FILE", help="Emulate this site: an emulated filer, its hosts and databases."),

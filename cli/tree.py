@@ -30,8 +30,8 @@ ADVANCED = "Advanced"
 # Options for tuning, in whichever command: the help lists them after the common ones.
 TUNING = frozenset(
     {
-        *("charset", "cluster", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
-        *("fsync", "hosts_wait", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
+        *("charset", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
+        *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *("min_seconds", "null_memory", "parse_mb", "priority", "processes", "serve_port", "single_pass", "time_scale"),
     }
 )

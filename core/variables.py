@@ -61,7 +61,6 @@ _ALL = (
         " ([plugins/edbench_extra_formats](../plugins/edbench_extra_formats/README.md)) shows how to make your own",
         "edbench_extra_formats",
     ),
-    Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
         "EDBENCH_TOKEN",
         "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",

@@ -25,8 +25,10 @@ def resolved(place: Place, roots: Mapping[str, Path]) -> Path:
     if root is None:
         raise UsageError(f"this member has no root {place.root}")
     path = Path(place.path)
+    if "\0" in place.path:
+        raise UsageError(f"{place.path!r} is not below the {place.root} root of this member")
     real, top = os.path.realpath(root / path), os.path.realpath(root)
-    if path.is_absolute() or ".." in path.parts or "\0" in place.path or not _below(real, top):
+    if path.is_absolute() or ".." in path.parts or not _below(real, top):
         raise UsageError(f"{place.path!r} is not below the {place.root} root of this member")
     return root / path
 

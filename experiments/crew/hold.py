@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from controller.databases import newest_jobs, open_databases
+from controller.databases import EXPERIMENT_KEY, newest_jobs, open_databases
 from core.crew.messages import Make, Remove
 from core.errors import UsageError
 from core.records import JobState
@@ -16,7 +17,6 @@ from experiments.crew.orders import Crew
 from sql import runs
 from sql.session import Database
 
-LOCK_KEY = 0x65646265_6E636803  # "edbench" 3: held on the first database for as long as an experiment has the system
 _AT_REST = (JobState.PAUSED, JobState.SUSPENDED)
 
 
@@ -24,22 +24,16 @@ _AT_REST = (JobState.PAUSED, JobState.SUSPENDED)
 def held_system(crew: Crew, databases: Sequence[Database], say: Callable[[str], None]) -> Iterator[None]:
     """For as long as the block lasts; databases that a killed experiment left are removed first. Raises UsageError while another
     experiment or a job runs, SystemFault."""
-    with databases[0].listen() as held:
-        if not held.try_lock(LOCK_KEY):
-            raise UsageError("another experiment uses this system; wait until it has ended")
+    with contextlib.ExitStack() as locks:
+        for database in databases:
+            if not locks.enter_context(database.listen()).try_lock(EXPERIMENT_KEY):
+                raise UsageError("another experiment uses this system; wait until it has ended")
         _refuse_busy(databases)
         left = _left(databases)
         for run in left:
             say(f"removing what run {run} left")
             crew.provision(Remove(run=run, databases=len(databases)))
         yield
-
-
-def refuse_experiment(database: Database) -> None:
-    """Raises UsageError while an experiment has the system whose first database this is: its workers are busy elsewhere."""
-    with database.listen() as held:
-        if not held.try_lock(LOCK_KEY):
-            raise UsageError("an experiment uses this system; wait until it has ended")
 
 
 def _refuse_busy(databases: Sequence[Database]) -> None:

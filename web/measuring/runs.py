@@ -29,7 +29,7 @@ from web.errors import NotFound
 _REMEMBERED = 50
 _TAIL = 64 << 10  # bytes of a log that are shown
 _PATIENCE_S = 60.0  # to clean up when the server ends
-_NOT_ITS_OWN = ("EDBENCH_TOKEN", "EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_CLUSTER", "EDBENCH_LOGIN_FILE")
+_NOT_ITS_OWN = ("EDBENCH_TOKEN", "EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_LOGIN_FILE")
 _REPORT = re.compile(rf"^.*/{RESULTS}/([^/\n]+)/[^/\n]+$", re.MULTILINE)
 
 
