@@ -40,7 +40,8 @@ ROOT = (
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
     Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
-    Entry("worker", "Run workers on this host for experiments with several hosts.", ("cli.worker",)),
+    Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
+    Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
     Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )
 
