@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from readers.base import Handler
+from readers.identification import libmagic
 from readers.libraries import LIBRARIES
 from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
 from readers.registry import all_handlers, handler_for
@@ -40,7 +41,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
             "python": platform.python_version(),
             "types": types | {media_type: handler.name for media_type, handler in others.items()},
             "handlers": {name: f"{package} {_version(package) or _UNKNOWN}" for name, package in packages.items()},
-            "libraries": {**dict(_libraries(plugins)), **_office()},
+            "libraries": {**dict(_libraries(plugins)), **_office(), **_magic()},
         }
     )
 
@@ -48,7 +49,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
 def _package(handler: Handler) -> str:
     """A plugin is a package that is called as its module is."""
     top = type(handler).__module__.partition(".")[0]
-    return _OURS if top in ("readers", "worker") else top
+    return _OURS if top in ("formats", "worker") else top
 
 
 def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -74,6 +75,12 @@ def _office() -> dict[str, str]:
         return {"libreoffice": find_office().version}
     except OfficeUnavailable:
         return {}
+
+
+def _magic() -> dict[str, str]:
+    """libmagic, which identifies what our own table does not know."""
+    found = libmagic.found()
+    return {} if found is None else {"libmagic": found}
 
 
 def _version(package: str) -> str | None:

@@ -14,7 +14,7 @@ from core.extensions import extensions
 from core.records import JobState
 from web.auth import cookie_name, door_of
 from web.pages.filters import FILTERS
-from web.pages.labels import explained, label_of
+from web.pages.labels import explained, label_of, short_label
 from web.pages.metadata import shown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -35,7 +35,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= FILTERS | {"metadata": shown, "label_of": label_of}
+    made.filters |= FILTERS | {"metadata": shown, "label_of": label_of, "short_label": short_label}
     made.globals |= {
         "beside_profile": False,
         "packages": list(extensions("edbench.web")),

@@ -53,7 +53,7 @@ SEVERAL_MEANINGS = {
         "--repeats",
         "--scale",
     ),
-    *("--seed", "--workers"),
+    *("--seed", "--workers", "--yes"),
 }
 
 
@@ -69,7 +69,9 @@ def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     dict(every_command())[words].make_context(words[-1], typed[1 + len(words) :])
 
 
-@pytest.mark.parametrize("entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name)
+@pytest.mark.parametrize(
+    "entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name
+)
 def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command has one line of 80 columns, none is cut."""
     words = [] if entry is None else [entry.name]
@@ -130,6 +132,7 @@ def test_there_is_one_convention_for_output() -> None:
 # The schema of what a command prints with -o json, in docs/schemas.
 SCHEMAS = {
     ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
+    ("token",): "token", ("storage", "clean"): "leftovers",
     ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
     ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
     **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},

@@ -140,7 +140,7 @@ def pages() -> dict[str, dict[str, Any]]:
                         "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
         "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False},
-        "login.html": {"next": HOSTILE, "failed": True},
+        "login.html": {"next": HOSTILE, "failed": "code", "command": HOSTILE},
     }  # fmt: skip
 
 

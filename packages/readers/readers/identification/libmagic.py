@@ -1,8 +1,8 @@
-"""libmagic as `pylibmagic` ships it, loaded at first use.
+"""libmagic through python-magic, loaded at first use: the system's, which its distribution keeps patched, else the one in the
+wheel `pylibmagic` (extra `embedded`), which is version 5.41 of 2021.
 
-Importing `pylibmagic` patches `ctypes.CDLL` and prepends its folder to `LD_LIBRARY_PATH`, `LIBRARY_PATH` and
-`MAGIC`, which child processes (the database servers) would inherit; both are put back as soon as the library is
-loaded. It has to be imported before `magic`, whence the explicit order here instead of import statements.
+The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit. Its library is loaded
+by path instead; the loader of python-magic then finds it by its name, `libmagic.so.1`.
 """
 
 from __future__ import annotations
@@ -10,50 +10,62 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import os
+import importlib.util
+from pathlib import Path
 from typing import Any
 
-_CHANGED = ("LD_LIBRARY_PATH", "LIBRARY_PATH", "MAGIC")
+_SYSTEM = "libmagic.so.1"
+_UNKNOWN = ("application/octet-stream", "application/x-empty", "inode/x-empty")
+
+
+def _database() -> Path | None:
+    """The database of the wheel's libmagic after loading that one, None after loading the system's. Raises OSError without any."""
+    try:
+        ctypes.CDLL(_SYSTEM)
+    except OSError:
+        wheel = importlib.util.find_spec("pylibmagic")
+        for directory in (wheel and wheel.submodule_search_locations) or ():
+            ctypes.CDLL(str(Path(directory) / "libmagic.so.1"))
+            return Path(directory) / "magic.mgc"
+        raise
+    return None
 
 
 @functools.cache
-def _library() -> Any | None:
-    """A `magic.Magic` that answers media types; None when libmagic cannot be loaded on this machine."""
-    before = {key: os.environ.get(key) for key in _CHANGED}
-    init = ctypes.CDLL.__init__
+def _found() -> tuple[Any | None, str]:
+    """A `magic.Magic` and its description; without one, why there is none."""
     try:
-        shipped = importlib.import_module("pylibmagic")
+        database = _database()
         magic = importlib.import_module("magic")
-        return magic.Magic(mime=True, magic_file=str(shipped.data.joinpath("magic.mgc")))
-    except Exception as error:  # noqa: BLE001 - ImportError, OSError, MagicException: any means "not available"
-        _why_missing.append(f"{type(error).__name__}: {error}")
-        return None
-    finally:
-        ctypes.CDLL.__init__ = init  # type: ignore[method-assign]
-        for key, value in before.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
-
-
-_why_missing: list[str] = []
+    except (OSError, ImportError) as error:
+        return None, str(error)
+    place = "of this system" if database is None else "in the wheel pylibmagic"
+    try:
+        library = magic.Magic(mime=True, magic_file=None if database is None else str(database))
+    except magic.MagicException as error:  # no database
+        return None, error.message
+    return library, "{}.{:02} {}".format(*divmod(magic.version(), 100), place)
 
 
 def preload() -> str | None:
-    """Load libmagic now (before forking, say); None when it is there, else why it is not."""
-    return None if _library() is not None else _why_missing[0]
+    """Load libmagic now (before forking, for example). Returns None, or why there is none."""
+    library, description = _found()
+    return description if library is None else None
+
+
+def found() -> str | None:
+    """Version and place of the library, such as "5.46 of this system"; None without one."""
+    library, description = _found()
+    return None if library is None else description
 
 
 def media_type(head: bytes) -> str | None:
-    """What libmagic takes these first bytes for; None when it does not know or is not available. Never raises."""
-    library = _library()
+    """The media type of these first bytes; None when libmagic does not know it or is not available. Never raises."""
+    library, _ = _found()
     if library is None:
         return None
     try:
         label = str(library.from_buffer(head))
-    except Exception:  # noqa: BLE001 - MagicException is no subclass of anything better; not knowing is an answer
+    except Exception:  # noqa: BLE001 - MagicException has no better base; a type that is not known is an answer
         return None
-    if label.count("/") != 1 or label in ("application/octet-stream", "application/x-empty", "inode/x-empty"):
-        return None
-    return label
+    return label if label.count("/") == 1 and label not in _UNKNOWN else None
