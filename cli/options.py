@@ -69,10 +69,6 @@ Cluster = Annotated[
         help="Run on processes of this host, or on the containers of `make up`.  [default: EDBENCH_CLUSTER or embedded]",
     ),
 ]
-SiteFile = Annotated[
-    str | None,
-    typer.Option("--site", metavar="NAME|FILE", help="Emulate this site: an emulated filer, its hosts and databases."),
-]
 Passwords = Annotated[
     Path | None,
     typer.Option(

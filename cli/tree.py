@@ -32,7 +32,7 @@ TUNING = frozenset(
     {
         *("charset", "cluster", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
         *("fsync", "hosts_wait", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
-        *("min_seconds", "null_memory", "parse_mb", "priority", "processes", "serve_port", "single_pass", "time_scale"),
+        *("min_seconds", "null_memory", "parse_mb", "priority", "processes", "serve_port", "single_pass"),
     }
 )
 

@@ -26,7 +26,6 @@ from core.records import (
     TaskState,
 )
 from sql.queries import QUERIES
-from sql.session import ROWS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -108,7 +107,6 @@ def _id(value: uuid.UUID | None) -> str | None:
 
 
 def _run(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
-    conn.info[ROWS] = conn.info.get(ROWS, 0) + len(rows)
     for start in range(0, len(rows), ROWS_AT_ONCE):
         text = json.dumps(rows[start : start + ROWS_AT_ONCE], separators=(",", ":"), allow_nan=False)
         QUERIES[query].run(conn, rows=text, **parameters)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from matplotlib.ticker import FuncFormatter, NullFormatter
-
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.palette import series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
-from experiments.report.plots import drawing, legend_beside, new_figure
+from experiments.report.plots import drawing, legend_beside, new_figure, written
 from experiments.report.views import middle, named
 from experiments.workloads.dedup.chunks import CDC as CDC_BYTES
 from experiments.workloads.dedup.chunks import FIXED
@@ -62,8 +60,7 @@ def _plot(result: DedupResult) -> Plot:
                          color=series_colour(number), label=label, zorder=3)  # fmt: skip
             numbers += [(rows[place][0], label, value) for value, place in known]
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"1:{value:,.0f}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        written(axes.xaxis, lambda value: f"1:{value:,.0f}")
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("bytes written for each byte kept")

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from controller.filer.choice import refuse_crowded_site
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.errors import RunFailed, StorageFault, UsageError
@@ -68,7 +67,6 @@ class Discovery(Workload):
                 "an experiment starts databases and workers of its own for every run;"
                 " unset EDBENCH_DATABASES and EDBENCH_BROKER, and run it on the host, not in a container"
             )
-        refuse_crowded_site(settings, max(cast(PointSpec, at).workers for at in points))
         refuse_own_output(self._source, settings)
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
@@ -83,8 +81,6 @@ class Discovery(Workload):
     def _null_storage(self) -> Iterator[None]:
         """It is there, or `no_pair` says why not."""
         why = self._site.no_null() or no_memory()
-        if self._filer is not None and self._filer.site is not None:
-            why = "on an emulated site each run is checked for whether this machine kept up"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:

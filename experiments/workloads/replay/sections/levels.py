@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
-
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.palette import FAINT, marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
-from experiments.report.plots import drawing, from_zero, new_figure, plain
+from experiments.report.plots import Axes, drawing, from_zero, new_figure, plain, written
 from experiments.result.levels import told_levels
 from experiments.result.schema import Level, Levels
 from experiments.workloads.replay.result import ReplayResult
@@ -74,8 +71,7 @@ def _plot(result: ReplayResult, measured: Levels) -> Plot:
                        marker=marker(number), markersize=5, label=title)  # fmt: skip
             rows += [(name, x, y) for x, y in line]
         times.set_yscale("log")
-        times.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.microseconds(value)))
-        times.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _: ""))
+        written(times.yaxis, words.microseconds)
         times.set_xlabel("achieved calls a second")
         times.set_xlim(left=0)
         times.legend(loc="upper left")
@@ -93,7 +89,7 @@ def _reached(axes: Axes, measured: Levels) -> None:
               marker=marker(0), markersize=5, markerfacecolor="white", color=series_colour(0))  # fmt: skip
     axes.set_title("achieved calls a second (dotted: offered)")
     axes.set_xlabel("offered calls a second")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.set_xlim(left=0)
     from_zero(axes)
 
