@@ -140,7 +140,7 @@ def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
         console.print(f"\n{one.title}")
         short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
         lines = [[column.line(row) for column in COLUMNS] for row in short]
-        console.print(table([column.title for column in COLUMNS], lines, right=range(1, len(COLUMNS))))
+        console.print(table([str(column.title) for column in COLUMNS], lines, right=range(1, len(COLUMNS))))
 
 
 @commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)

@@ -10,9 +10,9 @@ from typing import Any
 from experiments.profiles.result import Observed, ProfileRun
 from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
+from experiments.report.columns import Column, tabled
 from experiments.report.disclosure import disclosure
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, missing, note
+from experiments.report.parts import Section, missing, note
 from experiments.report.points import points
 from experiments.report.steadiness import steadiness
 from experiments.report.views import named
@@ -51,22 +51,33 @@ def profile_sections(
 def beside_report(result: Result, report: str, published: Sequence[Published]) -> Section:
     """A line for each of the report's figures; ours where it is the same quantity."""
     figures = {figure.name: figure for figure in about(result.workload).figures}
-    shown, numbers = [], list[tuple[Cell, ...]]()
-    for one in published:
-        figure, ours = figures[one.figure], of_same_quantity(result, one)
-        told = "not measured like this" if ours is None else figure.write(ours)
-        share = "" if ours is None or not one.value else f"{ours / one.value:.2f} x"
-        shown.append((one.what, figure.column, figure.write(one.value), told, share, one.remark))
-        numbers.append((one.what, one.figure, one.value, ours))
-    header = (f"report {report}", "figure", "published", "here", "", "remark")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 1, 5})),
-        series=Series(name="published", header=("row", "figure", "published", "here"), rows=tuple(numbers)),
+    rows = [(one, figures[one.figure], of_same_quantity(result, one)) for one in published]
+
+    def share(row: tuple[Published, Figure, float | None]) -> str:
+        return "" if row[2] is None or not row[0].value else f"{row[2] / row[0].value:.2f} x"
+
+    def ours(row: tuple[Published, Figure, float | None]) -> str:
+        return "not measured like this" if row[2] is None else row[1].write(row[2])
+
+    shown = tabled(
+        "published",
+        (
+            Column("row", f"report {report}", lambda row: row[0].what, text=True),
+            Column("figure", None, lambda row: row[0].figure),
+            Column("published", None, lambda row: row[0].value),
+            Column("here", None, lambda row: row[2]),
+            Column("", "figure", lambda row: row[1].column, text=True),
+            Column("", "published", lambda row: row[1].write(row[0].value)),
+            Column("", "here", ours),
+            Column("", "", share),
+            Column("", "remark", lambda row: row[0].remark, text=True),
+        ),
+        rows,
     )
     said = note(
         "The table has a figure only where load and settings were those of the report. The storage is another one."
     )
-    return Section(anchor="published", title=f"Compared with report {report}", parts=(tabled, said))
+    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, said))
 
 
 def of_same_quantity(result: Result, one: Published) -> float | None:
@@ -85,30 +96,35 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
     """Of each point and figure, what the same load has on null storage; those near it are marked."""
-    shown, numbers, marked = list[tuple[str, ...]](), list[tuple[Cell, ...]](), set[int]()
-    for point in result.points:
-        for figure in bounded:
-            top, ours = _ceiling(point, figure), point.figures.get(figure.name)
-            if top is None or ours is None:
-                continue
-            if ours.median > MARK * top:
-                marked.add(len(shown))
-            shown.append((named(point, result), figure.column, figure.write(ours.median), figure.write(top),
-                          words.percent(ours.median / top)))  # fmt: skip
-            numbers.append((named(point, result), figure.name, ours.median, top))
-    if not shown:
+    rows = [
+        (named(point, result), figure, ours.median, top)
+        for point in result.points
+        for figure in bounded
+        if (top := _ceiling(point, figure)) is not None and (ours := point.figures.get(figure.name)) is not None
+    ]
+    if not rows:
         why = result.conditions["null_storage"]["why_not"] or "no run has a null baseline"
         return missing("ceilings", "Ceilings of the harness itself", why)
-    header = ("point", "figure", "measured", "on null storage", "share")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 1}), marked=frozenset(marked)),
-        series=Series(name="ceilings", header=("point", "figure", "measured", "null_storage"), rows=tuple(numbers)),
+    shown = tabled(
+        "ceilings",
+        (
+            Column("point", "point", lambda row: row[0], text=True),
+            Column("figure", None, lambda row: row[1].name),
+            Column("measured", None, lambda row: row[2]),
+            Column("null_storage", None, lambda row: row[3]),
+            Column("", "figure", lambda row: row[1].column, text=True),
+            Column("", "measured", lambda row: row[1].write(row[2])),
+            Column("", "on null storage", lambda row: row[1].write(row[3])),
+            Column("", "share", lambda row: words.percent(row[2] / row[3])),
+        ),
+        rows,
+        mark=lambda row: row[2] > MARK * row[3],
     )
     said = note(
         f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such a"
         " figure is limited by the harness and not by the storage."
     )
-    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(tabled, said))
+    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, said))
 
 
 def _ceiling(point: Point, figure: Figure) -> float | None:

@@ -35,9 +35,9 @@ from experiments.profiles.queues import Tuned, tuned
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
-from experiments.report.markup import table
+from experiments.report.columns import Column, tabled
 from experiments.report.palette import marker, series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note, paragraph
+from experiments.report.parts import Cell, Plot, Section, Series, note, paragraph
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -469,26 +469,24 @@ def _plot(result: AnalysisResult) -> Plot:
 
 
 def _queues(result: AnalysisResult) -> Section:
-    shown, numbers, marked = list[tuple[object, ...]](), list[tuple[Cell, ...]](), set[int]()
-    for point in result.points:
-        for one in middle(point.repeats).tuned:
-            if one.refused:
-                marked.add(len(shown))
-            ahead = "not known" if one.read_ahead_kb is None else f"{one.read_ahead_kb:,} KiB"
-            row = (named(point, result), one.path, one.device or "none on this host", one.scheduler or "not known")
-            shown.append((*row, ahead, "; ".join(one.refused)))
-            numbers.append((*row, one.read_ahead_kb, "; ".join(one.refused)))
-    header = ("point", "path", "device", "scheduler", "read-ahead", "not set")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 2, 3, 5}), marked=frozenset(marked)),
-        series=Series(
-            name="queues",
-            header=("point", "path", "device", "scheduler", "read_ahead_kb", "refused"),
-            rows=tuple(numbers),
+    rows = [(named(point, result), one) for point in result.points for one in middle(point.repeats).tuned]
+    shown = tabled(
+        "queues",
+        (
+            Column("point", "point", lambda row: row[0], text=True),
+            Column("path", "path", lambda row: row[1].path),
+            Column("device", "device", lambda row: row[1].device or "none on this host", text=True),
+            Column("scheduler", "scheduler", lambda row: row[1].scheduler or "not known", text=True),
+            Column(
+                "read_ahead_kb", "read-ahead", lambda row: row[1].read_ahead_kb, "{:,} KiB".format, missing="not known"
+            ),
+            Column("refused", "not set", lambda row: "; ".join(row[1].refused), text=True),
         ),
+        rows,
+        mark=lambda row: bool(row[1].refused),
     )
     said = note("The values in force during the run, read from the kernel; restored after it.")
-    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(tabled, said))
+    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, said))
 
 
 PROFILE = AnalysisReplay

@@ -25,9 +25,9 @@ from experiments.profiles.about import profile_about
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.report import words
-from experiments.report.markup import Html, table
+from experiments.report.columns import Column, tabled
 from experiments.report.palette import series_colour
-from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
+from experiments.report.parts import Cell, Plot, Section, Series, note
 from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
 from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
@@ -365,49 +365,55 @@ def _sentence(start: str, points: list[SweepPoint]) -> str:
 
 
 def _falls(result: SweepResult) -> Section:
-    shown, numbers = list[tuple[object, ...]](), list[tuple[Cell, ...]]()
+    rows: list[tuple[str, str, float | None]] = []  # deed, start, kB/s
     for start, points in _of_start(result).items():
         for deed in (WRITE, READ):
             known = [(point.at.clients, mean) for point in points if (mean := _phase(point, deed).mean) is not None]
             fall = fall_off([count for count, _ in known], [mean for _, mean in known])
-            told = "one point" if fall is None else f"{words.figure(fall / 1000)} kB/s"
-            published = f"{words.count(_PUBLISHED[deed])} kB/s" if start != TOGETHER else "not published"
-            shown.append((deed, f"begun {start}", told, published))
-            numbers.append((deed, start, None if fall is None else fall / 1000))
-    header = ("", "", "fall-off per added client", "report R3")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 1})),
-        series=Series(name="fall-off", header=("deed", "start", "kb_s_per_client"), rows=tuple(numbers)),
-    )
+            rows.append((deed, start, None if fall is None else fall / 1000))
+
+    def published(row: tuple[str, str, float | None]) -> str:
+        return f"{words.count(_PUBLISHED[row[0]])} kB/s" if row[1] != TOGETHER else "not published"
+
+    shown = tabled(
+        "fall-off",
+        (
+            Column("deed", "", lambda row: row[0], text=True),
+            Column("start", "", lambda row: row[1], lambda start: f"begun {start}", text=True),
+            Column("kb_s_per_client", "fall-off per added client", lambda row: row[2],
+                   lambda fall: f"{words.figure(fall)} kB/s", missing="one point"),
+            Column("", "report R3", published),
+        ),
+        rows,
+    )  # fmt: skip
     said = note(
         "What each further client costs the mean client: a least-squares line through the points. The report's are of batch"
         " jobs over a 1 Gb/s link that did not necessarily overlap; once transfers were forced to overlap, connections ran out"
         " at 10 clients, and after a change of firmware the aggregate was almost constant."
     )
-    return Section(anchor="fall-off", title="Fall-off per added client", parts=(tabled, said))
+    return Section(anchor="fall-off", title="Fall-off per added client", parts=(shown, said))
 
 
 def _clients(result: SweepResult) -> Section:
-    shown, numbers, marked = list[tuple[object, ...]](), list[tuple[Cell, ...]](), set[int]()
-    for point in result.points:
-        for run in point.repeats:
-            for deed in DEEDS:
-                phase = run.phase(deed)
-                if phase.refused or phase.failed:
-                    marked.add(len(shown))
-                where = (named(point, result), run.repeat + 1, deed)
-                shown.append((*where, phase.done, phase.refused, phase.failed, words.figure(phase.overlap),
-                              words.seconds(phase.first_done_s), words.seconds(phase.last_done_s)))  # fmt: skip
-                numbers.append((*where, phase.done, phase.refused, phase.failed, phase.overlap, phase.first_done_s,
-                                phase.last_done_s))  # fmt: skip
-    header = ("point", "repeat", "deed", "done", "refused", "failed", "clients at once", "first done", "last done")
-    names = ("point", "repeat", "deed", "done", "refused", "failed", "overlap", "first_done_s", "last_done_s")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 2}), marked=frozenset(marked)),
-        series=Series(name="clients", header=names, rows=tuple(numbers)),
+    rows = [
+        (named(point, result), run.repeat + 1, run.phase(deed))
+        for point in result.points
+        for run in point.repeats
+        for deed in DEEDS
+    ]
+    columns: tuple[Column[tuple[str, int, SweepPhase]], ...] = (
+        Column("point", "point", lambda row: row[0], text=True),
+        Column("repeat", "repeat", lambda row: row[1]),
+        Column("deed", "deed", lambda row: row[2].deed, text=True),
+        Column("done", "done", lambda row: row[2].done),
+        Column("refused", "refused", lambda row: row[2].refused),
+        Column("failed", "failed", lambda row: row[2].failed),
+        Column("overlap", "clients at once", lambda row: row[2].overlap, words.figure),
+        Column("first_done_s", "first done", lambda row: row[2].first_done_s, words.seconds),
+        Column("last_done_s", "last done", lambda row: row[2].last_done_s, words.seconds),
     )
-    parts: tuple[Tabled | Html, ...] = (
-        tabled,
+    parts = (
+        tabled("clients", columns, rows, mark=lambda row: bool(row[2].refused or row[2].failed)),
         note(
             "Refused: connections that the storage did not take, reset before it answered, or answered with 503 or 429. Nothing is"
             " tried again; a client continues with its next object. Clients at once: the sum of the clients' own times ÷ the time"

@@ -23,7 +23,8 @@ from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.profiles.space import Usage, synced, usage
 from experiments.report import words
-from experiments.report.markup import Html, table
+from experiments.report.columns import Column, tabled
+from experiments.report.markup import Html
 from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
 from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure
 from experiments.report.views import middle, named, spread
@@ -351,77 +352,59 @@ def _samples(
 
 
 def _drift(result: InsertResult) -> Section:
-    shown, numbers, marked = list[tuple[object, ...]](), list[tuple[Cell, ...]](), set[int]()
-    for point in result.points:
-        for run in point.repeats:
-            for what, drift in (("rate", run.rate_drift), ("median latency", run.latency_drift)):
-                if drift is not None and drift.found:
-                    marked.add(len(shown))
-                name = named(point, result)
-                shown.append((name, run.repeat + 1, what, *_told(drift, _size(result))))
-                numbers.append((name, run.repeat + 1, what, *_numbers(drift, _size(result))))
-    header = ("point", "repeat", "of", "groups", "trend over all", "p", "change", "after files", "p", "")
-    tabled = Tabled(
-        table=table(header, shown, text_columns=frozenset({0, 2, 9}), marked=frozenset(marked)),
-        series=Series(
-            name="drift",
-            header=("point", "repeat", "of", "groups", "trend", "trend_p", "change", "change_after", "change_p"),
-            rows=tuple(numbers),
+    rows = [
+        (named(point, result), run.repeat + 1, what, drift)
+        for point in result.points
+        for run in point.repeats
+        for what, drift in (("rate", run.rate_drift), ("median latency", run.latency_drift))
+    ]
+    size = _size(result)
+
+    def of(value: Callable[[Drift], Cell]) -> Callable[[tuple[str, int, str, Drift | None]], Cell]:
+        return lambda row: None if row[3] is None else value(row[3])
+
+    columns: tuple[Column[tuple[str, int, str, Drift | None]], ...] = (
+        Column("point", "point", lambda row: row[0], text=True),
+        Column("repeat", "repeat", lambda row: row[1]),
+        Column("of", "of", lambda row: row[2], text=True),
+        Column("groups", "groups", of(lambda drift: drift.values)),
+        Column("trend", "trend over all", of(lambda drift: drift.trend), _signed),
+        Column("trend_p", "p", of(lambda drift: drift.trend_p), "{:.3f}".format),
+        Column("change", "change", of(lambda drift: drift.change), _signed),
+        Column("change_after", "after files", of(lambda drift: drift.change_at * size), words.count),
+        Column("change_p", "p", of(lambda drift: drift.change_p), "{:.3f}".format),
+        Column(
+            "",
+            "",
+            of(lambda drift: "DRIFT" if drift.found else "none found"),
+            text=True,
+            missing="too few groups",
         ),
     )
+    shown = tabled("drift", columns, rows, mark=lambda row: row[3] is not None and row[3].found)
     said = note(
         "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the place that it finds; both"
         " widened by the correlation of neighbouring groups, as of so few as are independent, and judged together (Holm), at most"
         f" 5 % false alarms; under {words.percent(RELEVANT)} nothing is called drift. Groups that"
         f" were not accepted completely are omitted; fewer than {LEAST} groups are not judged. Temporary changes (humps) are no drift."
     )
-    return Section(anchor="drift", title="Does it drift?", parts=(tabled, said))
-
-
-def _told(drift: Drift | None, size: int) -> tuple[object, ...]:
-    if drift is None:
-        return ("–", "–", "–", "–", "–", "–", "too few groups")
-    return (
-        drift.values,
-        _signed(drift.trend),
-        f"{drift.trend_p:.3f}",
-        _signed(drift.change),
-        words.count(drift.change_at * size),
-        f"{drift.change_p:.3f}",
-        "DRIFT" if drift.found else "none found",
-    )
-
-
-def _numbers(drift: Drift | None, size: int) -> tuple[Cell, ...]:
-    if drift is None:
-        return (None,) * 6
-    return (drift.values, drift.trend, drift.trend_p, drift.change, drift.change_at * size, drift.change_p)
+    return Section(anchor="drift", title="Does it drift?", parts=(shown, said))
 
 
 def _usage(result: InsertResult) -> Section:
-    told = [_usage_of(point, result) for point in result.points]
-    header = ("point", "files", "bytes written", "space a file", "inodes a file")
-    rows = [row for row, _ in told]
-    series = Series(
-        name="usage",
-        header=("point", "files", "bytes", "bytes_a_file", "inodes_a_file"),
-        rows=tuple(numbers for _, numbers in told),
-    )
+    columns: tuple[Column[InsertPoint], ...] = (
+        Column("point", "point", lambda point: named(point, result), text=True),
+        Column("files", "files", lambda point: middle(point.repeats).files, words.count),
+        Column("bytes", "bytes written", lambda point: middle(point.repeats).bytes, words.size),
+        Column("bytes_a_file", "space a file", lambda point: middle(point.repeats).bytes_a_file, words.size, missing="not known"),
+        Column("inodes_a_file", "inodes a file", lambda point: middle(point.repeats).inodes_a_file, words.figure,
+               missing="not known"),
+    )  # fmt: skip
     said = note(
         "Space and inodes as the file system reports them (statvfs) before the run and after a sync, used by any program;"
         " an S3 endpoint, and a file system without a number of inodes, reports none."
     )
-    parts = (Tabled(table=table(header, rows), series=series), said)
-    return Section(anchor="usage", title="Space and inodes", parts=parts)
-
-
-def _usage_of(point: InsertPoint, result: InsertResult) -> tuple[tuple[object, ...], tuple[Cell, ...]]:
-    run = middle(point.repeats)
-    space = "not known" if run.bytes_a_file is None else words.size(run.bytes_a_file)
-    inodes = "not known" if run.inodes_a_file is None else words.figure(run.inodes_a_file)
-    name = named(point, result)
-    shown = (name, words.count(run.files), words.size(run.bytes), space, inodes)
-    return shown, (name, run.files, run.bytes, run.bytes_a_file, run.inodes_a_file)
+    return Section(anchor="usage", title="Space and inodes", parts=(tabled("usage", columns, result.points), said))
 
 
 def _signed(value: float) -> str:

@@ -66,8 +66,7 @@ def beside_r1(result: Result) -> Section:
     parts: list[Part] = [paragraph(_quantity(result))]
     tables = r1_tables(result)
     for one in tables:
-        marked = range(len(one.reference))
-        parts.append(tabled(one.name, COLUMNS, one.rows, caption=one.title, marked=marked))
+        parts.append(tabled(one.name, COLUMNS, one.rows, caption=one.title, mark=lambda row: row.whose == "R1"))
         parts.append(paragraph(_sentence(one.reference, one.points)))
     if len(tables) > 1:
         parts += _copies(result)
