@@ -287,11 +287,6 @@ class Block(Profile[BlockSettings]):
     }  # fmt: skip
 
     @property
-    def direct(self) -> bool:
-        """As it was set."""
-        return self.settings.direct
-
-    @property
     def least_seconds(self) -> float:
         """The report's runs are of 2 minutes."""
         return 0.95 * min(self.settings.seconds, self.settings.long_seconds)

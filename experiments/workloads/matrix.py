@@ -237,11 +237,6 @@ class Matrix(Profile[MatrixSettings]):
         "threads": (1, 2), "records": ("64KiB", "1MiB"), "files": ("1MiB", "8MiB"), "seconds": 1,
     }  # fmt: skip
 
-    @property
-    def direct(self) -> bool:
-        """As it was set."""
-        return self.settings.direct
-
     def check(self) -> None:
         """Raises UsageError without fio."""
         refuse_without_fio()

@@ -155,11 +155,6 @@ class Stream(Profile[StreamSettings]):
     settings_type = StreamSettings
     small: ClassVar[dict[str, Any]] = {"streams": (1, 2), "file_size": "64MB"}
 
-    @property
-    def direct(self) -> bool:
-        """As it was set."""
-        return self.settings.direct
-
     def check(self) -> None:
         """Raises UsageError without fio."""
         refuse_without_fio()
