@@ -12,10 +12,10 @@ RUN python3 -m venv /opt/uv && python3 -m venv --without-pip /opt/edbench
 ARG EDBENCH_EXTRAS="corpus s3"
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
-COPY plugins plugins
+COPY packages/readers/pyproject.toml packages/readers/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
+COPY packages packages
 COPY core core
-COPY formats formats
 COPY traces traces
 COPY production production
 COPY replay replay
@@ -29,7 +29,7 @@ COPY review review
 COPY experiments experiments
 COPY web web
 COPY cli cli
-RUN /opt/uv/bin/uv pip install --quiet --no-deps --compile-bytecode --python /opt/edbench . ./plugins/*/
+RUN /opt/uv/bin/uv pip install --quiet --no-deps --compile-bytecode --python /opt/edbench . ./packages/*/
 
 FROM ${EDBENCH_PYTHON_IMAGE}
 ARG EDBENCH_VERSION=unknown
@@ -50,7 +50,7 @@ COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
 # Better to hear here than in a job that one of them does not load.
-RUN python -c "from formats.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine(); from core.settings import PLUGINS; from worker.plugins import load_plugins; load_plugins(PLUGINS); from formats.identification import libmagic; assert 'system' in libmagic.found()"
+RUN python -c "from readers.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine(); from readers.registry import all_handlers; all_handlers(); from readers.identification import libmagic; assert 'system' in libmagic.found()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

@@ -9,7 +9,7 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli benchmarks scripts tests)
 
 .PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
@@ -163,12 +163,12 @@ results: setup ## measure docs/dev/results again: real file systems, compared wi
 bundle: setup ## write an archive that installs without a network: wheels, repository, images of the engine if there is one
 	@sh scripts/bundle.sh $(BUNDLE)
 
-up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env if there is none
-	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
+up: ## start the system in containers: N=4 workers (2); writes .env if there is none
+	@sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
 		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
-	@printf 'Web UI: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
+	@docker compose exec -T controller edbench token || true
 
 scale: ## change the number of worker containers: N=8
 	@case "$(N)" in ''|*[!0-9]*) echo "make scale: give the number of workers, as in: make scale N=8" >&2; exit 2;; esac
@@ -178,5 +178,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results edbench-*.tar
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

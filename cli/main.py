@@ -26,6 +26,7 @@ ROOT = (
     Entry("discover", "Run a discovery job over a directory and wait for its end.", ("cli.discover",), group=False),
     Entry("verify", "Compare a completed job with its manifest.", ("cli.verify",), group=False),
     Entry("serve", "Serve the web UI and the HTTP API until Ctrl-C.", ("cli.serve",), group=False),
+    Entry("token", "Print a link that signs in to the web UI of containers.", ("cli.token",), group=False),
     Entry("doctor", "Check this host, its storage and the services.", ("cli.doctor",), group=False),
     Entry("inspect", "Unpack files without a database and show every item.", ("cli.inspect",), group=False),
     Entry("formats", "List the supported formats and what is extracted.", ("cli.formats",), group=False),
@@ -37,6 +38,7 @@ ROOT = (
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
+    Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
     Entry("worker", "Run workers on this host for experiments with several hosts.", ("cli.worker",)),
     Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )

@@ -17,7 +17,7 @@ fail() {
 
 # What .venv depends on: these files, and where we are (a virtual environment cannot be moved).
 state() {
-    cksum uv.lock pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
+    cksum uv.lock pyproject.toml packages/*/pyproject.toml 2>/dev/null || true
     pwd -P
 }
 
@@ -25,7 +25,7 @@ state() {
 compile_ours() {
     .venv/bin/python -c 'import compileall, tomllib
 named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["uv"]["build-backend"]["module-name"]
-for name in [*named, "plugins"]: compileall.compile_dir(name, quiet=2)' || true
+for name in [*named, "packages"]: compileall.compile_dir(name, quiet=2)' || true
     state >"$stamp"
 }
 
@@ -90,6 +90,6 @@ fi
 # shellcheck disable=SC2086  # a list of options of `uv export`
 sh "$scripts/packages.sh" .venv .venv --all-extras ${EDBENCH_SETUP_OPTIONS:-} ||
     fail "the packages of uv.lock could not be installed (see above); is the package index reachable?"
-.venv/bin/uv pip install --quiet --no-deps --python .venv $(printf -- '-e %s ' . plugins/*/) ||
+.venv/bin/uv pip install --quiet --no-deps --python .venv $(printf -- '-e %s ' . packages/*/) ||
     fail "edbench itself could not be installed (see above)"
 compile_ours

@@ -11,11 +11,11 @@ import platform
 import re
 from collections.abc import Iterable, Iterator
 
-from formats.base import Handler
-from formats.identification import libmagic
-from formats.libraries import LIBRARIES
-from formats.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
-from formats.registry import all_handlers, handler_for
+from readers.base import Handler
+from readers.identification import libmagic
+from readers.libraries import LIBRARIES
+from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
+from readers.registry import all_handlers, handler_for
 from worker.office.engine import OfficeUnavailable, find_office
 
 _OURS = "edbench"

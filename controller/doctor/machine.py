@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from controller.doctor.finding import Finding, bad, ok, warn
 from core.errors import UsageError
 from core.services.binaries import installed_postgres, valkey_server
-from formats.identification import libmagic
+from readers.identification import libmagic
 from worker.box.probe import try_out
 from worker.ocr.engine import OcrUnavailable, find_engine
 from worker.office.engine import INSTALL, PARTS, OfficeUnavailable, find_office

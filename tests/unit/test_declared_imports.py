@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = [ROOT, *(file.parent for file in ROOT.glob("plugins/*/pyproject.toml"))]
+PLACES = [ROOT, *(file.parent for file in ROOT.glob("packages/*/pyproject.toml"))]
 PROJECTS = {place: tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8")) for place in PLACES}
 PACKAGES = {
     place: set(
@@ -50,11 +50,11 @@ def _imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_every_import_is_declared(place: Path) -> None:
-    """A package that arrives only through another one goes when that one no longer needs it. A plugin needs edbench."""
+    """A package that arrives only through another one goes when that one no longer needs it."""
     project = PROJECTS[place]["project"]
     extras = project.get("optional-dependencies", {}).values()
     named = {_plain(re.split(r"[\[<>=~;! ]", line)[0]) for line in (*project["dependencies"], *chain(*extras))}
-    ours = PACKAGES[place] | (PACKAGES[ROOT] if "edbench" in named else set())
+    ours = PACKAGES[place].union(*(PACKAGES[other] for other in PLACES if PROJECTS[other]["project"]["name"] in named))
     distributions = packages_distributions()
     missing = {
         f"{path.relative_to(ROOT)}: {module}"
@@ -86,7 +86,7 @@ def test_a_worker_needs_no_extra() -> None:
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
 import worker.ocr.phase, worker.phases.producing.imaging.phase
 from worker.box.main import load_everything
-load_everything(("edbench_extra_formats",))
+load_everything(())
 """)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -22,9 +22,9 @@ from core.options.choices import DEFAULT_ZONE
 from core.options.dates import zone_named
 from core.settings import Settings
 from core.storage.layer import Storage
-from formats.identification import libmagic
-from formats.parsers import ParserSet
 from monitoring.live import LiveRecorder
+from readers.identification import libmagic
+from readers.parsers import ParserSet
 from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts

@@ -1,4 +1,4 @@
-"""formats.identification.identify: what items are, by their bytes."""
+"""readers.identification.identify: what items are, by their bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.base import MemorySource
-from formats.identification import libmagic
-from formats.identification import text as identify_text
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.identification import libmagic
+from readers.identification import text as identify_text
+from readers.identification.identify import identify
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
