@@ -142,7 +142,8 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
     ports = [
         {"target": p["target"], "published": int(p["published"]), "mode": "host"}
         for p in service.get("ports", ())
-        if p.get("published") and not str(p.get("host_ip", "")).startswith("127.")  # Swarm would listen at every address
+        if p.get("published")
+        and not str(p.get("host_ip", "")).startswith("127.")  # Swarm would listen at every address
     ]
     if ports:
         out["ports"] = ports
