@@ -34,7 +34,7 @@ from experiments.kinds.grid import Grid
 from experiments.kinds.scale_out import scale_out
 from experiments.kinds.scale_up import scale_up
 from experiments.study import conduct
-from experiments.workloads.discovery.embedded_site import EmbeddedSite
+from experiments.workloads.discovery.crew_site import CrewSite
 from experiments.workloads.discovery.result import PointSpec, Result, of_discovery
 from experiments.workloads.discovery.run_point import Load
 from experiments.workloads.discovery.workload import Discovery
@@ -92,7 +92,7 @@ TARGETS = (
 )
 
 
-class Unpaired(EmbeddedSite):
+class Unpaired(CrewSite):
     """Without the runs on null storage, which a prediction has no use for."""
 
     def no_null(self) -> str | None:
@@ -129,7 +129,9 @@ class Bench:
             say=lambda line: print(f"  {filer}: {line}", flush=True),
         )
         source = prepare_source(Storage(NullRecorder()), self._corpus)
-        return of_discovery(conduct(Discovery(settings, source, load, Unpaired()), plan)[0])
+        return of_discovery(
+            conduct(Discovery(settings, source, load, Unpaired(settings, self._corpus, env, load.say)), plan)[0]
+        )
 
     def measure(self, targets: Sequence[Target], repeats: int, seed: int) -> dict[Target, list[float]]:
         """Elapsed seconds of every run."""

@@ -143,7 +143,9 @@ class Bench:
             say=lambda line: print(f"  {site}: {line}", flush=True),
         )
         source = prepare_source(Storage(NullRecorder()), self._corpus)
-        return of_discovery(conduct(Discovery(settings, source, load, Unpaired()), plan, 1.0)[0])
+        return of_discovery(
+            conduct(Discovery(settings, source, load, Unpaired(settings, self._corpus, env, load.say)), plan, 1.0)[0]
+        )
 
     def measure(self, target: Target, repeats: int, seed: int) -> tuple[Run, ...]:
         """Every run of it."""

@@ -69,7 +69,13 @@ class Bench:
             say=lambda line: print(f"  {line}", flush=True),
         )
         source = prepare_source(Storage(NullRecorder()), self._corpus)
-        return of_discovery(conduct(Discovery(read_settings(env), source, load, Unpaired()), plan, 1.0)[0])
+        return of_discovery(
+            conduct(
+                Discovery(read_settings(env), source, load, Unpaired(read_settings(env), self._corpus, env, load.say)),
+                plan,
+                1.0,
+            )[0]
+        )
 
     def measure(self, target: Target, repeats: int, seed: int) -> tuple[Run, ...]:
         """Every run of it."""

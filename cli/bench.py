@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
 from cli.output import flush, print_json
 from cli.tree import Commands
-from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from core.records import JobOptions
     from experiments.kinds.kind import Kind
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.site import Site
 
 commands = Commands()
 
@@ -32,11 +29,7 @@ commands = Commands()
 class Study(StudyOrder):
     """The options of these commands besides the points."""
 
-    cluster: opt.Cluster = None
     site: opt.SiteFile = None
-    hosts: opt.Hosts = None
-    listen: opt.Listen = None
-    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -119,7 +112,7 @@ def knee(
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
-    settings = shared(ctx).settings(study.cluster)
+    settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
     return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
 
@@ -177,6 +170,7 @@ def carry_out(
     from core.storage.layer import Storage
     from experiments.package.finish import finish
     from experiments.study import conduct
+    from experiments.workloads.discovery.crew_site import CrewSite
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.workload import Discovery
 
@@ -206,9 +200,11 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site, settings = _site(context, settings, corpus, load.say, study)
+        site = CrewSite(settings, corpus.absolute(), context.env, load.say)
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
+            discovery = Discovery(
+                settings, source, load, shown, filer_cache=cache, null_cap=cap, baseline=not study.no_baseline
+            )
             result, directory = conduct(discovery, plan, study.min_seconds)
     if brief:
         console.print(result.verdict, markup=False, soft_wrap=True)
@@ -216,32 +212,6 @@ def carry_out(
         show_study(console, result)
         show_warnings(console, result)
     return result, finish(result, directory)
-
-
-def _site(
-    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
-) -> tuple[Site, Settings]:
-    """The site of the runs, and settings without services: each run starts its own."""
-    wanted = opt.hosts_wanted(study.hosts, study.listen, study.hosts_wait)
-    embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
-    if wanted is not None:
-        if not embedded:
-            raise UsageError(
-                "--hosts and --cluster compose exclude each other: joined hosts run processes, not containers"
-            )
-
-        from experiments.workloads.discovery.hosts_site import HostsSite  # brings the broker's client
-
-        return HostsSite(settings, corpus.absolute(), wanted, say), settings
-    if embedded or context.env.get("EDBENCH_DATABASES"):
-        from experiments.workloads.discovery.embedded_site import EmbeddedSite
-
-        return EmbeddedSite(), settings
-
-    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
-
-    alone = dataclasses.replace(settings, databases=(), broker=None)
-    return ComposeSite(settings, corpus, context.env, say), alone
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")

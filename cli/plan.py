@@ -135,10 +135,10 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds.scale_up import scale_up
-    from experiments.processes import processors
     from experiments.sizing.rates import rates_of
     from experiments.sizing.sizing import PROFILE, ranges
     from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
 
     context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]

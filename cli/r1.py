@@ -1,4 +1,4 @@
-"""`edbench bench r1`: the rows of report R1 on an emulated site, or on hosts that joined."""
+"""`edbench bench r1`: the rows of report R1 on an emulated site, or on the connected workers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ commands = Commands()
 _SEED = 16
 _MOST_SCALE = 100_000
 _OF_SITE = ("scale", "time_scale", "site", "brief")
-_OF_HOSTS = ("corpus", "workers", "cold")
+_OF_CREW = ("workers", "cold")
 
 
 @commands.add("r1", "edbench bench r1 --scale 1/500 --repeats 5")
@@ -40,15 +40,15 @@ def r1(
     order: R1Order,
     site: opt.SiteFile = None,
     brief: Annotated[bool, typer.Option("--brief", help="Print only the tables; the report has the rest.")] = False,
-    hosts: opt.Hosts = None,
-    listen: opt.Listen = None,
-    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S,
     corpus: Annotated[
         Path | None,
-        typer.Option("--corpus", metavar="DIR", help="With --hosts: discover this corpus on the storage of the hosts."),
+        typer.Option(
+            "--corpus", metavar="DIR", help="Discover this corpus on real storage with the connected workers."
+        ),
     ] = None,
     workers: Annotated[
-        str, typer.Option("--workers", metavar="N,N", help="With --hosts: workers of the first row, and of the others.")
+        str,
+        typer.Option("--workers", metavar="N,N", help="With --corpus: workers of the first row, and of the others."),
     ] = "10,30",
     cold: Annotated[
         bool, typer.Option("--cold", help="Drop the caches before each run and report those that cannot be dropped.")
@@ -56,29 +56,26 @@ def r1(
     storage: opt.StorageRoot = None,
     output: opt.TableOrJson = "table",
 ) -> None:
-    """Run the rows of report R1 on an emulated site, or on hosts.
+    """Run the rows of report R1 on an emulated site, or on the connected workers.
 
     These are 10 and 30 workers on one database, and 30 on two.
 
     The command emulates the site of the report and generates the corpus below the storage root once. It prints R1's figures next
     to those measured, each with its tolerance and whether it is met, and lists the parameters from the report, the assumed and
-    the fitted ones. With --hosts it runs the same rows on real hosts and storage: without a limit on index streams unless one is
+    the fitted ones. With --corpus it runs the same rows on the connected workers and real storage: without a limit on index streams unless one is
     given, and with runs of at least 600 s. The last line is the path of the report.
     """
-    opt.hosts_wanted(hosts, listen, hosts_wait)
-    wrong = next((name for name in (_OF_HOSTS if hosts is None else _OF_SITE) if opt.given(ctx, name)), None)
+    wrong = next((name for name in (_OF_CREW if corpus is None else _OF_SITE) if opt.given(ctx, name)), None)
     if wrong is not None:
         option = f"--{wrong.replace('_', '-')}"
-        which = "requires --hosts" if hosts is None else "belongs to the emulated site: remove it, or --hosts"
+        which = "requires --corpus" if corpus is None else "belongs to the emulated site: remove it, or --corpus"
         raise UsageError(f"{option} {which}", field=wrong)
-    if hosts is None:
+    if corpus is None:
         _run_rows(ctx, order, site=site, brief=brief, storage=storage, output=output)
         return
-    if corpus is None:
-        raise UsageError("--hosts requires --corpus: a corpus on the storage that the hosts see", field="corpus")
     least = order.min_seconds if opt.given(ctx, "min_seconds") else MIN_SECONDS
-    study = Study(hosts=hosts, listen=listen, hosts_wait=hosts_wait, cold=cold, storage=storage, min_seconds=least)
-    _run_on_hosts(ctx, order, study, corpus, workers, output)
+    study = Study(cold=cold, storage=storage, min_seconds=least)
+    _run_on_crew(ctx, order, study, corpus, workers, output)
 
 
 def _run_rows(
@@ -127,8 +124,8 @@ def _on_site(console: Console, site: str, times: int, asked: str) -> str:
     """The site at the time scale asked for; prints the speed of this host. A file states its time scale itself."""
     from core.filer.load import load_filer, scaled_site, site_names, site_source
     from core.filer.machine import speed_at_work
-    from experiments.processes import processors
     from experiments.workloads.discovery.r1.pace import AUTO, said_scale, time_scale
+    from monitoring.processes import processors
 
     own = load_filer(site_source(site))
     if asked == AUTO and site not in site_names() and own is not None and own.site is not None:
@@ -194,7 +191,7 @@ def _show(console: Console, result: Result) -> None:
             console.print(f"  {line}", markup=False)
 
 
-def _run_on_hosts(ctx: typer.Context, asked: R1Order, study: Study, corpus: Path, workers: str, output: str) -> None:
+def _run_on_crew(ctx: typer.Context, asked: R1Order, study: Study, corpus: Path, workers: str, output: str) -> None:
     """Few workers and many on one database, many on two; then the tables. Nothing is emulated, so the rows of R1 are shown without
     tolerances. Raises UsageError, and what `conduct` does."""
     from experiments.kinds.grid import Grid

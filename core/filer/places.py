@@ -13,6 +13,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def arbiter_path(model: FilerModel, scratch: Path, directory: Path | None = None) -> Path:
-    """One file for each emulated filer and installation; `directory` is another one that all workers share."""
-    key = hashlib.sha256(f"{os.geteuid()} {scratch} {model.digest}".encode()).hexdigest()[:24]
+    """One file for each emulated filer and installation; `directory` belongs to one installation, whose processes share it."""
+    home = "" if directory is not None else scratch
+    key = hashlib.sha256(f"{os.geteuid()} {home} {model.digest}".encode()).hexdigest()[:24]
     return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"

@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 
 from core.errors import RunFailed, StorageFault
-from experiments.processes import processors
 from experiments.profiles.fio.jobs import Job
 from experiments.profiles.fio.output import FioSeen, elapsed_s
 from experiments.profiles.fio.program import fio
 from experiments.profiles.profile import Arena
 from experiments.workload import Turn
+from monitoring.processes import processors
 
 _BLOCK = 1 << 20  # of a write, at most
 _AT_ONCE = 4

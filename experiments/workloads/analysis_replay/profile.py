@@ -21,12 +21,12 @@ from core.errors import UsageError
 from core.records import ReplayChoice
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.queues import tuned
 from experiments.workload import Turn
 from experiments.workloads.analysis_replay.playing import Order, play
 from experiments.workloads.analysis_replay.result import AS_IT_IS, AnalysisLoad, AnalysisSeen
+from monitoring.processes import processors
 from replay.host import plan_of
 from replay.program import Program, compile_replay
 from replay.result import ClientResult

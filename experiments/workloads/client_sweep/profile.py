@@ -15,7 +15,6 @@ from experiments.clients.orders import Deed
 from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.workload import Turn
 from experiments.workloads.client_sweep.result import (
@@ -26,6 +25,7 @@ from experiments.workloads.client_sweep.result import (
     SweepLoad,
     SweepSeen,
 )
+from monitoring.processes import processors
 
 _IO_BYTES = 1 << 20
 _SLOW = 100e6  # bytes a second that a storage makes, for the time that is told beforehand

@@ -13,11 +13,11 @@ from experiments.clients.crowd import Crowd, Done, crowd
 from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.space import Usage, synced, usage
 from experiments.workload import Turn
 from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup
+from monitoring.processes import processors
 
 _BLOCK = 4096
 _SLOW = 2_000.0  # files a second that a storage makes, for the time that is told beforehand

@@ -11,7 +11,6 @@ from pydantic import ByteSize, Field
 
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.fio.jobs import Job
 from experiments.profiles.fio.maker import observed, written
 from experiments.profiles.fio.output import FioSeen
@@ -21,6 +20,7 @@ from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.study import MEMORY as PLACE
 from experiments.workload import Turn
 from experiments.workloads.self_check.result import MEMORY, NULL, CheckLoad
+from monitoring.processes import processors
 
 _SHAPES = {"8 KiB random, 60 % reads": (8192, "randrw", 60), "1 MiB read from end to end": (1 << 20, "read", None)}
 _LONGEST = 1 << 20

@@ -18,12 +18,12 @@ from core.errors import StorageFault, UsageError
 from core.roles import has_login, has_password
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.workload import Turn
 from experiments.workloads.setup_effort.result import EMPTY, SetupLoad, SetupSeen, SetupTask
 from experiments.workloads.setup_effort.stepping import Order, steps
 from experiments.workloads.setup_effort.tasks import PACKAGES, Task, place_of, tasks
+from monitoring.processes import processors
 
 _RAW = 45e9  # bytes of the reference corpus at scale 1
 _INSTALLED = 3_000_000_000  # with pip's and uv's caches beside

@@ -16,11 +16,12 @@ from core.errors import UsageError
 from core.filer.machine import REFERENCE_S
 from core.operations import NullRecorder
 from core.storage.layer import Storage
-from experiments.conditions import configuration_hash, database_places, host, place
-from experiments.processes import WorkerMeter, host_seconds
+from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import content
 from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
+from monitoring.machine import host, place
+from monitoring.processes import WorkerMeter, host_seconds
 
 
 def _source(directory: Path) -> PreparedSource:
