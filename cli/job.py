@@ -15,7 +15,8 @@ from cli.context import CommandContext, shared, with_options
 from cli.installation import Installation, installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
-from core.errors import ExceptionCode, RunFailed, UsageError
+from core.errors import RunFailed, UsageError
+from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     import uuid
@@ -100,7 +101,7 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
 
     Items are counted by kind, media type and text state, exceptions by code.
 
-    For a group, every job of it is shown.
+    For a group, the sum and every job of it are shown.
     """
     context = shared(ctx)
     with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
@@ -112,10 +113,14 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             return
         if selected.group is not None:
             context.out.print(group_line(selected.group), markup=False)
-        for handle in selected.each:
+        counted: Iterable[tuple[JobHandle, JobCounts]] = ((handle, count_job(handle)) for handle in selected.each)
+        if selected.group is not None:
+            counted = list(counted)
+            context.out.print(sum_table(counted))
+        for handle, counts in counted:
             if selected.group is not None:
                 context.out.print()
-            show_counts(context.out, count_job(handle))
+            show_counts(context.out, counts)
             _show_production(context, handle)
             flush()  # counts can be read while the rest is computed
         if selected.group is None:
@@ -137,6 +142,25 @@ def group_line(group: GroupRow) -> str:
         f"group {group.id} {group.name}: {len(group.members)} {group.kind} jobs over"
         f" {display_name(group.source)}{copies}"
     )
+
+
+def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
+    """A line for each job of a group, and their sum; rates of the sum are over the longest job's elapsed time."""
+    from controller.jobs.documents import holds_of, sum_of
+    from controller.jobs.rates import duration
+
+    holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
+    lines = [(str(job.database), job.state, sum_of([job])) for job in holds]
+    lines.append(("sum", "", sum_of(holds)))
+    columns = ("database", "state", "elapsed", "items", "exceptions", "raw", "discovered", "GB/hour discovered")
+    rows = [
+        (
+            *(name, state, duration(one.elapsed_s), f"{one.items:,}", f"{one.exceptions:,}"),
+            *(bytes_text(one.raw_bytes), bytes_text(one.discovered_bytes), f"{one.gb_per_hour_discovered:.1f}"),
+        )
+        for name, state, one in lines
+    ]
+    return table(columns, rows, right=range(2, len(columns)))
 
 
 def show_counts(console: Console, counts: JobCounts) -> None:

@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from cli.tree import Entry, Group
 from core.errors import EdbenchError, Interrupted, UsageError
+from core.program.extras import missing_extra
 from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -25,6 +26,7 @@ ROOT = (
     Entry("discover", "Run a discovery job over a directory and wait for its end.", ("cli.discover",), group=False),
     Entry("verify", "Compare a completed job with its manifest.", ("cli.verify",), group=False),
     Entry("serve", "Serve the web UI and the HTTP API until Ctrl-C.", ("cli.serve",), group=False),
+    Entry("token", "Print a link that signs in to the web UI of containers.", ("cli.token",), group=False),
     Entry("doctor", "Check this host, its storage and the services.", ("cli.doctor",), group=False),
     Entry("inspect", "Unpack files without a database and show every item.", ("cli.inspect",), group=False),
     Entry("formats", "List the supported formats and what is extracted.", ("cli.formats",), group=False),
@@ -33,9 +35,11 @@ ROOT = (
     Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review", "cli.findings")),
     Entry("produce", "Write text, page images and productions; check and import them.", ("cli.produce",)),
     Entry("bench", "Measure storage, plan a measurement, predict.", ("cli.bench", "cli.r1", "cli.storage", "cli.plan")),
+    Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
+    Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
     Entry("worker", "Run workers on this host for experiments with several hosts.", ("cli.worker",)),
     Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )
@@ -115,6 +119,8 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         return f"{message}{'' if message.endswith('?') else '.'} Try '{_command_of(error)} --help'.", error.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
+    if isinstance(error, ModuleNotFoundError) and (need := missing_extra(error)):
+        return need, FAILED
     return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED
 
 

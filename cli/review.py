@@ -20,8 +20,9 @@ from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
 from cli.output import bytes_text, harmless, print_json, table
 from cli.tree import Commands
-from core.errors import ExceptionCode, UsageError
-from core.kinds import ANY_EXCEPTION, Kind, TextState
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sql.faces.browse import WholeItem
 
 commands = Commands()
+ANY_EXCEPTION = "any"  # in place of an exception's code
 
 ROWS_SHOWN = 50
 ITEM = "id of an item, or an unambiguous prefix of it, as `edbench review search` prints it"

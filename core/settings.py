@@ -16,7 +16,6 @@ from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
 LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody
-PLUGINS = ("edbench_extra_formats",)  # unless EDBENCH_PLUGINS says others, or none; lies in plugins/ (decision 31)
 _BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)(B|kB|MB|GB|TB)")
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -51,7 +50,7 @@ class Settings:
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
-    plugins: tuple[str, ...] = PLUGINS  # modules with format handlers of their own (worker.plugins)
+    plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.plugins)
 
     @property
     def embedded(self) -> bool:
@@ -80,7 +79,7 @@ class Settings:
             "EDBENCH_FILER": self.filer,
             "EDBENCH_OBSERVE": "on" if self.observe else "off",
             "EDBENCH_BOX": "on" if self.box else "off",
-            "EDBENCH_PLUGINS": ",".join(self.plugins),  # empty: none, where unset means the default
+            "EDBENCH_PLUGINS": ",".join(self.plugins),
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
@@ -239,7 +238,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         observe=_switch(env, "EDBENCH_OBSERVE"),
         box=_switch(env, "EDBENCH_BOX"),
         hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
-        plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),
+        plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )
 
 

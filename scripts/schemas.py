@@ -19,6 +19,7 @@ from controller.custody.actions import Action
 from controller.doctor import Finding
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
+from controller.jobs.leftovers import Leftover
 from controller.search.named import Search, Tag, TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
@@ -36,6 +37,7 @@ from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
+from web.api.models.system import SignIn
 
 
 class ShownItem(Document):
@@ -216,6 +218,8 @@ DOCUMENTS = {
     "near": lambda: _schema(NearDuplicates, "What `edbench review near-dup -o json` writes."),
     "languages": lambda: _schema(LanguagesFound, "What `edbench review languages -o json` writes."),
     "threads": lambda: _schema(ThreadsFound, "What `edbench review threads -o json` writes."),
+    "token": lambda: _schema(SignIn, "What `edbench token -o json` prints."),
+    "leftovers": lambda: _schema(list[Leftover], "What `edbench storage clean -o json` prints."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor -o json` prints."),
 }
 

@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
 from core.options.production import ProducedFile
-from core.records import (
-    ClaimedTask,
-    ContainerCount,
-    Custodian,
-    IndexOwner,
-    Item,
-    ItemException,
-    ItemText,
-    NewTask,
-    Shard,
-    TaskState,
-)
+from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
+from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
 from sql.queries import QUERIES
 from sql.session import ROWS
 

@@ -21,9 +21,10 @@ from sqlalchemy import Connection
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
 from core.moments import reached
 from core.places import job_location
-from core.records import ClaimedTask, Phase, TaskResult
+from core.records import ClaimedTask, Phase
 from monitoring.metrics.tally import Outcome
 from sql import costs, jobs, ledger, states
+from sql.findings import TaskResult
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.ocr import phase as ocr

@@ -23,10 +23,10 @@ import redis
 
 from core.celery_app import queue_name
 from core.errors import DatabaseFault, TaskLost
-from core.records import TaskResult
 from core.roles import WORKER
 from core.settings import Settings
 from sql import ledger, workers
+from sql.findings import TaskResult
 from sql.session import Database
 
 _FORK = multiprocessing.get_context("fork")

@@ -6,7 +6,7 @@ gets new secrets, but for the superuser's password, which the databases' files k
 STORAGE, a volume of the engine's that was just made and so is root's, is given to the user of controller and workers.
 
     controller, queue_manager, worker   `login`: user and password, at the databases and the broker
-    controller                          `token`: of the page
+    controller                          `token` of the web UI, `grafana`: a copy of the password, for `edbench token`
     database                            `password`: of the superuser, for the server and for `core.services.admit`
     broker                              `users.acl`: who may do what there, and what their passwords are checked by
     grafana                             `password`: of its user admin
@@ -72,6 +72,8 @@ def make_secrets(directory: Path, given: Given) -> None:
         _keep(directory / CONTROLLER / TOKEN, given.token or secrets.token_hex(24), anew=given.token is not None)
         _keep(directory / DATABASE / PASSWORD, given.superuser or secrets.token_hex(24))
         _keep(directory / GRAFANA / PASSWORD, secrets.token_hex(24))
+        shown = (directory / GRAFANA / PASSWORD).read_text(encoding="ascii").strip()
+        _keep(directory / CONTROLLER / GRAFANA, shown, anew=True)
         _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), anew=True)
     except OSError as error:
         raise StorageFault(f"cannot write the secrets to {directory}: {error.strerror or error}") from error

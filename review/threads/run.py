@@ -16,7 +16,7 @@ from pydantic import Field
 
 from controller.databases import Jobs
 from core.document import Document
-from core.records import NO_FIELDS
+from readers.records import NO_FIELDS
 from review.kinds import ReviewKind
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.threads.linking import NO_ID, By, Mail, Place, Threads

@@ -72,7 +72,7 @@ def test_figures_of_an_example(tmp_path: Path) -> None:
 
 
 def test_the_product_is_what_is_installed() -> None:
-    """With the plugins, and without tests, benchmarks and scripts."""
+    """With packages/, and without tests, benchmarks and scripts."""
     tops = {path.relative_to(house.ROOT).parts[0] for path in house.product()}
-    assert {"core", "worker", "plugins", "cli"} <= tops
+    assert {"core", "worker", "packages", "cli"} <= tops
     assert not {"tests", "benchmarks", "scripts"} & tops

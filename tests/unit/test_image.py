@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def _rooms() -> set[str]:
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
-    return {package.removesuffix("*") for package in packages}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return set(project["tool"]["uv"]["build-backend"]["module-name"])
 
 
 def test_every_room_of_the_package_is_in_the_image() -> None:

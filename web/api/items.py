@@ -17,8 +17,9 @@ from controller.databases import JobHandle, Jobs
 from controller.search.answers import Wanted, answer_all
 from controller.search.unknown import refuse_unknown_filter
 from core.document import TEXT
-from core.errors import ExceptionCode, UsageError
-from core.records import Kind, TextState
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from review.looked_at import check_findings
 from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import CountByName, Filter, responses

@@ -43,10 +43,7 @@ def why_not(context: WebContext) -> str:
     if not context.runner.creating:
         return "this web UI belongs to a running command and ends with it; use `edbench serve` to start measurements"
     if context.measurements is None:
-        return (
-            "this server does not start workers, but a measurement needs its own and fresh databases: serve without"
-            " --cluster compose, or run `edbench bench … --cluster compose` on the host of the containers"
-        )
+        return "this server runs on the host of containers; open the web UI of the containers to start measurements"
     return ""
 
 

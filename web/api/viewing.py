@@ -15,7 +15,7 @@ from controller.databases import JobHandle, Jobs
 from controller.search.meaning import meaning
 from core.document import TEXT
 from core.errors import UsageError
-from core.records import TextState
+from readers.records import TextState
 from review import one_item
 from sql.faces.browse import WholeItem
 from web.api.items import Filtered, checked

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from controller.browse.item_filter import EXAMPLE, ItemFilter
 from controller.browse.pages import texts_of_jobs
-from core.errors import ExceptionCode, UsageError
-from core.records import Kind, TextState
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from review.languages.report import last_languages
 from web.api import exceptions as exceptions_api
 from web.api import items as api

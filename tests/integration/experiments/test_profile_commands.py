@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from installation import COMMAND_SECONDS, EDBENCH, until
-from packages import package
 from profile_runs import need_fio
 
 import experiments.profiles.catalogue as catalogue
@@ -23,6 +22,7 @@ from experiments.profiles.catalogue import profiles
 from experiments.profiles.owner import MARKER
 from experiments.result.codec import read_result
 from experiments.summary import package as summary
+from packages import package
 
 GATE = """#!/bin/sh
 echo >> "$GATE/begun"

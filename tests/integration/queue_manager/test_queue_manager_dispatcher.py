@@ -12,12 +12,13 @@ from installation import until
 from statements import statements_of
 
 from core.errors import BrokerFault
-from core.records import JobOptions, JobState, Phase, TaskResult
+from core.records import JobOptions, JobState, Phase
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher
 from queue_manager.metrics import DatabaseNumbers
 from queue_manager.sender import Sender
 from sql import jobs, ledger, states
+from sql.findings import TaskResult
 from sql.session import Database
 
 

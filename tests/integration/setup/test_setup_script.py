@@ -20,9 +20,16 @@ def clone(tmp_path: Path) -> Path:
     """A directory with a space in its name that has what the script looks at, and an empty lock file."""
     directory = tmp_path / "a clone"
     directory.mkdir()
-    (directory / "requirements.lock").write_text("")
+    (directory / "uv.lock").write_text("")
     (directory / "pyproject.toml").write_text("")
     return directory
+
+
+def test_the_lock_names_the_public_index_only() -> None:
+    """Locked where another index is configured, it would hold addresses that others cannot reach."""
+    lock = (REPOSITORY / "uv.lock").read_text()
+    hosts = set(re.findall(r'"https?://([^/"]+)', lock))
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
 
 
 @pytest.fixture
@@ -85,7 +92,7 @@ def made(clone: Path, python: str) -> Path:
     (clone / ".venv" / "bin").mkdir(parents=True)
     program(clone / ".venv" / "bin" / "python", python)
     state = subprocess.run(
-        "cksum requirements.lock pyproject.toml; pwd -P",
+        "cksum uv.lock pyproject.toml; pwd -P",
         shell=True,
         cwd=clone,
         capture_output=True,
@@ -120,7 +127,7 @@ def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
     the lock changes it is."""
     made(clone, "exit 1\n")
     assert setup(clone, tools).returncode == 0
-    (clone / "requirements.lock").write_text("changed\n")
+    (clone / "uv.lock").write_text("changed\n")
     assert setup(clone, tools).returncode == 1
 
 

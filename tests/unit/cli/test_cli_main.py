@@ -53,7 +53,7 @@ SEVERAL_MEANINGS = {
         "--repeats",
         "--scale",
     ),
-    *("--seed", "--workers"),
+    *("--seed", "--workers", "--yes"),
 }
 
 
@@ -130,6 +130,7 @@ def test_there_is_one_convention_for_output() -> None:
 # The schema of what a command prints with -o json, in docs/schemas.
 SCHEMAS = {
     ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
+    ("token",): "token", ("storage", "clean"): "leftovers",
     ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
     ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
     **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},

@@ -26,9 +26,11 @@ def test_each_part_gets_its_own_and_nothing_changes_afterwards(tmp_path: Path) -
     made = files(tmp_path)
     assert made.keys() == {
         *(f"{role}/login" for role in ROLES),
-        *("controller/token", "database/password", "broker/users.acl", "grafana/password"),
+        *("controller/token", "database/password", "broker/users.acl", "grafana/password", "controller/grafana"),
     }
-    passwords = [text.strip().rpartition(":")[2] for name, text in made.items() if name != "broker/users.acl"]
+    assert made["controller/grafana"] == made["grafana/password"], "`edbench token --grafana` prints it"
+    own = {name: text for name, text in made.items() if name not in ("broker/users.acl", "controller/grafana")}
+    passwords = [text.strip().rpartition(":")[2] for text in own.values()]
     assert len(set(passwords)) == len(passwords)
     assert all(len(password) >= 48 for password in passwords)
     assert not any(password in made["broker/users.acl"] for password in passwords)

@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from formats.base import MemorySource
-from formats.charset import CHUNK, Decoder, decode
-from formats.charset_mixed import parts
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.charset import CHUNK, Decoder, decode
+from readers.charset_mixed import parts
+from readers.identification.identify import identify
 
 LATIN, UMLAUTS, RUSSIAN = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
 CHINESE, HINDI, PUNJABI = "合同文本已经签署 {}{}", "यह हिन्दी में एक वाक्य है {}{}", "ਇਹ ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਵਾਕ ਹੈ {}{}"

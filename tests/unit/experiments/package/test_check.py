@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
 from experiments.kinds.knee import KneeSearch
@@ -24,6 +23,7 @@ from experiments.package.signature import sign
 from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec
+from packages import edit_json, package
 
 Forgery = Callable[[Path], None]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from packages import edit_json
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
@@ -28,6 +27,7 @@ from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
 from experiments.workloads.client_sweep.result import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
 from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup, Usage
+from packages import edit_json
 
 Forgery = Callable[[Path], None]
 LABEL = "EMULATED FILER mine, scale 1/1"

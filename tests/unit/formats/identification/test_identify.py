@@ -1,9 +1,10 @@
-"""formats.identification.identify: what items are, by their bytes."""
+"""readers.identification.identify: what items are, by their bytes."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import struct
 import tarfile
 import zipfile
@@ -14,10 +15,10 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.base import MemorySource
-from formats.identification import libmagic
-from formats.identification import text as identify_text
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.identification import libmagic
+from readers.identification import text as identify_text
+from readers.identification.identify import identify
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -204,12 +205,24 @@ def test_open_document_tells_its_type() -> None:
     assert what(out.getvalue()) == "application/vnd.oasis.opendocument.text"
 
 
-def test_loading_libmagic_leaves_no_trace() -> None:
-    """The variables that pylibmagic sets would be inherited by the database servers."""
+def test_libmagic_is_the_systems_and_without_one_the_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any there is a reason and no type; loading one sets no variable that the database servers would inherit."""
+    system, *wheel = libmagic._candidates()
     before = dict(os.environ)
-    assert libmagic.preload() is None
+    found = []
+    for candidates in ([system, *wheel], wheel, []):
+        monkeypatch.setattr(libmagic, "_candidates", lambda candidates=candidates: candidates)
+        libmagic._found.cache_clear()
+        found.append((libmagic.found(), libmagic.preload(), libmagic.media_type(b"MZ" + bytes(100))))
+    monkeypatch.undo()
+    libmagic._found.cache_clear()
     assert dict(os.environ) == before
-    assert libmagic.media_type(b"MZ" + bytes(100)) == "application/x-dosexec"
+    assert found[1:] == [("5.41 in the wheel pylibmagic", None, "application/x-dosexec"), (None, "not found", None)]
+    assert found[0][0] is not None
+    assert re.fullmatch(r"5\.\d\d (of this system|in the wheel pylibmagic)", found[0][0])
+    assert found[0][1:] in (
+        (None, kind) for kind in ("application/x-dosexec", "application/vnd.microsoft.portable-executable")
+    )
 
 
 @settings(max_examples=150, deadline=None)

@@ -9,11 +9,12 @@ import olefile
 import pytest
 from old_office import packager, record, word, word_6, word_6_in_fonts
 
-from core.cfb import Storage
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from formats.base import Child, MemorySource, Text
-from formats.office.doc.handler import DocHandler
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.cfb import Storage
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.doc.handler import DocHandler
+from readers.records import Kind, TextState
 
 HANDLER = DocHandler()
 BITMAP = (

@@ -1,4 +1,4 @@
-"""formats.outlook.tnef.handler: winmail.dat."""
+"""readers.outlook.tnef.handler: winmail.dat."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from outlook_forms import SAMPLE
 
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailForm, write_message
 from core.records import Limits
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.tnef import write
-from formats.base import Child, MemorySource
-from formats.identification.identify import identify
-from formats.outlook.tnef.handler import TnefHandler
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail_form import MailForm, write_message
+from readers.outlook.tnef.handler import TnefHandler
 
 HANDLER = TnefHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
