@@ -25,7 +25,6 @@ COPY dataset_gen dataset_gen
 COPY queue_manager queue_manager
 COPY worker worker
 COPY controller controller
-COPY review review
 COPY experiments experiments
 COPY simulate simulate
 COPY web web

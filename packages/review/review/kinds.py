@@ -7,16 +7,6 @@ import enum
 LOWEST, USUAL = 0.5, 0.8  # thresholds of near-duplicates: below the lowest nearly every text is a candidate
 
 
-class ReviewKind(enum.StrEnum):
-    """A job has the latest finding of each kind."""
-
-    DEDUPE = "dedupe"
-    DENIST = "denist"
-    THREADS = "threads"
-    NEAR = "near"
-    LANGUAGES = "languages"
-
-
 class Scope(enum.StrEnum):
     """Within which items have to be equal to be duplicates."""
 

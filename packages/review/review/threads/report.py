@@ -6,8 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from controller.databases import JobHandle
-from review.kinds import ReviewKind
-from review.looked_at import latest
+from controller.findings import ReviewKind, latest
 from review.threads.run import ThreadsFound
 from sql.faces.review import REVIEW
 from sql.session import Database
@@ -30,7 +29,7 @@ _ROWS_AT_ONCE = 2_000
 
 
 def last_threads(handles: Sequence[JobHandle], databases: Sequence[Database]) -> ThreadsFound:
-    """The summary of the latest threading of these jobs; see `review.looked_at.latest` for what is raised."""
+    """The summary of the latest threading of these jobs; see `controller.findings.latest` for what is raised."""
     return ThreadsFound.model_validate(latest(handles, ReviewKind.THREADS, databases).figures)
 
 

@@ -15,9 +15,9 @@ from uuid import UUID
 from pydantic import Field
 
 from controller.databases import Jobs
+from controller.findings import ReviewKind
 from core.document import Document
 from readers.records import NO_FIELDS
-from review.kinds import ReviewKind
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.threads.linking import NO_ID, By, Mail, Place, Threads
 from sql.faces.review import REVIEW, MailRow

@@ -6,8 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from controller.databases import JobHandle
-from review.kinds import ReviewKind
-from review.looked_at import latest
+from controller.findings import ReviewKind, latest
 from review.near.run import NearDuplicates
 from sql.faces.review import REVIEW
 from sql.session import Database
@@ -31,7 +30,7 @@ _ROWS_AT_ONCE = 2_000
 
 
 def last_near(handles: Sequence[JobHandle], databases: Sequence[Database]) -> NearDuplicates:
-    """The summary of the latest search for near-duplicates in these jobs; see `review.looked_at.latest` for what is raised."""
+    """The summary of the latest search for near-duplicates in these jobs; see `controller.findings.latest` for what is raised."""
     return NearDuplicates.model_validate(latest(handles, ReviewKind.NEAR, databases).figures)
 
 

@@ -10,18 +10,24 @@ import hashlib
 import json
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from controller.databases import Jobs
+from controller.findings import ReviewKind
 from core.document import Document
+from core.errors import UsageError
 from readers.records import NO_FIELDS
-from review.kinds import By, ReviewKind, Scope
+from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
-from review.producing import refuse_told
 from sql.carry import carry
+from sql.faces.production import PRODUCTION
 from sql.faces.review import REVIEW
+from sql.jobs import get_job
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class Duplicates(Document):
@@ -50,7 +56,7 @@ def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
     with transactions(jobs) as sites:
         for site in sites:
             for job in site.ids:
-                refuse_told(site.conn, job)
+                _refuse_told(site.conn, job)
         for site in sites:
             _compare(site, scope, by)
         _decide(sites)
@@ -110,3 +116,12 @@ def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
         for name, value in REVIEW.dedupe_counts(site.conn)._asdict().items():
             counts[name] = counts.get(name, 0) + value
     return counts
+
+
+def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
+    """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
+    for taking in PRODUCTION.production_of(conn, job=job.hex):
+        if job.hex in get_job(conn, taking).options.production.deduped:
+            raise UsageError(
+                f"job {taking} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
+            )

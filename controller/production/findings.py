@@ -8,18 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
+from controller.findings import ReviewKind, check_findings, latest
 from core.errors import UsageError
 from core.records import Job, JobOptions
-from review.kinds import ReviewKind
-from review.looked_at import check_findings, latest
-from sql.faces.production import PRODUCTION
-from sql.jobs import get_job
 from sql.session import Database
 
 if TYPE_CHECKING:
-    import uuid
-
-    from sqlalchemy import Connection
+    pass
 
 
 def with_findings(
@@ -48,12 +43,3 @@ def _finding(handle: JobHandle, databases: Sequence[Database]) -> str:
         return latest([handle], ReviewKind.DEDUPE, databases).token.hex
     except UsageError:
         return ""
-
-
-def refuse_told(conn: Connection, job: uuid.UUID) -> None:
-    """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
-    for taking in PRODUCTION.production_of(conn, job=job.hex):
-        if job.hex in get_job(conn, taking).options.production.deduped:
-            raise UsageError(
-                f"job {taking} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
-            )

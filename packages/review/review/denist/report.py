@@ -6,9 +6,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from controller.databases import JobHandle
+from controller.findings import ReviewKind, latest
 from review.denist.run import SystemFiles
-from review.kinds import ReviewKind
-from review.looked_at import latest
 from sql.faces.review import REVIEW
 from sql.session import Database
 
@@ -17,7 +16,7 @@ _ROWS_AT_ONCE = 2_000
 
 
 def last_denist(handles: Sequence[JobHandle], databases: Sequence[Database]) -> SystemFiles:
-    """The summary of the latest DeNIST of these jobs; see `review.looked_at.latest` for what is raised."""
+    """The summary of the latest DeNIST of these jobs; see `controller.findings.latest` for what is raised."""
     return SystemFiles.model_validate(latest(handles, ReviewKind.DENIST, databases).figures)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from controller.databases import JobHandle, Jobs
+from controller.findings import ReviewKind
 from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
@@ -23,7 +24,6 @@ from core.settings import Settings
 from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
 from review.denist.lists import Digests, HashKind, HashList, hash_list
-from review.kinds import ReviewKind
 from review.looked_at import Site, looked_at, note, transactions
 from sql.carry import fixed_rows, put_flags
 from sql.faces.review import REVIEW

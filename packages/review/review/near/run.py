@@ -18,11 +18,12 @@ import numpy.typing as npt
 from pydantic import Field
 
 from controller.databases import Jobs
+from controller.findings import ReviewKind
 from controller.search.items import streaming
 from core.document import Document
 from core.errors import UsageError
 from core.settings import Settings
-from review.kinds import LOWEST, ReviewKind, Scope
+from review.kinds import LOWEST, Scope
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.near.bands import bands_for
 from review.near.collected import Collected, Numbers, collecting

@@ -16,23 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from controller.custody.actions import note as note_action
 from controller.databases import JobHandle, Jobs
+from controller.findings import ReviewKind
 from core.errors import UsageError
 from core.options.production import JobType
 from core.records import GroupKind
-from review.kinds import ReviewKind
 from sql.faces.review import REVIEW
 from sql.session import Database
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-_COMMANDS = {
-    ReviewKind.DEDUPE: "edbench review dedupe {}",
-    ReviewKind.DENIST: "edbench review denist {} --list FILE",
-    ReviewKind.THREADS: "edbench review threads {}",
-    ReviewKind.NEAR: "edbench review near-dup {}",
-    ReviewKind.LANGUAGES: "edbench review languages {}",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,76 +109,3 @@ def note(
         )
         for job in site.ids:
             note_action(site.conn, job, kind.value, **told, found=found)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The latest finding of one kind in some jobs."""
-
-    options: dict[str, Any]
-    figures: dict[str, Any]
-    created_at: float
-    token: uuid.UUID
-
-
-def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
-    """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
-    jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
-    if not handles:
-        raise UsageError("the group has no jobs")
-    again = f"run `{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}`"
-    rows = []
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
-        if row is None:
-            raise UsageError(f"job {handle.id} has no {kind.value} findings yet; {again}")
-        if row.stale:
-            raise UsageError(f"job {handle.id} was processed again after its {kind.value} findings; {again} again")
-        rows.append(row)
-    first = rows[0]
-    tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
-    if tokens != {first.token}:
-        raise UsageError(_apart(handles, kind, again))
-    return Found(dict(first.options), dict(first.figures), first.created_at, first.token)
-
-
-def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
-    """Why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
-    if len(handles) == 1:
-        return f"the {kind.value} findings of job {handles[0].id} include jobs that changed since; {again} again"
-    said = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
-    if kind is ReviewKind.DEDUPE:
-        said += "; add --scope jobs to find duplicates across jobs"
-    return said
-
-
-def check_findings(
-    handles: Sequence[JobHandle],
-    databases: Sequence[Database],
-    *,
-    duplicates: bool = False,
-    near: bool = False,
-    system: bool = False,
-) -> None:
-    """Whether items of these jobs can be told by what was found of (near-)duplicates, or system files; raises as `latest`."""
-    asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near}
-    for kind in (kind for kind, wanted in asked.items() if wanted):
-        latest(handles, kind, databases)
-    for handle in handles if system else ():  # flags of one job say nothing of another
-        latest([handle], ReviewKind.DENIST, databases)
-
-
-def _others(
-    jobs: Sequence[str], known: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]
-) -> set[uuid.UUID | None]:
-    """Tokens of the jobs that were looked at too; None for one that is gone, or was processed again since."""
-    missing = {uuid.UUID(job) for job in jobs} - {handle.id for handle in known}
-    tokens: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(missing)
-    for database in databases if missing else ():
-        with database.transaction() as conn:
-            for job in missing:
-                row = REVIEW.get_review(conn, job=job, kind=kind.value)
-                if row is not None:
-                    tokens[job] = None if row.stale else row.token
-    return set(tokens.values())

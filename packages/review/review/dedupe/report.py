@@ -6,9 +6,9 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from controller.databases import JobHandle
+from controller.findings import ReviewKind, latest
 from review.dedupe.run import Duplicates
-from review.kinds import By, ReviewKind
-from review.looked_at import latest
+from review.kinds import By
 from sql.faces.review import REVIEW, DuplicateRow
 from sql.session import Database
 
@@ -34,7 +34,7 @@ _ROWS_AT_ONCE = 2_000
 
 
 def last_dedupe(handles: Sequence[JobHandle], databases: Sequence[Database]) -> Duplicates:
-    """The summary of the latest de-duplication of these jobs; see `review.looked_at.latest` for what is raised."""
+    """The summary of the latest de-duplication of these jobs; see `controller.findings.latest` for what is raised."""
     return Duplicates.model_validate(latest(handles, ReviewKind.DEDUPE, databases).figures)
 
 

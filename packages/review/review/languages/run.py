@@ -15,9 +15,9 @@ from uuid import UUID
 from pydantic import Field
 
 from controller.databases import Jobs
+from controller.findings import ReviewKind
 from core.document import Document
 from core.settings import Settings
-from review.kinds import ReviewKind
 from review.languages.identify import UNKNOWN, language_of
 from review.looked_at import looked_at, note, transactions
 from review.texts import texts_of
