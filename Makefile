@@ -11,7 +11,7 @@ override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -124,15 +124,6 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-bench-model: setup ## compare the capacity model with runs that it predicted; 11 quiet minutes
-	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
-
-bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (else BENCH_ARGS="--time-scale 3")
-	@$(PYTHON) -m benchmarks.model_site $(BENCH_ARGS)
-
-bench-model-storage: setup ## the same on real storage of unknown service times: BENCH_ARGS=DIR on its mount; quiet machine
-	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
-
 bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
 
@@ -163,5 +154,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json .results edbench-*.tar
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json .results edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,7 +15,7 @@ from controller.databases import open_databases
 from core.crew.messages import OWN, Place
 from core.crew.places import place_at, roots_of
 from core.errors import UsageError
-from core.filer.hosts import no_common_arbiter
+from core.filer.use import no_common_arbiter
 from core.services import embedded_services
 from core.services.place import Home
 from core.settings import Settings
