@@ -131,12 +131,25 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
             weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
             columns = of_items
-            if name in _WITH_TIME:
+            if (phase, name) in _WITH_TIME:
                 lasted = np.array([[job["phases"].get(phase, {}).get("elapsed_s", 0.0)] for job in jobs])
                 columns = np.hstack((of_items, lasted))
             found = _nonnegative(columns * weights[:, None], took * weights)
-            phases[phase][name] = found[: of_items.shape[1]].reshape(-1, 2) * scale
+            phases[phase][name] = _filled(found[: of_items.shape[1]].reshape(-1, 2) * scale, counts)
     return Demands(phases=phases, source=source)
+
+
+def _filled(found: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A kind that no job had is like its type in the other place, and where none had that like the mean of all that are no containers."""
+    seen = counts[:, :, 0].sum(axis=0)
+    leaves = [k for k in range(KINDS) if TYPES[k // 2] not in CONTAINERS]
+    mean = np.average(found[leaves], axis=0, weights=seen[leaves])
+    out = found.copy()
+    for kind in range(KINDS):
+        if not seen[kind]:
+            other = kind ^ 1
+            out[kind] = found[other] if seen[other] else mean
+    return out
 
 
 def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
