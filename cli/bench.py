@@ -30,6 +30,8 @@ class Study(StudyOrder):
     """The options of these commands besides the points."""
 
     site: opt.SiteFile = None
+    listen: opt.Listen = None
+    wait: opt.Wait = None
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -168,6 +170,7 @@ def carry_out(
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
+    from experiments.crew.system import Ways
     from experiments.package.finish import finish
     from experiments.study import conduct
     from experiments.workloads.discovery.crew_site import CrewSite
@@ -200,7 +203,7 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = CrewSite(settings, corpus.absolute(), context.env, load.say)
+        site = CrewSite(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(
                 settings, source, load, shown, filer_cache=cache, null_cap=cap, baseline=not study.no_baseline

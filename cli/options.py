@@ -67,6 +67,24 @@ Passwords = Annotated[
         help=f"Try the passwords of FILE on encrypted items: one per line, UTF-8, at most {MOST_PASSWORDS:,}.",
     ),
 ]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="ADDRESS",
+        help="Start databases and broker at this address of this host, and wait for `edbench worker --join` on others.",
+    ),
+]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="S",
+        min=0,
+        max=MOST_SECONDS,
+        help="Wait this many seconds for workers and for jobs to end.  [default: 15, with --listen 600]",
+    ),
+]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]
 ServePort = Annotated[
     int,

@@ -30,7 +30,7 @@ commands = Commands()
 _SEED = 16
 _MOST_SCALE = 100_000
 _OF_SITE = ("scale", "time_scale", "site", "brief")
-_OF_CREW = ("workers", "cold")
+_OF_CREW = ("workers", "cold", "listen", "wait")
 
 
 @commands.add("r1", "edbench bench r1 --scale 1/500 --repeats 5")
@@ -53,6 +53,8 @@ def r1(
     cold: Annotated[
         bool, typer.Option("--cold", help="Drop the caches before each run and report those that cannot be dropped.")
     ] = False,
+    listen: opt.Listen = None,
+    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     output: opt.TableOrJson = "table",
 ) -> None:
@@ -74,7 +76,7 @@ def r1(
         _run_rows(ctx, order, site=site, brief=brief, storage=storage, output=output)
         return
     least = order.min_seconds if opt.given(ctx, "min_seconds") else MIN_SECONDS
-    study = Study(cold=cold, storage=storage, min_seconds=least)
+    study = Study(cold=cold, listen=listen, wait=wait, storage=storage, min_seconds=least)
     _run_on_crew(ctx, order, study, corpus, workers, output)
 
 
@@ -90,7 +92,7 @@ def _run_rows(
 
     context = shared(ctx)
     times = _times(asked.scale)
-    settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=SLOTS, engine=None)
     source = _on_site(context.err, site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
     await_answer(settings.storage)
@@ -200,7 +202,7 @@ def _run_on_crew(ctx: typer.Context, asked: R1Order, study: Study, corpus: Path,
 
     context = shared(ctx)
     points = [PointSpec(databases, count, SLOTS) for databases, count in rows(workers)]
-    settings = with_options(context.settings(None), storage=study.storage, slots=SLOTS, engine=None)
+    settings = with_options(context.settings(), storage=study.storage, slots=SLOTS, engine=None)
     plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=opt.given_seed(asked.seed))
     order = DiscoveryOrder(index_streams=asked.index_streams or None)
     result, path = carry_out(ctx, settings, corpus, plan, study, order, people=output)

@@ -17,7 +17,7 @@ from core.services.place import Home, postgres_place
 from core.settings import Settings
 from experiments.crew.admission import BACK_SECONDS, described, per_machine
 from experiments.crew.lease import Leased
-from experiments.crew.system import System, Wanted, taken_system
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.drops import Drop
 from experiments.places import fresh_place
 from experiments.result.schema import At
@@ -57,8 +57,16 @@ class CrewSite:
         " synced before"
     )
 
-    def __init__(self, settings: Settings, source: Path, env: Mapping[str, str], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        source: Path,
+        env: Mapping[str, str],
+        say: Callable[[str], None],
+        ways: Ways | None = None,
+    ) -> None:
         self._given, self._source, self._env, self._say = settings, source, env, say
+        self._ways = ways or Ways()
         self.cluster = "embedded" if settings.embedded else "crew"
         self._system: System
         self._machine: Machine
@@ -72,7 +80,7 @@ class CrewSite:
             databases=max(spec.databases for spec in specs),
             slots=max(spec.workers * spec.slots for spec in specs),
         )
-        with taken_system(self._given, self._env, self._source, wanted, self._say) as (self._system, seats):
+        with taken_system(self._given, self._env, self._source, wanted, self._say, self._ways) as (self._system, seats):
             members = [seat.member for seat in seats]
             self._machine = Machine(
                 processors=per_machine(members, "processors"),
