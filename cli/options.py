@@ -85,6 +85,24 @@ Wait = Annotated[
         help="Wait this many seconds for workers and for jobs to end.  [default: 15, with --listen 600]",
     ),
 ]
+ArrayFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--array",
+        metavar="FILE",
+        help="Add the array's own counters to each run: a file that `edbench counters collect` writes meanwhile, or a CSV.",
+    ),
+]
+ArrayMapFile = Annotated[
+    Path | None,
+    typer.Option("--array-map", metavar="MAP.toml", help="Describe the CSV's columns, or queries to Prometheus."),
+]
+ArrayOffset = Annotated[
+    float,
+    typer.Option(
+        "--array-offset", metavar="SECONDS", help="Add SECONDS to the array's times: the database's clock minus it."
+    ),
+]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]
 ServePort = Annotated[
     int,

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.filer.emulated import watched_filer
@@ -113,7 +114,7 @@ class CrewSite:
                 meter=CrewMeter(leased, serving, here=here),
                 watch=partial(watched_filer, settings),
                 database_files={d.name: postgres_place(Home(scratch), d.name) for d in databases if system.ours},
-                containers=tuple,
+                containers=lambda: () if system.ours else [_use(one) for one in leased.left],
                 processors=per_machine(members, "processors"),
                 drop=partial(self._drop, several=several),
                 hosts=lambda jobs: OfHosts(counted=tuple(leased.left), index=_index_tasks(jobs, leased)),
@@ -130,6 +131,19 @@ class CrewSite:
 
     def hand_over(self, directory: Path) -> None:
         """The workers are this user."""
+
+
+def _use(left: Mapping[str, Any]) -> dict[str, Any]:
+    """What a member counted, as `ContainerUse` has it."""
+    kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
+    return {
+        "name": left["name"],
+        "service": "worker",
+        "cpu_s": left["workers_cpu_s"],
+        "network_received_bytes": left["received_bytes"],
+        "network_sent_bytes": left["sent_bytes"],
+        **{name: left[name] for name in kept},
+    }
 
 
 def _index_tasks(jobs: Sequence[JobHandle], leased: Leased) -> dict[str, int]:
