@@ -140,6 +140,11 @@ def taken_system(
             stack.callback(database.dispose)
         stack.enter_context(held_system(crew, opened, ways.wait or 0.0, say))
         roots = roots_of(settings, env)
+        if (ways.listen is not None or not given.embedded) and place_at(source, roots) is None:
+            seen = " and ".join(str(root) for name, root in roots.items() if name != "null")
+            raise UsageError(
+                f"members see only {seen}; put {source} there, at {settings.storage}/corpora/NAME for instance"
+            )
         admission = Admission(crew, roots, source, say)
         seats = admission.await_workers(wanted.workers, ways.seconds(own=given.embedded))
         system = System(settings=settings, crew=crew, admission=admission, roots=roots, ours=given.embedded)
