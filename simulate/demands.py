@@ -240,7 +240,11 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
             took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
             expected = float((each * items).sum())
             phases[phase][name] = each * (took / expected) if expected else each
-    return Demands(phases=phases, source=source)# In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
+    return Demands(
+        phases=phases, source=source
+    )  # In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
+
+
 # queue manager and monitors.
 _OF_DATABASE = frozenset({DATABASE_CPU, TRANSACTIONS, ROWS})
 
