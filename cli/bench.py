@@ -258,7 +258,9 @@ def carry_out(
         )
         site, settings = _site(context, settings, corpus, load.say, study)
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
+            discovery = Discovery(
+                settings, source, load, shown, filer_cache=cache, null_cap=cap, baseline=not study.no_baseline
+            )
             result, directory = conduct(discovery, plan, study.min_seconds)
     if brief:
         console.print(result.verdict, markup=False, soft_wrap=True)

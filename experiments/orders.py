@@ -69,6 +69,12 @@ class StudyOrder(Order):
         ),
         Metavar("SIZE"),
     ] = None
+    no_baseline: Annotated[
+        bool,
+        Field(
+            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
+        ),
+    ] = False
     cold: Annotated[
         bool, Field(description="Drop the caches before each run and report those that cannot be dropped.")
     ] = False

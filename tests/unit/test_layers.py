@@ -19,6 +19,7 @@ LAYERS = (
     ("controller",),
     ("review",),
     ("experiments",),
+    ("simulate",),
     ("web",),
     ("cli",),
 )

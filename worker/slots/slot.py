@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from core.celery_app import queues_of
+from core.celery_app import goes_round, own_first, queues_of
 from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
 from core.options.choices import DEFAULT_ZONE
@@ -175,7 +175,11 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
     _warm(context)
-    queues = queues_of([d.name for d in plan.settings.databases], plan.settings.hosts)
+    databases = [d.name for d in plan.settings.databases]
+    if len(plan.settings.hosts) <= 1 and not goes_round(len(databases), plan.settings.slots):
+        databases = own_first(databases, plan.slot, plan.settings.slots)
+        celery.conf.broker_transport_options |= {"queue_order_strategy": "priority"}
+    queues = queues_of(databases, plan.settings.hosts)
     status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()
     for database in context.databases.values():

@@ -33,7 +33,7 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 class Discovery(Workload):
     """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said. `null_cap`: bytes of memory
-    that null storage may hold; None: a share of what is free."""
+    that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all."""
 
     about = ABOUT
 
@@ -46,10 +46,11 @@ class Discovery(Workload):
         *,
         filer_cache: int | None = None,
         null_cap: int | None = None,
+        baseline: bool = True,
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
-        self._filer_cache, self._null_cap = filer_cache, null_cap
+        self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
@@ -80,7 +81,7 @@ class Discovery(Workload):
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
         """It is there, or `no_pair` says why not."""
-        why = self._site.no_null() or no_memory()
+        why = self._site.no_null() or no_memory() if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
