@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
 from cli.output import flush, print_json, table
 from cli.tree import Commands
-from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from experiments.kinds.kind import Kind
     from experiments.result.schema import Result
     from experiments.workloads.discovery.result import Result as DiscoveryResult
-    from experiments.workloads.discovery.site import Site
 
 commands = Commands()
 
@@ -45,10 +42,6 @@ commands = Commands()
 class Study(StudyOrder):
     """The options of these commands besides the points."""
 
-    cluster: opt.Cluster = None
-    hosts: opt.Hosts = None
-    listen: opt.Listen = None
-    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -121,11 +114,11 @@ def r1(
     and 30 workers. The last line is the path of the report.
     """
     from experiments.kinds.grid import Grid
-    from experiments.processes import processors
     from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
 
     settings = _settings(ctx, study, order)
-    few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors() * (study.hosts or 1))
+    few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
     rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
     plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
     result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=points.source_copies, people=output)
@@ -169,7 +162,7 @@ def knee(
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
-    settings = shared(ctx).settings(study.cluster)
+    settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
     return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
@@ -227,6 +220,7 @@ def carry_out(
     from core.storage.layer import Storage
     from experiments.package.finish import finish
     from experiments.study import conduct
+    from experiments.workloads.discovery.crew_site import CrewSite
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.workload import Discovery
 
@@ -256,7 +250,7 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site, settings = _site(context, settings, corpus, load.say, study)
+        site = CrewSite(settings, corpus.absolute(), context.env, load.say)
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(
                 settings, source, load, shown, filer_cache=cache, null_cap=cap, baseline=not study.no_baseline
@@ -268,32 +262,6 @@ def carry_out(
         show_study(console, result)
         show_warnings(console, result)
     return result, finish(result, directory)
-
-
-def _site(
-    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
-) -> tuple[Site, Settings]:
-    """The site of the runs, and settings without services: each run starts its own."""
-    wanted = opt.hosts_wanted(study.hosts, study.listen, study.hosts_wait)
-    embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
-    if wanted is not None:
-        if not embedded:
-            raise UsageError(
-                "--hosts and --cluster compose exclude each other: joined hosts run processes, not containers"
-            )
-
-        from experiments.workloads.discovery.hosts_site import HostsSite  # brings the broker's client
-
-        return HostsSite(settings, corpus.absolute(), wanted, say), settings
-    if embedded or context.env.get("EDBENCH_DATABASES"):
-        from experiments.workloads.discovery.embedded_site import EmbeddedSite
-
-        return EmbeddedSite(), settings
-
-    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
-
-    alone = dataclasses.replace(settings, databases=(), broker=None)
-    return ComposeSite(settings, corpus, context.env, say), alone
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")

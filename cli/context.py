@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from cli.tree import standard_output
-from controller.cluster.base import COMPOSE, chosen_cluster
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
@@ -30,17 +29,9 @@ class CommandContext:
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
 
-    def settings(self, cluster: str | None = None) -> Settings:
-        """Settings from the environment; raises UsageError with the variable's name on a bad value.
-
-        Where `cluster` (else EDBENCH_CLUSTER) is `compose`, with the databases, broker and storage root of that system.
-        """
-        settings = read_settings(self.env)
-        if chosen_cluster(self.env, cluster) != COMPOSE:
-            return settings
-        from controller.cluster.reach import reach_compose  # brings the engine's client
-
-        return reach_compose(settings, self.env)
+    def settings(self) -> Settings:
+        """Settings from the environment; raises UsageError with the variable's name on a bad value."""
+        return read_settings(self.env)
 
     @property
     def out(self) -> Console:

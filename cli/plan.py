@@ -84,7 +84,7 @@ def plan(
     scale-up on the storage. A plan that does not fit into the time is refused in one line (docs/afternoon.md).
     """
     context = shared(ctx)
-    settings = with_options(context.settings(None), storage=storage, slots=slots, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
     cache = opt.declared_cache(filer_cache, settings)
     if cache is None:
         raise UsageError(
@@ -130,9 +130,9 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds.grid import scale_up
-    from experiments.processes import processors
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
 
     context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]

@@ -5,56 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-import socket
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from controller.doctor.mounts import mount_of
-from controller.observe.place_kind import read_mounts, storage_label
 from core.filer import FilerModel
-from core.memory import client_memory
-from experiments.processes import processors
-
-_CPUINFO = Path("/proc/cpuinfo")
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+from monitoring.machine import place
 
 
 def configuration_hash(config: Mapping[str, Any]) -> str:
     """Of the canonical JSON of a configuration."""
     return hashlib.sha256(json.dumps(config, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def host() -> dict[str, Any]:
-    """Describe this machine."""
-    model = next((line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")), "")
-    return {
-        "name": socket.gethostname(),
-        "processors": processors(),
-        "model": model or platform.machine(),
-        "memory_bytes": client_memory(),
-        "kernel": platform.release(),
-        "boot_id": next(iter(_lines(_BOOT)), ""),
-    }
-
-
-def place(path: Path) -> dict[str, Any]:
-    """A directory's file system: how it is mounted, and the room there is."""
-    mount = mount_of(path)
-    room = os.statvfs(path)
-    return {
-        "path": str(path),
-        "label": storage_label(path, read_mounts()),
-        "mount": None
-        if mount is None
-        else {"point": mount.point, "type": mount.kind, "source": mount.source, "options": list(mount.options)},
-        "free_bytes": room.f_bavail * room.f_frsize,
-        "total_bytes": room.f_blocks * room.f_frsize,
-        "free_inodes": room.f_favail,
-        "device": os.stat(path).st_dev,
-    }
 
 
 def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
@@ -132,10 +94,3 @@ def assumptions(filer: FilerModel) -> list[str]:
         said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text().splitlines()
-    except OSError:
-        return []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.observe.place_kind import caches_itself, read_mounts
+from controller.observe.place_kind import caches_itself
 from controller.timeline.thresholds import (
     CACHE_FACTOR,
     CACHED,
@@ -17,6 +17,7 @@ from controller.timeline.thresholds import (
     SHORT,
     UNSTEADY,
 )
+from core.mounts import read_mounts
 from core.options.choices import FILER
 from core.records import GroupKind
 

@@ -30,8 +30,9 @@ _turn = threading.Lock()  # of this process's threads, which no record lock part
 
 
 def arbiter_path(digest: str, scratch: Path, directory: Path | None = None) -> Path:
-    """One file for each emulated filer and installation; `directory` is another one that all workers share."""
-    key = hashlib.sha256(f"{os.geteuid()} {scratch} {digest}".encode()).hexdigest()[:24]
+    """One file for each emulated filer and installation; `directory` belongs to one installation, whose processes share it."""
+    home = "" if directory is not None else scratch
+    key = hashlib.sha256(f"{os.geteuid()} {home} {digest}".encode()).hexdigest()[:24]
     return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"
 
 

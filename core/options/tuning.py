@@ -4,8 +4,8 @@ from __future__ import annotations
 
 TUNING = frozenset(
     (
-        *("charset", "cluster", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
-        *("fsync", "hosts_wait", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
+        *("charset", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
+        *("fsync", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
         *(
             "min_seconds",
             "no_baseline",

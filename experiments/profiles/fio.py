@@ -17,7 +17,6 @@ from typing import Any
 from core.errors import RunFailed, StorageFault, UsageError
 from core.histogram import Histogram, bucket_of
 from core.services.process import signal_group, tied
-from experiments.processes import processors
 from experiments.profiles.profile import Arena
 from experiments.profiles.result import Observed
 from experiments.report import words
@@ -27,6 +26,7 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
 from experiments.workload import Turn
+from monitoring.processes import processors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

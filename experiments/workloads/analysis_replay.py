@@ -28,7 +28,6 @@ from core.records import ReplayChoice
 from core.services.process import stop, tied
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.about import Published, profile_about
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.queues import Tuned, tuned
@@ -43,6 +42,7 @@ from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
+from monitoring.processes import processors
 from replay.host import plan_of
 from replay.local import run_local
 from replay.program import Program, compile_replay, open_program

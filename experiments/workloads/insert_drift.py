@@ -15,7 +15,6 @@ from experiments.clients.running import ClientsTelling, check_s3, own_place
 from experiments.clients.tally import Counted, latencies, merged
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles.about import Published, profile_about
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.result import Observed, ProfileRun, common
@@ -31,6 +30,7 @@ from experiments.result.latency import latency
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
+from monitoring.processes import processors
 
 WHOLE = "whole write"
 

@@ -12,7 +12,6 @@ from pydantic import ByteSize, Field
 
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import processors
 from experiments.profiles import fio
 from experiments.profiles.about import MARK, profile_about
 from experiments.profiles.fio import FioSeen, Job, observed, refuse_without_fio, written
@@ -24,6 +23,7 @@ from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import Figure, Turn
+from monitoring.processes import processors
 
 NAME = "self-check"
 NULL, MEMORY = "null", "memory"

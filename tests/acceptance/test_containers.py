@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from container_system import WORKERS, System, engine
 from dashboards import DASHBOARDS
@@ -26,7 +26,6 @@ from docker.models.containers import Container
 from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from prometheus_binary import as_asked, ask, query
 
-from controller.cluster.containers import Project, address_of
 from experiments.result.codec import read_result
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
@@ -58,86 +57,55 @@ def system(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterator[S
 
 
 def test_a_job_on_three_worker_containers_and_two_databases(system: System) -> None:
-    """A group over both databases finds what the manifest says, and tells what each container used."""
-    result = system.end(*system.discover("--databases", "2", "--shard"))
+    """A group over both databases finds what the manifest says."""
+    result = system.end(system.discover("--databases", "2", "--shard"))
     assert result["workers"] == WORKERS
     assert {job["state"] for job in result["jobs"]} == {"completed_with_exceptions"}
-    used = {each["name"].rsplit("-", 2)[-2]: each for each in result["containers_stats"]}
-    assert {"db1", "db2", "broker", "queue_manager", "worker", "controller"} <= used.keys()
-    assert used["worker"]["cpu_s"] > 0
-    assert used["worker"]["memory_peak_bytes"] > 10_000_000
     assert system.verify("last")["differences"] == 0
 
 
 def test_a_killed_worker_and_a_killed_queue_manager_cost_nothing(system: System) -> None:
     """Both are killed in the middle of a job; the engine starts them again, and nothing is missing or double."""
-    process, result = system.discover("--lease-seconds", "3", "--dispatch-seconds", "3")
+    process = system.discover("--lease-seconds", "3", "--dispatch-seconds", "3")
     until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
     system.kill("worker")
     system.kill("queue_manager")
-    done = system.end(process, result)
+    done = system.end(process)
     assert done["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
 
     def back() -> bool:
-        project = Project(system.env)
-        again = [c.attrs["RestartCount"] for s in ("worker", "queue_manager") for c in project.containers(s)]
-        project.close()
-        return sum(again) >= 2
+        both = [*system.containers("worker"), *system.containers("queue_manager")]
+        return sum(one.attrs["RestartCount"] for one in both) >= 2
 
     until(back, "they were killed and came back")
 
 
 def test_scaling_makes_replicas_that_compose_knows(system: System) -> None:
-    """`--workers` adds and removes worker containers; Compose counts them as its own and leaves them as they are."""
-    result = system.end(*system.discover("--workers", "2", "--slots", "1"))
-    assert (result["workers"], result["slots"]) == (2, 1)
-    result = system.end(*system.discover("--workers", "4"))
-    assert (result["workers"], result["slots"]) == (4, 1)
+    """`edbench scale` on the host adds and removes worker containers; Compose counts them as its own and leaves them as they
+    are, and an experiment uses them."""
+    system.run(str(EDBENCH), "scale", "4")
     before = system.compose("ps", "--quiet", "worker").stdout.split()
     assert len(before) == 4
     system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=4", "worker")
     assert system.compose("ps", "--quiet", "worker").stdout.split() == before
-
-
-def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -> None:
-    """The containers go on without it; `resume --cluster compose` waits for the job, or finds it at its end, and nothing
-    is missing."""
-    process, _ = system.discover("--workers", "2", "--slots", "1")
-    until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
-    process.kill()
-    process.communicate()
-    result = system.home / "resumed.json"
-    done = system.edbench("job", "resume", "last", "--cluster", "compose", "-o", "json", "--output-file", str(result))
-    found = json.loads(result.read_text())
-    assert done.stdout.splitlines()[-1] == found["job_id"]
-    assert found["state"] == "completed_with_exceptions"
-    assert system.verify("last")["differences"] == 0
-    again = system.edbench("job", "resume", "last", "--cluster", "compose")
-    assert "ended before" in again.stderr
-    assert again.stdout.splitlines()[-1] == found["job_id"]
+    system.run(str(EDBENCH), "scale", "2")
+    assert len(system.compose("ps", "--quiet", "worker").stdout.split()) == 2
 
 
 def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System, small: Path) -> None:
-    """A scale-out over an emulated filer: servers, broker and workers of its own for each run, what they used in the
-    result; afterwards nothing of them is left and the system works on. Neither is after Ctrl-C."""
+    """A scale-out over an emulated filer: databases of its own for each run on both servers, the connected workers on them,
+    what each used in the result; afterwards nothing of it is left, and a job runs on the same workers. Neither is after
+    Ctrl-C, and more workers than there are is refused with the command that starts them."""
     part = Path(shutil.copytree(small, system.shared / "corpora" / "small"))
-    before = system.standing()
-    arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
-    done = system.edbench("bench", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
-    package = Path(done.stdout.splitlines()[-1]).parent
-    assert {path.stat().st_uid for path in (package, *package.rglob("*"))} == {1000}, (
-        "root ran it, the containers' user reads it"
-    )
-    result = read_result(package)
+    before, there = system.standing(), _databases(system)
+    arguments = ("bench", "scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
+    done = system.edbench(*arguments, "--databases", "1,2", "--filer", "nas-1g")
+    result = read_result(Path(done.stdout.splitlines()[-1]).parent)
     assert [point.databases for point in result.points] == [1, 2]
     assert result.verdict.startswith("EMULATED FILER nas-1g")
     for point in result.points:
         (run,) = point.repeats
-        used = [use.service.removeprefix("run-") for use in run.containers]
-        assert used.count("worker") == 2
-        assert {f"db{n + 1}" for n in range(point.databases)} <= set(used)
-        assert all(use.cpu_s > 0 for use in run.containers if use.service == "run-worker")
         assert 0 < run.worker_cpu <= 1
         assert run.null_elapsed_s is not None
         assert run.result["filer"]["stations"]["metadata"]["calls"] > 0
@@ -145,27 +113,37 @@ def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System,
         assert {name for _, by in run.series.database_activity for name in by} == {
             f"db{n + 1}" for n in range(point.databases)
         }
-    assert result.conditions["configuration"]["cluster"] == "compose"
+    for used in result.conditions["hosts_by_run"]:
+        assert len(used["hosts"]) == 2
+        assert all(one["workers_cpu_s"] > 0 and one["memory_peak_bytes"] > 10_000_000 for one in used["hosts"])
+        assert all(one["received_bytes"] > 0 for one in used["hosts"])
     assert system.standing() == before
+    assert _databases(system) == there
     assert not (system.shared / "experiments").exists()
 
-    line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
-    process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until(lambda: system.in_a_run() >= 2, "a run has containers")
+    many = system.edbench(*arguments[:4], "--workers", "20", "--databases", "1", check=False)
+    assert many.returncode == 2
+    assert "20 workers are required and 2 are connected" in many.stderr
+    assert "`edbench scale 20`" in many.stderr
+
+    process = system.begin(*arguments, "--databases", "1")
+    until(lambda: _databases(system) != there, "a run has a database")
     assert "an experiment uses this system" in system.edbench("discover", str(part), check=False).stderr
-    process.send_signal(signal.SIGINT)
+    (command,) = [one.pid for one in psutil.process_iter(["cmdline"]) if _is_command(one.info["cmdline"], "scale-out")]
+    os.kill(command, signal.SIGINT)
     out, err = process.communicate(timeout=COMMAND_SECONDS)
     assert process.returncode == 130, f"{out}\n{err}"
-    assert system.standing() == before
+    assert _databases(system) == there
     assert not (system.shared / "experiments").exists()
+    assert system.end(system.discover())["state"] == "completed_with_exceptions"
 
 
-def test_commands_run_in_the_controller_too(system: System) -> None:
-    """Where the host does not have the filer, the controller's container has everything a command needs."""
-    line = ("exec", "-T", "controller", "edbench", "discover", str(system.corpus))
-    out = system.compose(*line).stdout
-    assert "adds up" in out
-    assert "differences" not in system.compose("exec", "-T", "controller", "edbench", "verify", "last").stdout
+def _databases(system: System) -> str:
+    return system.ask("db1", "SELECT string_agg(datname, ',' ORDER BY datname) FROM pg_database")
+
+
+def _is_command(line: list[str] | None, word: str) -> bool:
+    return line is not None and "docker" not in line[:1] and "python" in "".join(line[:1]) and word in line
 
 
 def test_what_a_container_cannot_do_is_refused(system: System) -> None:
@@ -194,20 +172,12 @@ def test_a_parser_that_was_taken_over_gets_nowhere_in_a_container(system: System
     for real in ("read any file", "read the slot's environment", "signal the slot", "open a UDP socket"):
         assert found["outside"][real] == "done", real
     assert found["lacking"] == ""
-    project = Project(system.env)
-    try:
-        assert project.one("worker").attrs["HostConfig"]["SecurityOpt"] == ["no-new-privileges:true"]
-    finally:
-        project.close()
+    assert system.one("worker").attrs["HostConfig"]["SecurityOpt"] == ["no-new-privileges:true"]
 
 
 def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System) -> None:
     """Without it the form and nothing else; with it a job is created, runs on the worker containers, and is shown."""
-    project = Project(system.env)
-    try:
-        host, port = address_of(project.one("controller"), 8080)
-    finally:
-        project.close()
+    host, port = system.address_of("controller", 8080)
     token = system.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
 
     def ask(path: str, body: dict[str, Any] | None = None, *, bearer: str = token) -> tuple[int, str, str]:
@@ -256,11 +226,7 @@ def test_containers_hold_no_more_than_they_need(system: System) -> None:
         secrets.add(password)
     assert len(secrets) == 3
     told = system.run("docker", "history", "--no-trunc", "edbench:test").stdout + system.env_file.read_text()
-    project = Project(system.env)
-    try:
-        told += str([container.attrs for container in project.containers()])
-    finally:
-        project.close()
+    told += str([container.attrs for container in system.containers()])
     assert not [secret for secret in secrets if secret in told]
 
 
@@ -283,13 +249,9 @@ def test_networks_and_sources_keep_what_they_promise(system: System) -> None:
     attack = system.compose("exec", "-T", "worker", "python", "-c", code, check=False)
     assert attack.returncode != 0
     assert "permission denied to COPY to or from an external program" in attack.stderr
-    project = Project(system.env)
-    try:
-        (maker,) = project.containers("secrets")
-        assert set(maker.attrs["NetworkSettings"]["Networks"]) == {"none"}
-        assert maker.attrs["State"]["ExitCode"] == 0
-    finally:
-        project.close()
+    (maker,) = system.containers("secrets")
+    assert set(maker.attrs["NetworkSettings"]["Networks"]) == {"none"}
+    assert maker.attrs["State"]["ExitCode"] == 0
 
 
 def test_a_fresh_clone_starts_as_it_stands(system: System, corpus: Path) -> None:
@@ -360,18 +322,14 @@ def _listed(system: System) -> list[dict[str, Any]]:
 
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:
     """Each container of each role is reached by the name of its service; after a job no chart is empty, no rule fails."""
-    project = Project(system.env)
-    try:
-        host, port = address_of(project.one("prometheus"), 9090)
-        wanted = {
-            f"http://{network['IPAddress']}:9464/metrics"
-            for service in ("worker", "queue_manager", "controller")
-            for container in project.containers(service)
-            for name, network in container.attrs["NetworkSettings"]["Networks"].items()
-            if name.endswith("_metrics")
-        }
-    finally:
-        project.close()
+    host, port = system.address_of("prometheus", 9090)
+    wanted = {
+        f"http://{network['IPAddress']}:9464/metrics"
+        for service in ("worker", "queue_manager", "controller")
+        for container in system.containers(service)
+        for name, network in container.attrs["NetworkSettings"]["Networks"].items()
+        if name.endswith("_metrics")
+    }
 
     def scraped() -> set[str]:
         with urllib.request.urlopen(f"http://{host}:{port}/api/v1/targets", timeout=PATIENCE) as answer:
@@ -379,7 +337,7 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
         return {t["scrapeUrl"] for t in targets if t["health"] == "up"}
 
     until(lambda: len(wanted) > 3 and wanted <= scraped(), f"{wanted} are scraped")
-    system.end(*system.discover())
+    system.end(system.discover())
     url = f"http://{host}:{port}"
     for asked in (asked for dashboard in DASHBOARDS for asked in dashboard.queries):
         look = partial(query, url, as_asked(asked.expr))

@@ -179,7 +179,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     if len(plan.settings.hosts) <= 1 and not goes_round(len(databases), plan.settings.slots):
         databases = own_first(databases, plan.slot, plan.settings.slots)
         celery.conf.broker_transport_options |= {"queue_order_strategy": "priority"}
-    queues = queues_of(databases, plan.settings.hosts)
+    queues = queues_of(databases, plan.settings.hosts, plan.settings.run)
     status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()
     for database in context.databases.values():

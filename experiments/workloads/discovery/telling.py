@@ -99,6 +99,7 @@ class DiscoveryTelling(Telling):
 
 def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     """How many index tasks went to another host than the writer's, of an experiment on several."""
+    hosts = [run for run in hosts if "tasks" in run]
     if not hosts:
         return ""
     tasks, other = (sum(run[name] for run in hosts) for name in ("tasks", "on_another_host"))

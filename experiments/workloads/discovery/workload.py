@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
-from core.errors import RunFailed, StorageFault, UsageError
+from core.crew.places import roots_of
+from core.errors import RunFailed, StorageFault
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
@@ -21,11 +22,12 @@ from experiments.workloads.discovery.content import Content, content_of
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.null.portions import Portion, needs_of, portions_of
 from experiments.workloads.discovery.null.run import run_on_null
-from experiments.workloads.discovery.null.storage import PLACE, NullStorage, may_take, no_memory, null_storage
+from experiments.workloads.discovery.null.storage import NullStorage, may_take, no_memory, null_storage
 from experiments.workloads.discovery.observed import Observed, observed
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
+from monitoring.machine import place
 
 _READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
 _WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
@@ -63,11 +65,6 @@ class Discovery(Workload):
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The site is taken, and null storage made where there can be any."""
         settings = self._settings
-        if not settings.embedded:
-            raise UsageError(
-                "an experiment starts databases and workers of its own for every run;"
-                " unset EDBENCH_DATABASES and EDBENCH_BROKER, and run it on the host, not in a container"
-            )
         refuse_own_output(self._source, settings)
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
@@ -75,19 +72,20 @@ class Discovery(Workload):
             raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
-        with self._site.taken() as self._machine, self._null_storage():
+        with self._site.taken(points) as self._machine, self._null_storage():
             yield
 
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
         """It is there, or `no_pair` says why not."""
-        why = self._site.no_null() or no_memory() if self._baseline else "left out by --no-baseline"
+        place = roots_of(self._settings, self._load.env)["null"]
+        why = self._site.no_null() or no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
-                    room = may_take()
+                    room = may_take(place)
                     cap = room if self._null_cap is None else min(self._null_cap, room)
-                    self._null = stack.enter_context(null_storage(self._source.path, cap))
+                    self._null = stack.enter_context(null_storage(self._source.path, cap, place))
             except StorageFault as fault:
                 why = str(fault)
             if why is not None:
@@ -150,13 +148,13 @@ class Discovery(Workload):
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
-            "storage": said.place(self.storage),
-            "source": said.place(self._corpus.root),
+            "storage": place(self.storage),
+            "source": place(self._corpus.root),
             "emulated_filer": said.emulated(self._filer),
             "null_storage": {
                 "paired": self._no_pair is None,
                 "why_not": self._no_pair,
-                "place": str(PLACE),
+                "place": str(roots_of(settings, load.env)["null"]),
                 "cap_bytes": self._null and self._null.cap,
                 "reads": _READS,
                 "writes": _WRITES,

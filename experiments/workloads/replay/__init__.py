@@ -6,12 +6,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from controller.replay.ceiling import MARK
 from experiments.report import words
 from experiments.result.schema import Latency
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
 from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
+from replay.ceiling import MARK
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section

@@ -6,24 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import uuid
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 from docker.errors import DockerException
-from installation import COMMAND_SECONDS, EDBENCH
-
-from controller.cluster.containers import Project, service_of
-from controller.cluster.reach import reach_compose
-from controller.cluster.run_containers import run_containers
-from core.settings import read_settings
-from sql.session import Database
+from docker.models.containers import Container
+from installation import COMMAND_SECONDS
 
 REPOSITORY = Path(__file__).parents[3]
 BUILD_SECONDS = 600.0
 WORKERS, DATABASES = 3, 2
+LABEL = "com.docker.compose."
 
 
 def engine() -> docker.DockerClient:
@@ -79,94 +74,91 @@ class System:
         self.compose("--profile", "*", "down", "--volumes", "--timeout", "5", check=False)
 
     def edbench(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """A command on the host, in the repository's own environment."""
-        line = (str(EDBENCH), *arguments)
-        self.env |= {"EDBENCH_CLUSTER": "compose"}
-        return self.run(*line, check=check)
+        """A command in the controller's container."""
+        return self.compose("exec", "-T", "controller", "edbench", *arguments, check=check)
 
-    def discover(self, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
-        """Begin a job over the corpus; where its result will be."""
-        result = self.home / f"{uuid.uuid4().hex}.json"
-        line = [
-            str(EDBENCH),
-            "discover",
-            str(self.corpus),
-            "--cluster",
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """The same, in the background."""
+        line = (
+            "docker",
             "compose",
-            "-o",
-            "json",
-            "--output-file",
-            str(result),
+            "--env-file",
+            str(self.env_file),
+            "exec",
+            "-T",
+            "controller",
+            "edbench",
             *arguments,
-        ]
-        process = subprocess.Popen(line, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        return process, result
+        )
+        return subprocess.Popen(
+            line, env=self.env, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
-    def end(self, process: subprocess.Popen[str], result: Path) -> dict[str, Any]:
+    def discover(self, *arguments: str) -> subprocess.Popen[str]:
+        """Begin a job over the corpus."""
+        return self.begin("discover", str(self.corpus), "-o", "json", *arguments)
+
+    def end(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+        """Its result."""
         out, err = process.communicate(timeout=COMMAND_SECONDS)
         logs = "" if process.returncode == 0 else self.compose("logs", "--tail", "20", check=False).stdout
         assert process.returncode == 0, f"{process.returncode}\n{out}\n{err}\n{logs}"
-        return dict(json.loads(result.read_text()))
+        return dict(json.loads(out))
 
     def verify(self, job: str) -> dict[str, Any]:
-        found = self.home / "verified.json"
-        self.edbench("verify", job, "-o", "json", "--output-file", str(found))
-        return dict(json.loads(found.read_text()))
+        return dict(json.loads(self.edbench("verify", job, "-o", "json").stdout))
 
     @property
     def corpus(self) -> Path:
         return self.shared / "corpora" / "c"
 
+    def containers(self, service: str | None = None) -> list[Container]:
+        """Of a service, or all, by name; those that do not run too."""
+        labels = [f"{LABEL}project={self.env['COMPOSE_PROJECT_NAME']}", f"{LABEL}oneoff=False"]
+        client = docker.from_env(timeout=60)
+        wanted = labels + ([] if service is None else [f"{LABEL}service={service}"])
+        found = client.containers.list(all=True, filters={"label": wanted}, ignore_removed=True)
+        return sorted(found, key=lambda one: str(one.name))
+
+    def one(self, service: str) -> Container:
+        """The first running one of a service."""
+        return next(one for one in self.containers(service) if one.status == "running")
+
     def kill(self, service: str) -> int:
         """SIGKILL of the first process in a container of a service, as if the host had ended it; its process id."""
-        project = Project(self.env)
-        try:
-            pid = int(project.one(service).attrs["State"]["Pid"])
-        finally:
-            project.close()
+        pid = int(self.one(service).attrs["State"]["Pid"])
         os.kill(pid, signal.SIGKILL)
         return pid
 
     def standing(self) -> dict[str, str]:
-        """The containers of the system and of runs, by name, with their states."""
-        project = Project(self.env)
-        try:
-            return {str(c.name): c.status for c in project.containers()}
-        finally:
-            project.close()
+        """The containers of the system by name, with their states."""
+        return {str(one.name): one.status for one in self.containers()}
+
+    def address_of(self, service: str, port: int) -> tuple[str, int]:
+        """Where the host reaches a port of a container: published, or on its network."""
+        network = self.one(service).attrs["NetworkSettings"]
+        for binding in (network.get("Ports") or {}).get(f"{port}/tcp") or ():
+            return binding["HostIp"], int(binding["HostPort"])
+        return next(each["IPAddress"] for each in network["Networks"].values() if each.get("IPAddress")), port
 
     def published(self) -> dict[str, set[str]]:
         """The addresses of the host at which services listen."""
-        project = Project(self.env)
-        try:
-            found: dict[str, set[str]] = {}
-            for container in project.containers():
-                for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
-                    for binding in bindings or ():
-                        found.setdefault(service_of(container), set()).add(binding["HostIp"])
-            return found
-        finally:
-            project.close()
+        found: dict[str, set[str]] = {}
+        for container in self.containers():
+            for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
+                for binding in bindings or ():
+                    found.setdefault(container.labels[f"{LABEL}service"], set()).add(binding["HostIp"])
+        return found
 
-    def in_a_run(self) -> int:
-        """How many containers of an experiment's run there are."""
-        project = Project(self.env)
-        try:
-            return len(run_containers(project))
-        finally:
-            project.close()
+    def ask(self, database: str, statement: str) -> str:
+        """What one statement finds, asked in the container of a database."""
+        line = ("psql", "-U", "edbench", "-d", "edbench", "-tAc", statement)
+        return self.compose("exec", "-T", database, *line).stdout.strip()
 
     def tasks_done(self, phase: str) -> int:
-        """Tasks of a phase that are done in the newest jobs of all databases."""
-        settings = reach_compose(read_settings({}), self.env)
-        done = 0
-        for address in settings.databases:
-            database = Database(address.name, address.url)
-            with database.transaction() as conn:
-                done += conn.exec_driver_sql(
-                    "SELECT count(*) FROM task JOIN job ON job.id = task.job WHERE task.state = 'done'"
-                    " AND task.phase = %(phase)s AND job.state = 'running'",
-                    {"phase": phase},
-                ).scalar_one()
-            database.dispose()
-        return done
+        """Tasks of a phase that are done in the running jobs of all databases."""
+        statement = (
+            "SELECT count(*) FROM task JOIN job ON job.id = task.job WHERE task.state = 'done'"
+            f" AND task.phase = '{phase}' AND job.state = 'running'"
+        )
+        return sum(int(self.ask(f"db{number}", statement)) for number in range(1, DATABASES + 1))

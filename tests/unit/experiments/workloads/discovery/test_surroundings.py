@@ -15,11 +15,12 @@ from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
-from experiments.conditions import configuration_hash, database_places, place
-from experiments.processes import WorkerMeter, host_seconds
+from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import content
 from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
+from monitoring.machine import place
+from monitoring.processes import WorkerMeter, host_seconds
 
 
 def _source(directory: Path) -> PreparedSource:
