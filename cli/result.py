@@ -41,7 +41,7 @@ def check(
 
     Each difference is one line, and the exit status is 1. What cannot be recomputed is listed as taken on trust.
     """
-    from experiments.summary.package import check as check_package  # slow to import
+    from experiments.summary import check as check_package  # slow to import
 
     console = shared(ctx).out
     outcome = check_package(package, signers)
@@ -112,7 +112,7 @@ def sign(
     The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
     """
     from experiments.package.signature import sign as sign_package
-    from experiments.summary.package import check as check_package  # slow to import
+    from experiments.summary import check as check_package  # slow to import
 
     outcome = check_package(package)
     if outcome.differences:
