@@ -66,7 +66,7 @@ def _experiment(wish: argparse.Namespace, home: Path, mount: Path) -> dict[str, 
     environment = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
     environment |= {"EDBENCH_STORAGE": str(mount / "storage"), "EDBENCH_SCRATCH": str(home / "scratch")}
     inside = ["nsenter", f"--net={_network(wish.filer)}"]
-    corpus = mount / "corpus"
+    corpus = mount / "storage/corpora/c"
     _run(
         *inside,
         str(EDBENCH),
@@ -81,17 +81,17 @@ def _experiment(wish: argparse.Namespace, home: Path, mount: Path) -> dict[str, 
         "7",
     )
     most = max(map(int, wish.hosts.split(",")))
-    command = ["bench", "scale-up", "--corpus", str(corpus), "--hosts", str(most), "--listen", SERVER, "--cold"]
+    command = ["bench", "scale-up", "--corpus", str(corpus), "--listen", SERVER, "--cold"]
     asked = ["--workers", wish.hosts, "--slots", wish.slots, "--repeats", wish.repeats]
     with contextlib.ExitStack() as hosts:
         process = subprocess.Popen(
             [*inside, str(EDBENCH), *command, *asked], env=environment, stdout=subprocess.PIPE, text=True
         )
         try:
-            login = home / "scratch/hosts/login"
-            _wait_for(login, process)
+            join = home / "scratch/join"
+            _wait_for(join, process)
             for number in range(1, most + 1):
-                hosts.enter_context(_host(wish.filer, number, home, mount, login))
+                hosts.enter_context(_host(wish.filer, number, home, mount, join))
             out = process.communicate()[0]
         finally:
             process.terminate()
@@ -103,7 +103,7 @@ def _experiment(wish: argparse.Namespace, home: Path, mount: Path) -> dict[str, 
 
 
 @contextlib.contextmanager
-def _host(filer: str, number: int, home: Path, mount: Path, login: Path) -> Iterator[None]:
+def _host(filer: str, number: int, home: Path, mount: Path, join: Path) -> Iterator[None]:
     """Named h1, h2, …; with it go its mount and its link."""
     name, scratch = f"h{number}", home / f"h{number}"
     space, servers = f"edb-{name}", f"edb-{filer}"
@@ -117,10 +117,10 @@ def _host(filer: str, number: int, home: Path, mount: Path, login: Path) -> Iter
         _run("ip", "-n", space, "route", "add", "default", "via", f"10.77.{number}.1")
         begin = f'hostname {name} && umount "{mount}" && {MOUNT[filer]} "{mount}" && exec "$@"'
         spaces = ["--mount", "--mount-proc", "--pid", "--uts", "--fork", "--kill-child"]
-        agent = [str(EDBENCH), "worker", "join", f"redis://{SERVER}:6390"]
+        member = [str(EDBENCH), "worker", "--storage", str(mount / "storage"), "--join", str(join), "--name", name]
         process = subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{space}", "unshare", *spaces, "sh", "-c", begin, "sh", *agent],
-            env=os.environ | {"EDBENCH_LOGIN_FILE": str(login), "EDBENCH_SCRATCH": str(scratch)},
+            ["nsenter", f"--net=/run/netns/{space}", "unshare", *spaces, "sh", "-c", begin, "sh", *member],
+            env=os.environ | {"EDBENCH_SCRATCH": str(scratch)},
         )
         try:
             yield
@@ -140,7 +140,7 @@ def _show(result: dict[str, Any]) -> None:
             print(
                 f"| {run['run']} | {one['name']} | {one['workers']} | {one['busy_s']:.1f} | {one['workers_cpu_s']:.1f}"
                 f" | {one['received_bytes'] / 1e6:.1f} | {one['sent_bytes'] / 1e6:.1f}"
-                f" | {one['clock_offset_s']['end'] * 1e3:.3f} | {run['on_another_host']} of {run['tasks']} |"
+                f" | {one['clock_offset_s']['end'] * 1e3:.3f} | {run.get('on_another_host', 0)} of {run.get('tasks', 0)} |"
             )
 
 
