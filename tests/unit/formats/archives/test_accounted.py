@@ -149,7 +149,7 @@ DOCUMENTS: dict[bytes, bytes] = {
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_bytes_after_the_end_of_a_document(name: bytes) -> None:
     """They are an exception of the document."""
-    for behind, expected in ((bytes(100), False), (TRAILING, True)):
+    for behind, expected in ((b"", False), (TRAILING, True)):
         source = MemorySource(name, DOCUMENTS[name] + behind)
         handler = handler_for(identify(source, None))
         errors = [handler.text(source, Limits()).error]
