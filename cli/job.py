@@ -16,6 +16,7 @@ from cli.installation import installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -149,8 +150,7 @@ def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
     from controller.jobs.rates import duration
 
     holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
-    lines = [(str(job.database), job.state, sum_of([job])) for job in holds]
-    lines.append(("sum", "", sum_of(holds)))
+    lines = [*((str(job.database), str(job.state), sum_of([job])) for job in holds), ("sum", "", sum_of(holds))]
     columns = ("database", "state", "elapsed", "items", "exceptions", "raw", "discovered", "GB/hour discovered")
     rows = [
         (
@@ -462,7 +462,7 @@ def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> Non
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
     out.print(
         f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
     )

@@ -96,12 +96,12 @@ def _file_time(value: bytes) -> bytes | None:
 
 
 def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
-    """(level, id, data) of each attribute. What follows the last one is not looked at."""
+    """(level, id, data) of each attribute. Fill bytes and line ends may follow the last one."""
     at = 6
     while at + _ATTRIBUTE.size <= len(data):
         level, ident, _, length = _ATTRIBUTE.unpack_from(data, at)
         if level not in (1, 2):
-            return
+            break
         at += _ATTRIBUTE.size
         value = data[at : at + length]
         if len(value) < length:
@@ -114,6 +114,8 @@ def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
                 out.error = DocumentError(ExceptionCode.CORRUPT, "the checksum of an attribute is wrong")
         at += length + 2
         yield level, ident, value
+    if (rest := data[at:].strip(b"\0\r\n\t ")) and out.error is None:
+        out.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the last attribute were not read")
 
 
 def _checksum(value: bytes) -> int:
