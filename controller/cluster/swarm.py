@@ -21,6 +21,7 @@ _KEPT = (
     *("stop_grace_period", "stop_signal"),
 )
 _HEALTH = ("test", "interval", "timeout", "retries", "start_period", "disable")
+_LOOPBACK = ("127.0.0.1", "::1")
 _MANAGER = "node.role == manager"
 _HEAD = "# Written by `edbench deploy swarm`. Deploy it with: docker stack deploy -c FILE edbench\n"
 _MAKER = "secrets"  # the service that makes up the secrets under Compose, each in a volume of its own …
@@ -137,10 +138,11 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         out["volumes"] = mounts
     if service.get("networks"):
         out["networks"] = list(service["networks"])
+    # A swarm publishes a port at all addresses of a host: one that is for loopback alone is not published.
     ports = [
         {"target": p["target"], "published": int(p["published"]), "mode": "host"}
         for p in service.get("ports", ())
-        if p.get("published")
+        if p.get("published") and p.get("host_ip") not in _LOOPBACK
     ]
     if ports:
         out["ports"] = ports
