@@ -26,6 +26,7 @@ COPY worker worker
 COPY controller controller
 COPY review review
 COPY experiments experiments
+COPY simulate simulate
 COPY web web
 COPY cli cli
 RUN /opt/uv/bin/uv pip install --quiet --no-deps --compile-bytecode --python /opt/edbench . ./packages/*/

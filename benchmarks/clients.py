@@ -24,7 +24,7 @@ from experiments.clients.crowd import Place, crowd
 from experiments.clients.objects import connect, place_of, remove_below
 from experiments.clients.orders import Order, Spec
 from experiments.clients.process import client_of
-from experiments.processes import processors
+from monitoring.processes import processors
 
 _CALLS_A_CORE = 50_000
 _SHARE = 0.8

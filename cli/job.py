@@ -12,7 +12,7 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared, with_options
-from cli.installation import Installation, installation
+from cli.installation import installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from controller.browse.counts import JobCounts
-    from controller.cluster.compose import ComposeCluster
     from controller.databases import JobHandle, Jobs
     from core.records import JobState
     from sql.groups import GroupRow
@@ -266,15 +265,13 @@ def resume(
     workers: opt.PlannedWorkers = None,
     slots: opt.PlannedSlots = None,
     storage: opt.StorageRoot = None,
-    cluster: opt.Cluster = None,
     output: opt.TableOrJson = "table",
 ) -> None:
     """Continue a job and wait for its end.
 
     The job is paused or suspended, or its command was killed.
 
-    With EDBENCH_DATABASES set, the workers belong to another system: the job is set running and the command ends. With
-    --cluster compose, the command waits for a job that runs there already, and shows one that is over.
+    With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the command ends.
     """
     from controller.jobs.groups.create import resume_all
     from controller.jobs.jobs import wait_for_orphan
@@ -282,11 +279,14 @@ def resume(
     from sql.jobs import summary
 
     context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
     with installation(settings) as installed:
         jobs = installed.find(job)
         if not installed.embedded:
-            _resume_elsewhere(context, installed, jobs, cluster, workers, slots, output)
+            from cli.discover import refuse_scaling
+
+            refuse_scaling(workers, slots)
+            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
             return
         first = jobs.each[0]
         with first.database.transaction() as conn:
@@ -304,54 +304,6 @@ def resume(
         from cli.discover import follow
 
         follow(context, installed, jobs, workers=workers, slots=slots, output=output)
-
-
-def _resume_elsewhere(
-    context: CommandContext,
-    installed: Installation,
-    jobs: Jobs,
-    cluster: str | None,
-    workers: int | None,
-    slots: int | None,
-    output: str,
-) -> None:
-    """On the workers of a Compose system, with as many as the job wants, or of another system."""
-    from cli.discover import compose_cluster
-    from controller.jobs.groups.create import resume_all
-    from core.settings import filer_source
-
-    filer = filer_source(jobs.each[0].job.options.filer.source)
-    attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
-    with compose_cluster(context, attached, cluster, workers=workers, slots=slots) as containers:
-        if containers is None:
-            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
-        else:
-            _resume_in(containers, context, installed, jobs, output)
-
-
-def _resume_in(
-    containers: ComposeCluster, context: CommandContext, installed: Installation, jobs: Jobs, output: str
-) -> None:
-    """A job that runs there already, because only its command was killed, is followed as it is; it may end meanwhile."""
-    from cli.discover import follow
-    from controller.jobs.groups.create import resume_all
-    from controller.jobs.groups.progress import group_state
-    from controller.jobs.jobs import resume_job
-    from core.records import JobState
-
-    states = {handle.id: handle.job.state for handle in jobs.each}
-    if all(state.over for state in states.values()):
-        context.say(f"job {jobs.id} ended before: it is {group_state(list(states.values()))}")
-    elif JobState.RUNNING not in states.values():
-        resume_all(jobs, attach=False)
-    else:
-        context.say(f"job {jobs.id} is running: waiting for its end")
-        for handle in jobs.each:
-            if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
-                resume_job(handle, attach=False)
-    follow(
-        context, installed, jobs, workers=containers.workers, slots=containers.slots, output=output, cluster=containers
-    )
 
 
 @commands.add("requeue", "edbench job requeue last --code unreadable")

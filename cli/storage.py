@@ -501,7 +501,7 @@ def _discovered(
     """
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.scale_up import scale_up
+    from experiments.kinds.grid import scale_up
     from experiments.profiles.owner import claimed
     from experiments.workloads.discovery.result import PointSpec
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from celery import Celery
 
 TASK_NAME = "edbench.run"
+_T = TypeVar("_T")
 SOCKET_SECONDS = 2.0  # how long one exchange with the broker may take
 _NEVER = 10 * 365 * 86_400  # seconds
 
@@ -42,15 +43,29 @@ _TRANSPORT_OPTIONS: dict[str, Any] = {
 }
 
 
-def queue_name(database: str, not_on: str = "") -> str:
+def queue_name(database: str, not_on: str = "", run: str = "") -> str:
     """The Celery queue for the tasks of one database, by its name in this installation; with `not_on` for those of them
-    that every host may do but that one."""
-    return f"edbench.{database}.not.{not_on}" if not_on else f"edbench.{database}"
+    that every host may do but that one. `run`: as `Settings.run`."""
+    name = f"edbench.run.{run}.{database}" if run else f"edbench.{database}"
+    return f"{name}.not.{not_on}" if not_on else name
 
 
-def queues_of(databases: Sequence[str], hosts: Sequence[str]) -> list[str]:
-    """Those that a worker takes from. `hosts`: as `Settings.hosts` has them."""
-    return [queue_name(database, not_on) for database in databases for not_on in ("", *hosts[1:])]
+def own_first(databases: Sequence[_T], slot: int, slots: int) -> list[_T]:
+    """The databases in the order in which a slot looks for tasks: its own first, then the others. So a slow database holds no
+    more than its share of the slots while others have tasks. Slots count from 0; where a worker has fewer slots than there are
+    databases, some would belong to no slot: then a slot goes round them (`goes_round`), in the order given."""
+    at = 0 if goes_round(len(databases), slots) else slot % len(databases)
+    return [*databases[at:], *databases[:at]]
+
+
+def goes_round(databases: int, slots: int) -> bool:
+    """Whether a slot takes from the databases in turn, and not from its own first."""
+    return databases > slots
+
+
+def queues_of(databases: Sequence[str], hosts: Sequence[str], run: str = "") -> list[str]:
+    """Those that a worker takes from. `hosts` and `run`: as `Settings` has them."""
+    return [queue_name(database, not_on, run) for database in databases for not_on in ("", *hosts[1:])]
 
 
 def make_app(broker_url: str) -> Celery:

@@ -48,6 +48,7 @@ class Settings:
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
     plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.plugins)
@@ -83,8 +84,6 @@ class Settings:
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
-        if self.hosts:
-            out["EDBENCH_HOSTS"] = ",".join(self.hosts)
         if self.filer_cache is not None:
             out["EDBENCH_FILER_CACHE"] = f"{self.filer_cache}B"
         if self.filer_arbiter:
@@ -237,7 +236,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
         box=_switch(env, "EDBENCH_BOX"),
-        hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )
 

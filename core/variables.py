@@ -60,7 +60,6 @@ _ALL = (
         "modules with readers of more formats, comma-separated; [packages/readers](../packages/readers/README.md) shows how"
         " to make one",
     ),
-    Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
         "EDBENCH_TOKEN",
         "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",
@@ -105,10 +104,7 @@ _ALL = (
     Variable("EDBENCH_METRICS_ADDRESS", "address of the Prometheus port", "127.0.0.1"),
     Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
     Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
-    Variable(
-        "EDBENCH_HOSTS",
-        "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
-    ),
+    Variable("EDBENCH_NULL", "memory file system that the workers of a host share, for null storage", "/dev/shm"),
 )
 
 VARIABLES = {variable.name: variable for variable in _ALL}

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from core.errors import BrokerFault
 from core.moments import reached
@@ -26,6 +27,7 @@ SLOTS_SECONDS = 0.5  # how often the live slots are counted
 EPOCH_SECONDS = 1.0  # how often the broker is asked whether it is still the same
 
 _JobTask = tuple[uuid.UUID, uuid.UUID]
+_T = TypeVar("_T")
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +114,7 @@ class Dispatcher:
 
     def _send(self, by_job: Sequence[Sequence[_JobTask]], not_on: Mapping[uuid.UUID, str], now: float) -> int:
         """Send what was marked, in turns over the jobs; marks are taken back when the broker is away."""
-        messages = [message for turn in _turns(by_job) for message in turn]
+        messages = [message for turn in turns(by_job) for message in turn]
         if not messages:
             return 0
         tasks = [task for _, task in messages]
@@ -155,7 +157,7 @@ def _wanted(demands: Sequence[Demand]) -> int:
     return pending + sum(d.dispatched + d.running for d in demands)
 
 
-def _turns(by_job: Sequence[Sequence[_JobTask]]) -> list[list[_JobTask]]:
+def turns(by_job: Sequence[Sequence[_T]]) -> list[list[_T]]:
     """The n-th task of every job, for each n: so that no job's messages lie behind all of another's."""
     longest = max(map(len, by_job), default=0)
     return [[tasks[n] for tasks in by_job if n < len(tasks)] for n in range(longest)]

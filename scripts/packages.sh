@@ -21,10 +21,11 @@ configured="$("${uv%/uv}/python" -m pip config list 2>/dev/null || true)"
 pass UV_DEFAULT_INDEX PIP_INDEX_URL index-url
 pass UV_INDEX PIP_EXTRA_INDEX_URL extra-index-url
 pass UV_FIND_LINKS PIP_FIND_LINKS find-links
-pass UV_NO_INDEX PIP_NO_INDEX no-index
 pass SSL_CERT_FILE PIP_CERT cert
+pass NO_INDEX PIP_NO_INDEX no-index # uv has an option only
 [ -d "${UV_FIND_LINKS:-/}" ] || unset UV_FIND_LINKS
 
 "$uv" export --quiet --frozen --all-packages --no-emit-workspace --no-header --output-file "$target/requirements.txt" "$@" \
     >/dev/null
-"$uv" pip sync --quiet --python "$target" --require-hashes --only-binary :all: --compile-bytecode "$target/requirements.txt"
+"$uv" pip sync --quiet --python "$target" --require-hashes --only-binary :all: --compile-bytecode ${NO_INDEX:+--no-index} \
+    "$target/requirements.txt"

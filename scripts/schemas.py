@@ -26,7 +26,6 @@ from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
 from controller.verify.production import ProductionVerification
 from core.document import Document
-from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
 from experiments.sizing.steps import SizingDocument
 from review.dedupe.run import Duplicates
@@ -211,7 +210,6 @@ DOCUMENTS = {
             "description": "What `edbench trace info -o json` prints. Units are part of the names: _s seconds, _us microseconds."
         }
     ),
-    "prediction": lambda: _schema(PredictionDocument, "What `edbench bench predict -o json` writes."),
     "plan": lambda: _schema(SizingDocument, "What `edbench bench plan -o json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench review dedupe -o json` writes."),
     "denist": lambda: _schema(SystemFiles, "What `edbench review denist -o json` writes."),

@@ -87,7 +87,8 @@ if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_EN
     rm -rf .venv
     "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
 fi
-sh "$scripts/packages.sh" .venv .venv --all-extras ||
+# shellcheck disable=SC2086  # a list of options of `uv export`
+sh "$scripts/packages.sh" .venv .venv --all-extras ${EDBENCH_SETUP_OPTIONS:-} ||
     fail "the packages of uv.lock could not be installed (see above); is the package index reachable?"
 .venv/bin/uv pip install --quiet --no-deps --python .venv $(printf -- '-e %s ' . packages/*/) ||
     fail "edbench itself could not be installed (see above)"

@@ -86,11 +86,16 @@ def _dealt(rows: Sequence[Any], many: int) -> list[list[Any]]:
     return lots
 
 
+def cut_into(entries: int, wanted: int, least: int) -> int:
+    """The number of parts of a task with so many entries, `least` at least in each."""
+    return max(1, min(wanted, entries // least))
+
+
 def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:
     """The payload in at most so many; whatever is not its list stands in each of them."""
     name = next((name for name in LEAST if name in payload), None)
     if name is None:
         return [payload]
     entries = payload[name]
-    number = max(1, min(wanted, len(entries) // LEAST[name]))
+    number = cut_into(len(entries), wanted, LEAST[name])
     return [payload | {name: entries[n::number]} for n in range(number)]

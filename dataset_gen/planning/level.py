@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from dataset_gen.mix import Profile
 from dataset_gen.planning.tally import CorpusTotals, Sums
@@ -173,18 +176,19 @@ def fitted(
 
     What the smallest possible sizes take too much is taken from all others that have a factor.
     """
+    fixed = {fmt: [max(size, least[fmt]) for size in some] for fmt, some in sizes.items() if fmt not in factors}
+    rest = wanted - sum(map(sum, fixed.values()))
+    moved = {fmt: np.array(some, np.float64) * factors[fmt] for fmt, some in sizes.items() if fmt in factors}
     low, high = 0.0, 8.0
-    out: dict[str, list[int]] = {}
+    out: dict[str, Any] = {}
     for _ in range(40):
         common = (low + high) / 2
         out = {
-            fmt: [int(min(max(size * factors[fmt] * common, least[fmt]), most[fmt])) for size in planned]
-            if fmt in factors
-            else [max(size, least[fmt]) for size in planned]
-            for fmt, planned in sizes.items()
+            fmt: np.minimum(np.maximum(some * common, least[fmt]), most[fmt]).astype(np.int64)
+            for fmt, some in moved.items()
         }
-        if sum(map(sum, out.values())) > wanted:
+        if sum(int(some.sum()) for some in out.values()) > rest:
             high = common
         else:
             low = common
-    return out
+    return {fmt: fixed[fmt] if fmt in fixed else out[fmt].tolist() for fmt in sizes}

@@ -29,7 +29,7 @@ from dashboards import DASHBOARDS
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 from docker.models.containers import Container
-from installation import EDBENCH, PATIENCE, until
+from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from playwright.sync_api import Page, expect
 from ports import own_ports
 from prometheus_binary import as_asked, ask, query
@@ -215,6 +215,48 @@ def test_a_group_over_both_databases_and_what_a_container_refuses(system: System
         assert refusal in done.stderr
 
 
+def _databases(system: System) -> str:
+    names = "SELECT string_agg(datname, ',' ORDER BY datname) FROM pg_database"
+    return system.inside("psql", "-U", "edbench", "-d", "edbench", "-tAc", names, service="db1").strip()
+
+
+def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, sample: None) -> None:
+    """Over an emulated filer: databases of its own for each run on both servers, the connected workers on them, what each used in the
+    result; afterwards nothing of it is left. Neither is after Ctrl-C; meanwhile a job is refused, and so are more workers than there
+    are, with the command that starts them."""
+    system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0002")
+    before, there = system.standing(), _databases(system)
+    words = ("bench", "scale-out", "--corpus", "/storage/corpora/tiny", "--slots", "2", "--repeats", "1")
+    result = system.edbench(*words, "--workers", "2", "--databases", "1,2", "--filer", "nas-1g")
+    assert [point["databases"] for point in result["points"]] == [1, 2]
+    assert result["verdict"].startswith("EMULATED FILER nas-1g")
+    for point in result["points"]:
+        (run,) = point["repeats"]
+        assert 0 < run["worker_cpu"] <= 1
+        assert run["null_elapsed_s"] is not None
+    for used in result["conditions"]["hosts_by_run"]:
+        assert len(used["hosts"]) == 2
+        assert all(one["workers_cpu_s"] > 0 and one["received_bytes"] > 0 for one in used["hosts"])
+
+    line = ("exec", "-T", "controller", "edbench", *words, "--databases", "1", "--workers")
+    many = system.compose(*line, "20", check=False)
+    assert many.returncode == 2
+    assert f"20 workers are required and {WORKERS} are connected" in many.stderr
+    assert "`edbench scale 20`" in many.stderr
+
+    process = system.begun(*line, "2")
+    until(lambda: _databases(system) != there, "a run has a database")
+    refused = system.compose("exec", "-T", "controller", "edbench", "discover", "/storage/corpora/tiny", check=False)
+    assert "an experiment uses this system" in refused.stderr
+    inside = system.containers("controller")[0].top(ps_args="-eo pid,args")["Processes"]
+    (command,) = [int(pid) for pid, arguments in inside if "scale-out" in arguments and "python" in arguments]
+    os.kill(command, signal.SIGINT)
+    out, err = process.communicate(timeout=COMMAND_SECONDS)
+    assert process.returncode == 130, f"{out}\n{err}"
+    assert _databases(system) == there
+    assert system.standing() == before
+
+
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System, sample: None) -> None:
     """Each container of each role is reached by the name of its service; after a job no chart is empty, no rule fails."""
     url = f"http://{system.address('prometheus', 'metrics')}:9090"
@@ -296,12 +338,16 @@ def test_containers_hold_no_more_than_they_need(system: System) -> None:
 def test_a_killed_worker_and_queue_manager_and_more_workers_in_the_middle(
     system: System, token: str, sample: None
 ) -> None:
-    """The engine starts what was killed again, and three more workers join: nothing is missing or double."""
+    """The engine starts what was killed again, and three more workers join, by `edbench scale` on the host: nothing is missing or
+    double, and Compose knows the workers as its own."""
     job = system.begin(token, lease_seconds=3, dispatch_seconds=3)
     system.kill("worker")
     system.kill("queue_manager")
-    system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=6", "worker")
+    system.run(str(EDBENCH), "scale", "6")
     system.ends_right(token, job)
+    workers = system.compose("ps", "--quiet", "worker").stdout.split()
+    system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=6", "worker")
+    assert system.compose("ps", "--quiet", "worker").stdout.split() == workers
     again = [c.attrs["RestartCount"] for c in system.containers("worker", "queue_manager")]
     assert (len(again), sum(again)) == (7, 2)
 

@@ -86,7 +86,7 @@ def test_a_worker_needs_no_extra() -> None:
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
 import worker.ocr.phase, worker.phases.producing.imaging.phase
 from worker.box.main import load_everything
-load_everything(("edbench_extra_formats",))
+load_everything(())
 """)
     assert (done.returncode, done.stderr) == (0, "")
 

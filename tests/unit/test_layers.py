@@ -19,6 +19,7 @@ LAYERS = (
     ("controller",),
     ("review",),
     ("experiments",),
+    ("simulate",),
     ("web",),
     ("cli",),
 )
@@ -115,6 +116,8 @@ _OF_THEIR_OWN = {
     "worker/indexes/registry.py": "the meta file of a shard that is opened to be searched: no job's work",
     "worker/indexes/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "worker/indexes/whoosh_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
+    "worker/member/agent.py": "the token by which a member shows that it has the controller's storage",
+    "worker/member/meters.py": "the kernel's accounts",
     "worker/inspect/batches.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch",
     "worker/inspect/trace.py": "its traces on scratch",

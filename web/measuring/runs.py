@@ -30,7 +30,7 @@ _REMEMBERED = 50
 _TAIL = 64 << 10  # bytes of a log that are shown
 _PATIENCE_S = 60.0  # to clean up when the server ends
 _SECRET = ("EDBENCH_TOKEN", "EDBENCH_TOKEN_FILE")  # of the web UI; no measurement uses it
-_SERVICES = ("EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_CLUSTER", "EDBENCH_LOGIN_FILE")
+_SERVICES = ("EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_LOGIN_FILE")
 _REPORT = re.compile(rf"^.*/{RESULTS}/([^/\n]+)/[^/\n]+$", re.MULTILINE)
 
 

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from core.records import JobState
 from web.auth import cookie_name, door_of
 from web.pages.filters import FILTERS
-from web.pages.labels import explained, label_of
+from web.pages.labels import explained, label_of, short_label
 from web.pages.metadata import shown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -27,7 +27,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= FILTERS | {"metadata": shown, "label_of": label_of}
+    made.filters |= FILTERS | {"metadata": shown, "label_of": label_of, "short_label": short_label}
     made.globals |= {
         "beside_profile": False,
         "label_meanings": {label.name: label.meaning for label in explained()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -71,7 +72,8 @@ def _findings(ask: Callable[[], Any], rows: Callable[[Any], Generated] | None = 
     try:
         found = ask()
     except UsageError as error:
-        return Findings(None, [], str(error))
+        why = str(error).partition("; run `")[0]  # the form above does what that command does
+        return Findings(None, [], re.sub(r"^job \S+", "This job", why))
     if rows is None:
         return Findings(found, [])
     with closing(rows(found)) as streamed:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from core.batches import ITEM_COST, batches
 from core.errors import SourceFileError
 from core.records import NewTask, Phase, Shard
 from readers.base import Handler, MemorySource, Part, Source, is_leaf
@@ -36,7 +37,6 @@ from worker.phases.task import TaskWork, path_bytes
 _T = TypeVar("_T")
 _Handed = tuple[int, dict[str, Any]]  # cost, and the entry of the payload
 MANY = 1_000  # items of one loose file that fill a slot's memory sooner than those of a whole batch
-_ITEM_COST = 4_096  # opening, parsing and booking a small item, in bytes of a big one
 
 
 def run(work: TaskWork) -> TaskResult:
@@ -252,16 +252,7 @@ class _Expand:
 
     def _batches(self, values: Iterable[_T], cost: Callable[[_T], int]) -> Iterator[list[_T]]:
         options = self.unpacker.options
-        batch: list[_T] = []
-        total = 0
-        for value in values:
-            if batch and (len(batch) >= options.batch_files or total + cost(value) > options.batch_bytes):
-                yield batch
-                batch, total = [], 0
-            batch.append(value)
-            total += cost(value)
-        if batch:
-            yield batch
+        return batches(values, cost, options.batch_files, options.batch_bytes)
 
     def _finish(self) -> TaskResult:
         shard: Shard | None = None
@@ -307,7 +298,7 @@ def _entry(deferred: Deferred, share: Allowance) -> dict[str, Any]:
 
 def _deferred_cost(deferred: Deferred) -> int:
     """A range costs what one range is cut to, whatever its unit (bytes or directory indexes)."""
-    return deferred.cost + _ITEM_COST
+    return deferred.cost + ITEM_COST
 
 
 def _weight(deferred: Deferred) -> int:
@@ -321,4 +312,4 @@ def _handed_cost(handed: _Handed) -> int:
 
 def _item_cost(item: Item) -> int:
     """What indexing the item is likely to cost; containers are not read again."""
-    return _ITEM_COST + (0 if item.container else item.size)
+    return ITEM_COST + (0 if item.container else item.size)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from core.batches import ITEM_COST, full
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.records import NewTask, Phase
@@ -130,9 +131,7 @@ class _Walk:
             self._failed(relative, other[1], other[0])
             return
         options = self.work.job.options
-        if self.files and (
-            len(self.files) >= options.batch_files or self.batch_bytes + status.st_size > options.batch_bytes
-        ):
+        if full(len(self.files), self.batch_bytes, status.st_size, options.batch_files, options.batch_bytes):
             self._cut_batch()
         self.files.append([path_text(relative), status.st_size, status.st_mtime_ns])
         self.batch_bytes += status.st_size
@@ -146,8 +145,7 @@ class _Walk:
     def _cut_batch(self) -> None:
         if self.files:
             payload = {"custodian": self.custodian, "files": self.files}
-            # A constant for each file: opening many small ones costs more than their bytes say.
-            weight = self.batch_bytes + 4_096 * len(self.files)
+            weight = self.batch_bytes + ITEM_COST * len(self.files)
             self.out.follow_on.append(NewTask(phase=Phase.EXPAND, weight=weight, payload=payload))
             self.noted += sum(_rows(path) for path, _, _ in self.files)
             self.files, self.batch_bytes = [], 0

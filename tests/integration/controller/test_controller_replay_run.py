@@ -14,12 +14,12 @@ from replay_traces import reading_trace
 
 from cli.replay import filers_of
 from controller.databases import JobHandle
-from controller.replay.ceiling import Ceiling, ceiling
 from controller.replay.order import ReplayOrder
 from controller.replay.run import Stage, clear, replay_once
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
+from replay.ceiling import Ceiling, ceiling
 from replay.tree import Target
 from sql.replay import seats
 from sql.session import Database

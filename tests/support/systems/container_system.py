@@ -82,6 +82,17 @@ class System:
         """The document of a command in the controller."""
         return json.loads(self.inside("edbench", *arguments, "-o", "json"))
 
+    def begun(self, *arguments: str) -> subprocess.Popen[str]:
+        """`docker compose …`, in the background."""
+        line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
+        return subprocess.Popen(
+            line, env=self.env, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def standing(self) -> dict[str, str]:
+        """The containers by name, with their states."""
+        return {str(container.name): container.status for container in self.containers()}
+
     def containers(self, *services: str) -> list[Container]:
         """Of these services, of all without any; stopped ones too."""
         found = self.client.containers.list(

@@ -42,8 +42,6 @@ MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _WIDTH = 80
 SEVERAL_MEANINGS = {
     *(
-        "--corpus",
-        "--databases",
         "--filer",
         "--force",
         "--format",
@@ -137,7 +135,7 @@ SCHEMAS = {
     ("review", "near-dup"): "near",
     **{("produce", name): "discover" for name in ("text", "images", "export")},
     **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
-    ("bench", "plan"): "plan", ("bench", "predict"): "prediction",
+    ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
     ("result", "compare"): "compare",
 }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.roles import ROLES
+from core.roles import PROVISIONER, ROLES
 from core.services.keyring import Given, give_away, make_secrets, read_given, read_logins
 from core.settings import Settings, read_settings
 
@@ -25,7 +25,7 @@ def test_each_part_gets_its_own_and_nothing_changes_afterwards(tmp_path: Path) -
     make_secrets(tmp_path, Given())
     made = files(tmp_path)
     assert made.keys() == {
-        *(f"{role}/login" for role in ROLES),
+        *(f"{role}/login" for role in (*ROLES, PROVISIONER)),
         *("controller/token", "database/password", "broker/users.acl", "grafana/password", "controller/grafana"),
     }
     assert made["controller/grafana"] == made["grafana/password"], "`edbench token --grafana` prints it"

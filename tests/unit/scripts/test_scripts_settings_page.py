@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 
-from controller.cluster.base import chosen_cluster
 from core.settings import read_settings
 from core.variables import VARIABLES
 from monitoring.metrics.endpoint import read_endpoint
@@ -59,4 +58,3 @@ def test_a_variable_set_to_its_default_changes_nothing(name: str) -> None:
     given = {name: VARIABLES[name].default}
     assert read_settings(given) == read_settings({})
     assert read_endpoint(given) == read_endpoint({})
-    assert chosen_cluster(given, None) == chosen_cluster({}, None)

@@ -133,18 +133,21 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
     return _by_tie(head, extension, declared)
 
 
+_FIRST_WORDS = {
+    b"{\\rtf": "application/rtf",
+    b"begin:vcard": "text/vcard",
+    b"begin:vcalendar": "text/calendar",
+    b"%pdf-": "application/pdf",
+    b"%!ps": "application/postscript",
+    b"#!": "text/x-script",
+}
+_ANY_FIRST_WORD = tuple(_FIRST_WORDS)
+
+
 def _by_first_word(start: bytes) -> str | None:
-    for prefix, media_type in (
-        (b"{\\rtf", "application/rtf"),
-        (b"begin:vcard", "text/vcard"),
-        (b"begin:vcalendar", "text/calendar"),
-        (b"%pdf-", "application/pdf"),
-        (b"%!ps", "application/postscript"),
-        (b"#!", "text/x-script"),
-    ):
-        if start.startswith(prefix):
-            return media_type
-    return None
+    if not start.startswith(_ANY_FIRST_WORD):
+        return None
+    return next(media_type for word, media_type in _FIRST_WORDS.items() if start.startswith(word))
 
 
 def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None:

@@ -32,6 +32,9 @@ _TITLES = (0x010D, 0xA436)  # DocumentName of TIFF, ImageTitle of Exif 3.0
 _COMMENT, _AREA = 0x9286, 0x001C  # each with a charset code in front (CIPA DC-008, 4.6.5)
 _CODE = 8  # bytes of it
 _STRING, _UTF8 = 2, 129  # types
+_PRINTED = bytes(
+    c for c in range(0x20, 0x7F) if c != 0x7E
+)  # ASCII in every charset: a tilde may begin a sequence of HZ
 _JIS_ROWS = frozenset((*range(0x21, 0x26), *range(0x30, 0x50)))  # of JIS X 0208: signs, kana, the frequent characters
 _DATES = ((0x9003, "taken"), (0x9004, "digitised"), (0x0132, "modified"))
 _ZONES = {"taken": 0x9011, "digitised": 0x9012, "modified": 0x9010}
@@ -134,12 +137,13 @@ def read(file: BinaryIO, size: int, label: str) -> Exif:
             tags = {**inner, **tags}
         else:
             gps = inner
-    about = dict(clean.values((key, block.text(tags, tag)) for tag, key in _TEXTS.items()))
-    windows = dict(clean.values((key, block.wide(tags, tag)) for tag, key in _WINDOWS.items()))
-    titles = [block.text(tags, tag) for tag in _TITLES]
+    about = dict(clean.values((key, block.text(tags, tag)) for tag, key in _TEXTS.items() if tag in tags))
+    of_windows = [(key, block.wide(tags, tag)) for tag, key in _WINDOWS.items() if tag in tags]
+    windows = dict(clean.values(of_windows))
+    titles = [block.text(tags, tag) for tag in _TITLES if tag in tags]
     if title := next(filter(None, titles), ""):
         windows["title"] = clean.value(title)
-    lines = [about.get("description", ""), *titles, *(block.wide(tags, tag) for tag in _WINDOWS)]
+    lines = [about.get("description", ""), *titles, *(text for _, text in of_windows)]
     lines += [block.coded(tags, _COMMENT), block.coded(gps, _AREA)]
     said = dict.fromkeys(filter(None, (clean.value(line, _MAX_VALUE) for line in lines)))
     return Exif(
@@ -239,6 +243,8 @@ class _Block:
         return self._decoded((rest if known else value).strip(b"\0")).replace("\0", " ").strip()
 
     def _decoded(self, value: bytes, hint: str = "") -> str:
+        if not value.translate(None, _PRINTED):
+            return value.decode("ascii")
         text, detected = decode(value, hint=hint)
         self.read_in.append(detected)
         return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from readers.office.ooxml.xml import Element, attribute, local
 
@@ -16,6 +17,7 @@ SAYS: dict[str, tuple[str, ...]] = {
     "hlink": ("dest", "screenTip"),  # of Word 2003, as is who commented
     "annotation": ("author",),
 }
+_PLAIN = frozenset(("docPr", "cNvPr"))  # elements whose attributes have no namespace
 TAGS = (*SAYS, "textInput", "fldSimple", "instrText", "delInstrText")
 _BEGINS = re.compile(r"\s*[A-Za-z]{2,}(?:\s|\Z)")
 # Fields that lead somewhere; those that show their codes, for they have no results (ECMA-376 part 1, 17.16.5).
@@ -35,8 +37,9 @@ class Beside:
         """What an element of these names says."""
         name = local(element)
         if name in SAYS:
-            for key in SAYS[name]:
-                yield from self._once(attribute(element, key))
+            value_of = element.get if name in _PLAIN else partial(attribute, element)
+            for text in filter(None, map(value_of, SAYS[name])):
+                yield from self._once(text)
             return
         if name == "textInput":
             for default in element.iterchildren("{*}default"):

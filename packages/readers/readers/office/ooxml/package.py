@@ -6,6 +6,7 @@ import html
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import BinaryIO
 from urllib.parse import unquote
 
@@ -15,7 +16,7 @@ from readers.archives.zip.salvage import local_entries
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import METHODS
 from readers.office.ooxml.kinds import KNOWN
-from readers.office.ooxml.xml import elements, local
+from readers.office.ooxml.xml import elements
 from readers.records import Limits
 
 _MAX_PARTS = 100_000
@@ -100,26 +101,24 @@ class Package:
         try:
             for element in elements(self.pieces("[content_types].xml"), "Override", "Default"):
                 kind = _role(element.get("ContentType", ""))
-                if local(element) == "Override":
-                    declared[_part_name(element.get("PartName", ""))] = kind
+                if (name := element.get("PartName")) is not None:
+                    declared[_part_name(name)] = kind
                 elif kind != "main":  # all binary parts of a workbook end alike
                     endings[f".{element.get('Extension', '').lower()}"] = kind
         except DocumentError as error:
             self.error = self.error or error
         roles: dict[str, str] = {}
-        for name in self.names:
+        for name in self._entries:
             role = declared.get(name, "")
-            if role not in KNOWN:
-                ending = posixpath.splitext(name)[1]
-                of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
-                role = next((other for other in (of_name, endings.get(ending, "")) if other in KNOWN), role or of_name)
-            if role:
+            if role in KNOWN or (role := _undeclared(name, role, endings)):
                 roles[name] = role
         if "main" not in roles.values() and self.error is None and "_rels/.rels" in self._entries:
             for element in elements(self.pieces("_rels/.rels"), "Relationship"):
                 if element.get("Type", "").endswith("/officeDocument"):
-                    roles[_target("", element.get("Target", ""))] = "main"
-        return {name: role for name, role in roles.items() if name in self._entries}
+                    name = _target("", element.get("Target", ""))
+                    if name in self._entries:
+                        roles[name] = "main"
+        return roles
 
     def having(self, *roles: str) -> list[str]:
         """Parts in these roles: by role in the order given, then by the numbers in their names."""
@@ -200,8 +199,19 @@ def _part_name(name: bytes | str) -> str:
     return text.replace("\\", "/").lstrip("/").lower()
 
 
+@lru_cache
 def _role(content_type: str) -> str:
     return content_type.rpartition(".")[2].lower().removesuffix("+xml")
+
+
+def _undeclared(name: str, role: str, endings: dict[str, str]) -> str:
+    """What a part is whose own type is no known kind: by its name, the type of all parts that end as it does, or `role`."""
+    ending = name[name.rfind(".") :] if "." in name else ""
+    of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
+    if of_name in KNOWN:
+        return of_name
+    of_ending = endings.get(ending, "")
+    return of_ending if of_ending in KNOWN else role or of_name
 
 
 def _role_of_name(name: str, ending: str) -> str:

@@ -19,11 +19,16 @@ def said(package: Package, name: str, words: Words) -> Iterator[str]:
     """The words in these elements of a part: a line for each, once. DocumentError as `Package.pieces`."""
     told: set[str] = set()
     for element in elements(package.pieces(name), *words):
-        line = "\t".join(filter(None, _of(element, words[local(element)])))
+        line = line_of(element, words)
         if line and line not in told:
             if len(told) < _LINES:
                 told.add(line)
             yield line
+
+
+def line_of(element: Element, words: Words) -> str:
+    """The words in one of these elements; "" when there are none."""
+    return "\t".join(filter(None, _of(element, words[local(element)])))
 
 
 def _of(element: Element, wanted: tuple[str, ...]) -> Iterator[str]:

@@ -10,7 +10,9 @@ from readers.clean import paired
 from readers.errors import DocumentError, ExceptionCode
 from readers.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
 from readers.office.ooxml import plain
+from readers.office.ooxml.kinds import WORKBOOK
 from readers.office.ooxml.package import Package
+from readers.office.ooxml.parts import line_of
 from readers.office.ooxml.xml import Element, elements, local
 
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
@@ -47,6 +49,7 @@ class Workbook:
         self._looks: dict[str, tuple[str, str, str]] = {}
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
+        self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
         self.gone: list[str] = []  # names of sheets that are not in the package
         self.unkept = False  # whether its program keeps no results of formulas and leaves them to the one that opens it
         self.lost = 0  # cells that show a shared string which is not there
@@ -104,8 +107,13 @@ class Workbook:
         named: dict[str, str] = {}
         for main in self._package.having("main"):
             related = self._package.related(main)
-            for element in elements(self._package.pieces(main), "sheet", "workbookPr", "calcPr"):
-                if local(element) != "sheet":
+            for element in elements(self._package.pieces(main), "sheet", "workbookPr", "calcPr", *WORKBOOK):
+                kind = local(element)
+                if kind in WORKBOOK:
+                    if line := line_of(element, WORKBOOK):
+                        self.said[line] = None
+                    continue
+                if kind != "sheet":
                     if element.get("date1904") in _TRUE:
                         self.start = datetime(1904, 1, 1)
                     self.unkept = self.unkept or element.get("fullCalcOnLoad") in _TRUE

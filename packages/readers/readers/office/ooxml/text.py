@@ -161,10 +161,6 @@ class Reader:
             else:
                 self._take(name, parts.unknown(package, name))
 
-    def _said(self, role: str, words: kinds.Words) -> None:
-        for name in self._package.having(role):
-            self._take(f"words of {name}", parts.said(self._package, name, words))
-
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
         if name in self._read or self._collector.cut:
@@ -190,7 +186,8 @@ class Reader:
             for name in self._package.having(*_NUMBERED):
                 self._take(name, _numbered(self._package, name, found[0]))
         self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
-        self._said("glossary", kinds.GLOSSARY)
+        for name in self._package.having("glossary"):
+            self._take(f"words of {name}", parts.said(self._package, name, kinds.GLOSSARY))
         self._authors("comments")
 
     def _workbook(self) -> None:
@@ -205,7 +202,7 @@ class Reader:
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._authors("person")
-        self._said("main", kinds.WORKBOOK)
+        self._take("words of the workbook", iter(book.said))
         self._common()
 
     def _common(self) -> None:
@@ -252,7 +249,7 @@ class Reader:
 
     def _presentation(self) -> None:
         package = self._package
-        slides = self._in_order()
+        slides, said = self._in_order()
         self.slides = len(slides) or None
         for slide in slides:
             self._slide(slide)
@@ -261,25 +258,30 @@ class Reader:
         self._authors("commentauthors", "authors")
         for name in package.having(*_MASTERS):
             self._take(name, _added(package, name))
-        self._said("main", kinds.PRESENTATION)
+        self._take("words of the presentation", iter(said))
 
     def _authors(self, *roles: str) -> None:
         for name in self._package.having(*roles):
             self._take(f"who wrote {name}", _authors(self._package, name))
 
-    def _in_order(self) -> list[str]:
-        """Slides as the presentation lists them; those it does not list, after them."""
+    def _in_order(self) -> tuple[list[str], dict[str, None]]:
+        """Slides as the presentation lists them, then those it does not list; and lines of its own words, each once."""
         listed: list[str] = []
+        said: dict[str, None] = {}
 
         def follow() -> None:
             for main in self._package.having("main"):
                 related = self._package.related(main)
-                for element in elements(self._package.pieces(main), "sldId"):
+                for element in elements(self._package.pieces(main), "sldId", *kinds.PRESENTATION):
+                    if local(element) in kinds.PRESENTATION:
+                        said[parts.line_of(element, kinds.PRESENTATION)] = None
+                        continue
                     targets = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
                     listed.extend(name for name in targets if name and self._package.roles.get(name) == "slide")
 
         self._guard(follow)
-        return list(dict.fromkeys([*listed, *self._package.having("slide")]))
+        said.pop("", None)
+        return list(dict.fromkeys([*listed, *self._package.having("slide")])), said
 
     def _slide(self, name: str) -> None:
         """A slide, then what belongs to it: notes, comments, drawings."""

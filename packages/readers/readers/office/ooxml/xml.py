@@ -6,6 +6,7 @@ No entity is replaced and nothing outside the part is ever fetched.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import cast
 
 from lxml import etree
@@ -39,7 +40,7 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
     """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; of
     mc:AlternateContent the fallback is left out where a choice says or shows something. What was readable comes first, then DocumentError `corrupt` (or what
     `pieces` raises). `whole` is called with the root where the part is read as a tree, before the first element."""
-    names = tuple("{*}" + tag for tag in tags)
+    names = _anywhere(tags)
     data, failed, more = gathered(pieces)
     if more:
         yield from _streamed(data, pieces, names)
@@ -53,6 +54,12 @@ def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], Non
         yield from root.iter(*names)
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
+
+
+@lru_cache
+def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags in any namespace."""
+    return tuple("{*}" + tag for tag in tags)
 
 
 def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:

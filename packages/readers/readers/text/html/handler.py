@@ -115,8 +115,12 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
-    whole = unclosed.END in content or tree.css_first("frameset") is not None
-    content = content.replace(unclosed.END, "").strip()
+    whole = content.endswith(unclosed.END)
+    if whole:
+        content = content[: -len(unclosed.END)].rstrip()
+    else:  # an element that the parser moves may come after it
+        whole = unclosed.END in content or tree.css_first("frameset") is not None
+        content = content.replace(unclosed.END, "").strip()
     return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata, whole
 
 

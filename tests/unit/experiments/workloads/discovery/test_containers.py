@@ -14,10 +14,10 @@ from lxml import etree
 from core.errors import StorageFault
 from core.settings import Settings
 from experiments.conditions import database_places
+from experiments.places import empty_beside, fresh_place
 from experiments.report.page import build_sections
 from experiments.report.parts import Section, Tabled
 from experiments.result.codec import from_json, to_json
-from experiments.workloads.discovery.places import empty_beside, fresh_place
 from experiments.workloads.discovery.result import ContainerUse, Result
 from experiments.workloads.discovery.sections.containers import containers
 

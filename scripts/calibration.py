@@ -1,0 +1,151 @@
+"""Measure what the pipeline demands, by phase and type of item, and write the shipped calibration: `make calibration`.
+
+Each job discovers a small generated corpus of one type of item with one worker of one slot. The demands of each type follow
+from the jobs' CPU accounts, calls and database counters (`simulate.demands.solve`). Takes about half an hour; interrupted, it
+continues with the jobs that are missing in DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+# ruff: noqa: E402 - the directory above is where they are found
+import experiments.workloads.discovery.sampler as sampler
+from experiments.workloads.discovery.workload import Discovery
+from simulate.demands import job_of, write_shipped
+from simulate.plan import contents_of
+
+_ITEMS = 600  # loose files or messages of a job: phases of seconds on one core
+_LEAST, _MOST = 2.5e6, 60e6  # bytes of a job
+_CONTENTS = ("reference", 0.02, 1)  # profile, scale and seed of the corpus that shows what files of each format hold
+_SAMPLE_SECONDS = 0.2  # CPU accounts are read this often: phases are short
+_SIZES = {
+    "small": 0.4,
+    "large": 3.0,
+}  # of a job's files, by the median of the reference profile: to tell items and bytes apart
+
+# Formats of one type of item with their weights and medians in bytes.
+_TYPES: dict[str, dict[str, tuple[float, float]]] = {
+    "office": {"docx": (6, 8_500), "xlsx": (3, 5_500), "doc": (3, 14_000), "xls": (1.5, 11_000), "pptx": (0.4, 90_000), "rtf": (0.8, 20_000)},
+    "pdf": {"pdf": (1, 60_000)},
+    "image": {"jpg": (6, 60_000), "png": (4, 40_000), "gif": (2, 6_000), "tif": (0.35, 60_000)},
+    "text": {"html": (3, 5_500), "txt": (2.5, 2_800), "csv": (1.2, 4_500), "log": (0.8, 9_000), "xml": (0.8, 12_000), "json": (0.6, 5_000)},
+    "media": {"mp3": (1, 100_000), "m4a": (1, 100_000), "wav": (1, 100_000)},
+}  # fmt: skip
+_MAIL = {"store": "mbox", "pst": "pst", "files": "eml", "maildir": "maildir", "msg": "msg"}
+
+
+def _profile(
+    name: str, raw: float, style: str, mail: float, shares: dict[str, float], formats: list[str], attached: float
+) -> str:
+    lines = [
+        f'name = "{name}"', "version = 1", 'about = "one type of item, for the calibration"', f"raw_bytes = {round(raw)}",
+        "[[custodians]]", f'mail = "{style}"', "[shares]", *([f"mail = {mail}"] if mail else []),
+        *(f"{fmt} = {share}" for fmt, share in shares.items()), "[mail]", f"attachment_share = {attached}", "attachment_counts = [60, 20, 8, 4]",
+        "html_share = 0.45", "thread_lengths = [[1, 1, 80], [2, 6, 20]]", "[terms]", "token_share = 0.0", "phrase_share = 0.0", "[formats]", *formats,
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _format(name: str, weight: float, median: float, places: str = "loose") -> str:
+    weights = ", ".join(f"{place} = {weight}" for place in places.split())
+    return f"{name} = {{ {weights}, median = {median}, sigma = 0.8, largest = 6_000_000 }}"
+
+
+def _mean(formats: dict[str, tuple[float, float]], factor: float) -> float:
+    weight = sum(share for share, _ in formats.values())
+    return (
+        sum(share * median for share, median in formats.values())
+        / weight
+        * factor
+        * math.exp((0.8 * math.log(2)) ** 2 / 2)
+    )
+
+
+def _bounded(raw: float) -> float:
+    return min(max(raw, _LEAST), _MOST)
+
+
+def profiles() -> dict[str, str]:
+    """The corpus profile of each job."""
+    out = {}
+    for kind, formats in _TYPES.items():
+        for size, factor in _SIZES.items():
+            listed = [_format(fmt, share, median * factor) for fmt, (share, median) in formats.items()]
+            name = f"loose-{kind}-{size}"
+            out[name] = _profile(name, _bounded(_ITEMS * _mean(formats, factor)), "files", 0, {}, listed, 0)
+    every = {fmt: both for formats in _TYPES.values() for fmt, both in formats.items()}
+    attached = [_format(fmt, share, median, "attached") for fmt, (share, median) in every.items()]
+    for style, name in _MAIL.items():
+        for size, share in (("bare", 0.0), ("attached", 0.6)):
+            raw = _ITEMS * (4_000 + share * 1.4 * _mean(every, 1.3))
+            out[f"mail-{name}-{size}"] = _profile(name, _bounded(raw), style, 1.0, {}, attached, share)
+    for kind in ("office", "image", "text", "pdf"):
+        members = [_format(fmt, share, median, "member") for fmt, (share, median) in _TYPES[kind].items()]
+        sizes = ["zip = { loose = 0, median = 1_000_000, sigma = 1.0, largest = 30_000_000 }"]
+        out[f"zip-{kind}"] = _profile(
+            kind, _bounded(_ITEMS * _mean(_TYPES[kind], 1.0) * 0.8), "files", 0, {"zip": 1.0}, members + sizes, 0
+        )
+    members = [_format(fmt, share, median, "member") for fmt, (share, median) in every.items()]
+    for fmt in ("tgz", "7z"):
+        sizes = [f"{fmt} = {{ loose = 0, median = 1_000_000, sigma = 1.0, largest = 30_000_000 }}"]
+        out[f"{fmt}-mixed"] = _profile(fmt, 40e6, "files", 0, {fmt: 1.0}, members + sizes, 0)
+    return out
+
+
+def _measure(name: str, profile: str, work: Path) -> None:
+    """Generate the corpus, run the job, keep what `solve` needs of both."""
+    kept = work / f"{name}.json"
+    if kept.exists():
+        return
+    described, corpus = work / f"{name}.toml", work / "corpora" / name
+    described.write_text(profile)
+    _generate(corpus, str(described), 1.0)
+    result = work / f"{name}.result.json"
+    subprocess.run([sys.executable, __file__, "--run", corpus, result], check=True, cwd=ROOT)
+    kept.write_text(json.dumps(job_of(json.loads(result.read_text()), corpus / "manifest.parquet", name)))
+
+
+def _generate(corpus: Path, profile: str, scale: float) -> None:
+    edbench = [sys.executable, "-m", "cli", "corpus", "generate"]
+    options = ["--profile", profile, "--scale", str(scale), "--seed", "1"]
+    subprocess.run(
+        [*edbench, corpus, *options], check=True, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def _run(corpus: Path, result: Path) -> None:
+    """The experiment, in this process: CPU accounts are to be read more often than a user's."""
+    from cli.main import main
+
+    sampler.SAMPLE_SECONDS = _SAMPLE_SECONDS
+    Discovery.on_null = lambda *_: {}  # type: ignore[method-assign]  # no null baseline: half the time
+    sys.argv = ["edbench", "bench", "scale-up", "--corpus", str(corpus), "--workers", "1", "--slots", "1", "--repeats", "1", "-o", "json", "--output-file", str(result)]  # fmt: skip
+    sys.exit(main(sys.argv[1:], os.environ))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", type=Path, default=Path("calibration"), help="keep corpora and results here")
+    parser.add_argument("--run", type=Path, nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.run:
+        _run(*args.run)
+        sys.exit()
+    args.work.mkdir(parents=True, exist_ok=True)
+    for name, profile in sorted(profiles().items(), key=lambda one: not one[0].startswith("mail")):
+        print(name, flush=True)
+        _measure(name, profile, args.work.absolute())
+    print("contents", flush=True)
+    corpus = args.work.absolute() / "corpora" / "contents"
+    _generate(corpus, _CONTENTS[0], _CONTENTS[1])
+    print(write_shipped(args.work, contents_of(corpus, *_CONTENTS).to_plain()))

@@ -1,0 +1,181 @@
+"""Simulates what a user asked for, and puts the document together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import UsageError
+from core.reading import read_problem
+from simulate import report
+from simulate.demands import KINDS, Calibration, Demands, of_result, shipped
+from simulate.documents import (
+    FactDocument,
+    GainDocument,
+    LimitDocument,
+    RowDocument,
+    SeriesDocument,
+    SimulationDocument,
+)
+from simulate.engine import Trace
+from simulate.facts import Fact, Row, evaluate
+from simulate.plan import Plan, contents_of_plain, plan_of
+from simulate.simulation import Case, chunk_for, doubled, limits, run_case
+from simulate.site import Site
+
+R1_ROWS = {"A": Case(workers=10, databases=1), "B": Case(workers=30, databases=1), "C": Case(workers=30, databases=2)}
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What to simulate. Without points, a site of report R1 has the report's rows, another one its own workers."""
+
+    site: Site
+    workers: Sequence[int] = ()
+    databases: Sequence[int] = ()
+    scale: float = 1.0
+    seed: int = 1
+    result: Path | None = None  # calibrated by it; None: by the shipped calibration
+    chunk: float | None = None  # items that are served together; None: as many as keep a run short
+    shard: bool = False
+    gains: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was simulated."""
+
+    site: Site
+    rows: Mapping[str, Row]
+    cases: Mapping[str, Case]
+    traces: Mapping[str, Trace]
+    facts: Sequence[Fact] | None
+    document: SimulationDocument
+
+    @property
+    def verdict(self) -> str:
+        return self.document.verdict
+
+
+def simulate(wish: Wish, say: Say) -> Answer:
+    """Run every point. Raises UsageError."""
+    site = wish.site
+    cases = _cases(wish)
+    calibration = shipped()
+    say("planning the data set")
+    plan = plan_of(site.profile, wish.scale, wish.seed, contents_of_plain(calibration.contents))
+    demands = calibration.demands if wish.result is None else _calibrated(calibration, wish.result, plan)
+    rows, traces = {}, {}
+    for name, case in cases.items():
+        say(f"simulating {case.workers} workers on {case.databases} databases")
+        rows[name], traces[name] = run_case(site, case, plan, demands, seed=wish.seed, chunk=wish.chunk)
+    found = evaluate(rows) if site.report == "r1" and list(cases) == list(R1_ROWS) and wish.scale == 1.0 else None
+    gains = _gains(wish, next(iter(cases.items())), plan, demands, rows, say) if wish.gains and found is None else []
+    document = SimulationDocument(
+        schema="edbench-simulation/1",
+        verdict=report.first_line(site.name, found), site=site.name, profile=site.profile, scale=wish.scale, seed=wish.seed,
+        items=plan.items, items_a_chunk=round(wish.chunk or chunk_for(plan.items), 3), calibration=demands.source,
+        rows={name: _row(site, cases[name], row, traces[name]) for name, row in rows.items()},
+        facts=[_fact(fact) for fact in found or ()],
+        gains=gains,
+    )  # fmt: skip
+    return Answer(site=site, rows=rows, cases=cases, traces=traces, facts=found, document=document)
+
+
+def _cases(wish: Wish) -> dict[str, Case]:
+    if wish.site.report == "r1" and not wish.workers and not wish.databases:
+        return R1_ROWS
+    points = [(w, d) for d in wish.databases or (1,) for w in wish.workers or (wish.site.workers,)]
+    return {f"{w} workers, {d} databases": Case(workers=w, databases=d, shard=wish.shard) for w, d in points}
+
+
+def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
+    """By a result: the job's data set is taken to have the plan's mix of items."""
+    file = path / "result.json" if path.is_dir() else path
+    try:
+        result = json.loads(file.read_text(encoding="utf-8"))
+        run = result["points"][0]["repeats"][0]
+        items, nbytes = run["result"]["items"], run["result"]["discovered_bytes"]
+    except (OSError, ValueError) as error:
+        raise UsageError(read_problem(f"result {path}", error)) from error
+    except (KeyError, IndexError, TypeError) as error:
+        raise UsageError(f"{path} is no result of a discovery: it has no {error}") from error
+    kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
+    mix = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
+    scaled = mix * np.array([items / mix[:, 0].sum(), nbytes / mix[:, 1].sum()])
+    return of_result(calibration, result, scaled, f"{path}, and the shipped calibration for the types of items")
+
+
+def _gains(
+    wish: Wish, first: tuple[str, Case], plan: Plan, demands: Demands, rows: Mapping[str, Row], say: Say
+) -> list[GainDocument]:
+    """What twice of each resource does to the first row, the most first."""
+    name, case = first
+    out = []
+    for what, site in {**doubled(wish.site), "workers": wish.site}.items():
+        say(f"simulating twice the {what}")
+        more = Case(workers=2 * case.workers, databases=case.databases, shard=case.shard) if what == "workers" else case
+        try:
+            elapsed_s = run_case(site, more, plan, demands, seed=wish.seed, chunk=wish.chunk)[0].elapsed_s
+        except UsageError:  # the hosts have no memory for so many workers
+            continue
+        out.append(GainDocument(doubled=what, elapsed_s=elapsed_s, gain=round(rows[name].elapsed_s / elapsed_s, 3)))
+    return sorted(out, key=lambda gain: -gain.gain)
+
+
+def _row(site: Site, case: Case, row: Row, trace: Trace) -> RowDocument:
+    return RowDocument(
+        workers=case.workers, databases=case.databases, elapsed_s=row.elapsed_s, discovery_end_s=row.discovery_end_s,
+        gb_before=row.gb_before, gb_after=row.gb_after, gb_per_hour=round(row.gb_after / row.elapsed_s * 3600, 3),
+        limits=[
+            LimitDocument(stage=one.stage, begin_s=one.begin_s, end_s=one.end_s, busiest=one.busiest, utilisation=one.utilisation)
+            for one in limits(site, trace)
+        ],
+        series=SeriesDocument(**{name: list(values) for name, values in row.series.items()}),
+    )  # fmt: skip
+
+
+def _fact(fact: Fact) -> FactDocument:
+    return FactDocument(
+        id=fact.id, use="fit" if fact.use == "fit" else "predict", required=fact.required, stated=fact.stated,
+        value=fact.value, held=fact.held,
+    )  # fmt: skip
+
+
+def point_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """The table of points."""
+    out = []
+    for row in answer.document.rows.values():
+        limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in row.limits)
+        out.append((
+            f"{row.databases}", f"{row.workers}", report.clock(row.elapsed_s), report.clock(row.discovery_end_s), f"{row.gb_after:,.0f}",
+            f"{row.gb_per_hour:,.1f}", f"{max(row.series.filer_ops):,.0f}", limit,
+        ))  # fmt: skip
+    return out
+
+
+def lines(answer: Answer) -> list[str]:
+    """What is said below the tables."""
+    document = answer.document
+    out = [
+        f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"
+    ]
+    if answer.facts is not None:
+        limit = {name: row.limits[-1].busiest for name, row in document.rows.items()}
+        out += [f"not held: {line}" for line in report.missed(answer.facts, limit)]
+    out += [f"twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]
+    return out
+
+
+def write_report(answer: Answer, directory: Path) -> Path:
+    """Report, figures, series and `simulation.json` in a directory. Raises RunFailed."""
+    doubt = "NOT REPRODUCED" in answer.verdict
+    page = report.sections(answer.rows, point_rows(answer), answer.facts, lines(answer))
+    path = report.write(directory, answer.verdict, doubt, page)
+    (directory / "simulation.json").write_text(json.dumps(answer.document.to_json(), indent=1) + "\n", encoding="utf-8")
+    return path

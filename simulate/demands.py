@@ -1,0 +1,210 @@
+"""What the pipeline demands of a site, by phase and type of item, solved from measured jobs.
+
+A job's totals are the sum over its items: for each type so much an item and so much a byte. `make calibration` measures jobs of
+one type each; the shipped calibration is the solution of all of them, and `of_result` scales it to a user's own job.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import UsageError
+from core.operations import Op
+from core.reading import read_problem
+from core.records import Phase
+
+FILE = Path(__file__).parent / "calibration.json.gz"
+PHASES = (Phase.WALK.value, Phase.EXPAND.value, Phase.INDEX.value, Phase.FINALISE.value)
+OPS = tuple(op.label for op in Op)
+CPU, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "database_cpu_s", "transactions", "rows"
+READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"
+QUANTITIES = (CPU, DATABASE_CPU, TRANSACTIONS, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
+
+_WITH_TIME = frozenset(
+    {DATABASE_CPU, TRANSACTIONS}
+)  # a part of it comes with time alone: looks of queue manager and monitors
+
+# Types of items, by media type: of the longest prefix that fits.
+_TYPES = {
+    "message/": "message",
+    "application/vnd.ms-outlook": "outlook",
+    "application/vnd.ms-outlook-pst": "pst",
+    "application/mbox": "mbox",
+    "application/zip": "zip",
+    "application/gzip": "gzip",
+    "application/x-tar": "tar",
+    "application/x-7z": "7z",
+    "application/pdf": "pdf",
+    "application/msword": "office",
+    "application/rtf": "office",
+    "application/vnd.": "office",
+    "image/": "image",
+    "text/": "text",
+    "application/xml": "text",
+    "application/json": "text",
+    "audio/": "media",
+    "video/": "media",
+    "": "other",
+}
+TYPES = tuple(dict.fromkeys(_TYPES.values()))
+CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
+KINDS = len(TYPES) * 2  # each loose and inside a container
+
+
+def type_of(media_type: str) -> int:
+    """The number of an item's type."""
+    prefix = max((p for p in _TYPES if media_type.startswith(p)), key=len)
+    return TYPES.index(_TYPES[prefix])
+
+
+def kind_of(media_type: str, depth: int) -> int:
+    """The number of its kind: type, loose or inside."""
+    return type_of(media_type) * 2 + (depth > 0)
+
+
+def job_of(result: Mapping[str, Any], manifest: Path, name: str) -> dict[str, Any]:
+    """What `solve` takes of a job: items and bytes of each kind, and what each phase took; raises UsageError."""
+    import pyarrow.parquet as parquet
+
+    rows = parquet.read_table(manifest, columns=["media_type", "depth", "bytes"]).to_pylist()
+    items = np.zeros((KINDS, 2))
+    for row in rows:
+        items[kind_of(row["media_type"], row["depth"])] += (1, row["bytes"])
+    run = result["points"][0]["repeats"][0]
+    return {"name": name, "items": items.tolist(), "phases": phases_of(run)}
+
+
+def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Quantities by phase of one run of a result."""
+    out = {}
+    for phase in run["phases"]:
+        calls = phase["calls"]
+        begin, end = phase["start_s"], phase["start_s"] + phase["elapsed_s"]
+        commits, rows = _database(run["series"]["database_activity"], phase["database"], begin, end)
+        took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
+        took |= {CPU: phase["cpu_s"].get("workers", 0.0), DATABASE_CPU: phase["cpu_s"].get("databases", 0.0)}
+        took |= {TRANSACTIONS: commits, ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
+        took |= {"queue_manager_cpu_s": phase["cpu_s"].get("queue manager", 0.0), "broker_cpu_s": phase["cpu_s"].get("broker", 0.0)}  # fmt: skip
+        took[READ_BYTES] = float(calls.get("read", {}).get("bytes", 0))
+        took[WRITTEN_BYTES] = float(calls.get("write", {}).get("bytes", 0))
+        out[phase["phase"]] = took
+    return out
+
+
+def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end: float) -> tuple[float, float]:
+    """Commits and rows between two moments of a run; a sample counts since the one before."""
+    totals = [0.0, 0.0]
+    before = 0.0
+    for at, activity in series:
+        inside = max(0.0, min(at, end) - max(before, begin)) / (at - before) if at > before else 0.0
+        now = activity.get(database, {})
+        totals[0] += inside * now.get("commits", 0)
+        totals[1] += inside * now.get("rows", 0)
+        before = at
+    return totals[0], totals[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demands:
+    """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it."""
+
+    phases: Mapping[str, Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]]
+    source: str
+
+
+def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
+    """The demands that explain the jobs' totals best, none of them negative, in relative error."""
+    counts = np.array([job["items"] for job in jobs], np.float64)  # jobs x kinds x 2
+    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
+    of_items = (counts * scale).reshape(len(jobs), -1)
+    phases: dict[str, dict[str, Any]] = {}
+    for phase in PHASES:
+        phases[phase] = {}
+        for name in QUANTITIES:
+            took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
+            weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
+            columns = of_items
+            if name in _WITH_TIME:
+                lasted = np.array([[job["phases"].get(phase, {}).get("elapsed_s", 0.0)] for job in jobs])
+                columns = np.hstack((of_items, lasted))
+            found = _nonnegative(columns * weights[:, None], took * weights)
+            phases[phase][name] = found[: of_items.shape[1]].reshape(-1, 2) * scale
+    return Demands(phases=phases, source=source)
+
+
+def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
+    """A job's total, without what comes once a job: the fan-out folders, which small jobs make for every few items."""
+    if (name, quantity) in ((Phase.EXPAND, "mkdir"), (Phase.FINALISE, "scan")):
+        return 0.0
+    total = phase.get(quantity, 0.0)
+    return max(0.0, total - phase.get("mkdir", 0.0)) if (name, quantity) == (Phase.EXPAND, "create") else total
+
+
+def _nonnegative(
+    matrix: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], turns: int = 4_000
+) -> np.ndarray[Any, Any]:
+    """Least squares with no negative part, by coordinate descent."""
+    squares = matrix.T @ matrix
+    target = matrix.T @ wanted
+    out = np.zeros(matrix.shape[1])
+    used = [n for n in range(len(out)) if squares[n, n] > 0]
+    for _ in range(turns):
+        before = out.copy()
+        for n in used:
+            out[n] = max(0.0, out[n] + (target[n] - squares[n] @ out) / squares[n, n])
+        if np.abs(out - before).max() <= 1e-9 * max(1e-12, out.max()):
+            break
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The shipped one: jobs as measured, what they demand, and what generated files of each format hold."""
+
+    demands: Demands
+    contents: Mapping[str, Any]  # as `simulate.plan.contents_of_plain` takes it
+    jobs: Sequence[Mapping[str, Any]]
+
+
+def write_shipped(work: Path, contents: Mapping[str, Any], file: Path = FILE) -> Path:
+    """Put the jobs measured in a directory together; the same measurements give the same bytes."""
+    jobs = [
+        json.loads(path.read_text()) for path in sorted(work.glob("*.json")) if not path.name.endswith(".result.json")
+    ]
+    plain = {"jobs": jobs, "contents": contents}
+    file.write_bytes(gzip.compress(json.dumps(plain, separators=(",", ":"), sort_keys=True).encode(), mtime=0))
+    return file
+
+
+def shipped() -> Calibration:
+    """The calibration of the product. Raises UsageError where the installation is not whole."""
+    try:
+        plain = json.loads(gzip.decompress(FILE.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{read_problem('the calibration', error)}; install edbench again") from error
+    jobs = plain["jobs"]
+    source = f"the shipped calibration of {len(jobs)} jobs"
+    return Calibration(demands=solve(jobs, source), contents=plain["contents"], jobs=jobs)
+
+
+def of_result(calibration: Calibration, result: Mapping[str, Any], items: np.ndarray[Any, Any], source: str) -> Demands:
+    """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
+
+    `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
+    """
+    runs = [phases_of(run) for run in result["points"][0]["repeats"]]
+    phases = {}
+    for phase, quantities in calibration.demands.phases.items():
+        phases[phase] = {}
+        for name, each in quantities.items():
+            took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
+            expected = float((each * items).sum())
+            phases[phase][name] = each * (took / expected) if expected else each
+    return Demands(phases=phases, source=source)

@@ -1,0 +1,81 @@
+"""`simulation.json`: what a simulation found (docs/schemas/simulation.json)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from core.document import Document
+
+
+class SeriesDocument(Document):
+    """One value a minute; all lists are equally long."""
+
+    filer_ops: list[float]  # a second
+    fsa: list[float]  # utilisation, 0 to 1
+    fsb: list[float]
+    database_io: list[float]  # a second
+    read_ms: list[float]  # mean of a disk's read command
+    write_ms: list[float]
+    queued: list[float]  # commands waiting at each disk
+
+
+class LimitDocument(Document):
+    """What was busiest in a stage."""
+
+    stage: str
+    begin_s: float
+    end_s: float
+    busiest: str
+    utilisation: float
+
+
+class RowDocument(Document):
+    """One row: so many workers and databases."""
+
+    workers: int
+    databases: int
+    elapsed_s: float
+    discovery_end_s: float  # end of phase expand of the last job
+    gb_before: float
+    gb_after: float
+    gb_per_hour: float
+    limits: list[LimitDocument]
+    series: SeriesDocument
+
+
+class FactDocument(Document):
+    """One fact of report R1."""
+
+    id: str
+    use: Literal["fit", "predict"]
+    required: bool
+    stated: str
+    value: float | list[float] | str | None
+    held: bool
+
+
+class GainDocument(Document):
+    """What twice of something does to the first row."""
+
+    doubled: str
+    elapsed_s: float
+    gain: float  # elapsed before over after
+
+
+class SimulationDocument(Document):
+    """A simulation."""
+
+    schema_: Literal["edbench-simulation/1"] = Field(alias="schema")
+    verdict: str
+    site: str
+    profile: str
+    scale: float
+    seed: int
+    items: int
+    items_a_chunk: float
+    calibration: str
+    rows: dict[str, RowDocument]
+    facts: list[FactDocument]
+    gains: list[GainDocument]

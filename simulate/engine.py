@@ -1,0 +1,430 @@
+"""The discrete-event simulation: jobs on a site, in virtual time. The same arguments give the same events on every machine.
+
+A slot works on its task in chunks of items: it computes (a core of its worker, which shares its host's cores), then waits for the
+filer's unit FSA, then for FSB and the network together, then, where the site commits each item, for its database server. Units and
+servers are FIFO queues of equal servers; a host's cores are shared equally by all that run on them. What queue manager and
+barrier do is done by the product's own functions.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.celery_app import goes_round, own_first
+from core.records import JobState, Phase
+from queue_manager.commons import fair_share
+from queue_manager.dispatcher import turns
+from queue_manager.manager import AFTER_SENDING_SECONDS
+from queue_manager.order import order_key
+from queue_manager.window import Window, shares
+from simulate.site import Site, placed
+from simulate.tasks import (
+    CPU,
+    DATABASE,
+    DATABASE_IO,
+    DISK_READS,
+    DISK_WRITES,
+    FSA_OPS,
+    FSA_S,
+    FSB_OPS,
+    NET_BYTES,
+    JobLoad,
+    Task,
+)
+from sql.recut import TASKS_A_SLOT, cut_into
+from sql.states import Demand
+
+MINUTE = 60.0
+_LEAST = {Phase.WALK: 1 << 60, Phase.FINALISE: 1}  # entries of a part, as sql.recut has them; others 16
+
+
+class Bins:
+    """An amount by minute."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def add(self, begin: float, end: float, amount: float) -> None:
+        """Spread evenly over begin … end."""
+        values = self.values
+        first, last = int(begin / MINUTE), int(end / MINUTE)
+        while len(values) <= last:
+            values.append(0.0)
+        if first == last or end <= begin:
+            values[first] += amount
+            return
+        rate = amount / (end - begin)
+        values[first] += ((first + 1) * MINUTE - begin) * rate
+        for n in range(first + 1, last):
+            values[n] += MINUTE * rate
+        values[last] += (end - last * MINUTE) * rate
+
+
+class Servers:
+    """Equal servers with one queue, first come first served."""
+
+    __slots__ = ("busy", "free", "waited")
+
+    def __init__(self, servers: int) -> None:
+        self.free = [0.0] * servers
+        self.busy = Bins()
+        self.waited = 0.0
+
+    def book(self, now: float, service: float) -> float:
+        """When work that comes now is over."""
+        begin = self.free[0]
+        if begin < now:
+            begin = now
+        end = begin + service
+        heapq.heapreplace(self.free, end)
+        self.busy.add(begin, end, service)
+        self.waited += begin - now
+        return end
+
+
+class _Host:
+    """Cores that all running work shares equally, none getting more than one."""
+
+    __slots__ = ("at", "busy", "cores", "ghz", "running", "served", "version")
+
+    def __init__(self, cores: int, ghz: float) -> None:
+        self.cores, self.ghz = cores, ghz
+        self.running: list[tuple[float, int, _Slot]] = []  # by what was served to each when it is over
+        self.served = 0.0  # GHz seconds, to each that runs all the time
+        self.at, self.version = 0.0, 0
+        self.busy = Bins()
+
+    def advance(self, now: float) -> None:
+        """Serve until now."""
+        number = len(self.running)
+        if number and now > self.at:
+            used = min(number, self.cores)
+            self.served += (now - self.at) * self.ghz * used / number
+            self.busy.add(self.at, now, (now - self.at) * used)
+        self.at = now
+
+    def next_end(self) -> float:
+        """When the first one is over, if nothing changes until then."""
+        number = len(self.running)
+        rate = self.ghz * min(number, self.cores) / number
+        return self.at + max(0.0, self.running[0][0] - self.served) / rate
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    host: _Host
+    free: int  # cores
+    waiting: deque[_Slot] = field(default_factory=deque)
+
+
+@dataclass(slots=True, eq=False)
+class _Slot:
+    worker: _Worker
+    databases: list[int]  # in the order in which it looks for tasks
+    task: Task | None = None
+    job: _Job | None = None
+    chunks: int = 0  # left
+    share: float = 1.0  # of the task, in each chunk
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    load: JobLoad
+    ident: uuid.UUID
+    phase: int = 0
+    pending: list[tuple[tuple[int, int], int, Task]] = field(default_factory=list)
+    dispatched: int = 0
+    running: int = 0
+    began: float = 0.0
+    ended: float = 0.0
+    spans: list[tuple[Phase, float, float]] = field(default_factory=list)
+
+    @property
+    def now(self) -> Phase:
+        return self.load.phases[self.phase][0]
+
+    def demand(self, limit: int) -> Demand:
+        """As the dispatcher sees it."""
+        return Demand(
+            job=self.ident, state=JobState.RUNNING, phase=self.now, dispatched=self.dispatched, running=self.running,
+            pending=min(limit, len(self.pending)),
+            most_out=(self.load.index_streams or 0) if self.now is Phase.INDEX else 0,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """When a job's phases began and ended, in seconds."""
+
+    database: int
+    phases: tuple[tuple[Phase, float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What happened, by minute."""
+
+    elapsed_s: float
+    jobs: tuple[Spans, ...]
+    fsa_ops: Sequence[float]
+    fsb_ops: Sequence[float]
+    fsa_busy: Sequence[float]  # seconds of servers
+    fsb_busy: Sequence[float]
+    network_busy: Sequence[float]
+    database_busy: tuple[Sequence[float], ...]
+    database_io: Sequence[float]
+    host_busy: tuple[Sequence[float], ...]
+    disk_reads: Sequence[float]  # commands of the data's disks
+    disk_writes: Sequence[float]
+    slots_busy: Sequence[float]
+    events: int
+    dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
+
+
+_START, _HOST, _FSA, _DATA, _STORED, _LOOK = range(6)
+
+
+class Engine:
+    """One run. `chunk`: items that are served together; 1 serves each item alone. `exponential`: service times are drawn."""
+
+    def __init__(
+        self, site: Site, jobs: Sequence[JobLoad], *, workers: int, databases: int, chunk: float = 25.0, seed: int = 1,
+        exponential: bool = False, note_order: bool = False,
+    ) -> None:  # fmt: skip
+        self._site, self._chunk = site, chunk
+        self._dice = random.Random(seed) if exponential else None
+        self._hosts = [_Host(host.cores, host.ghz) for host in site.hosts]
+        crew = [_Worker(self._hosts[at], site.worker_cores) for at in placed(site, workers)]
+        self._slots = workers * site.slots
+        self._goes_round = goes_round(databases, site.slots)
+        orders = [own_first(range(databases), slot, site.slots) for slot in range(site.slots)]
+        self._idle = deque(_Slot(worker, order) for order in orders for worker in crew)
+        self._fsa, self._fsb = Servers(site.fsa.servers), Servers(site.fsb.servers)
+        self._network = Servers(1)
+        self._fsb_s = site.fsb.service_us / 1e6
+        self._trip_s = site.round_trip_us / 1e6
+        self._databases = [Servers(site.databases[n % len(site.databases)].cores) for n in range(databases)]
+        self._database_ghz = [site.databases[n % len(site.databases)].ghz for n in range(databases)]
+        self._jobs = [_Job(load, uuid.UUID(int=number + 1)) for number, load in enumerate(jobs)]
+        self._of = [[job for job in self._jobs if job.load.database == n] for n in range(databases)]
+        self._by_ident = {job.ident: job for job in self._jobs}
+        self._windows = [Window() for _ in range(databases)]
+        self._wants: dict[str, int] = {}
+        self._brokers: list[deque[tuple[_Job, Task]]] = [deque() for _ in range(databases)]
+        self._events: list[tuple[float, int, int, object]] = []
+        self._count = itertools.count()
+        self._look_due = [False] * databases
+        self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes", "slots")}
+        self._order: list[int] | None = [] if note_order else None
+        self._handled = 0
+
+    def run(self) -> Trace:
+        """To the end of the last job."""
+        for job in self._jobs:
+            self._enter(job, 0.0)
+        for database in range(len(self._databases)):
+            self._look(database, 0.0)
+        events = self._events
+        while events:
+            now, _, what, subject = heapq.heappop(events)
+            self._handled += 1
+            if what == _HOST:
+                host, version = subject  # type: ignore[misc]
+                if host.version == version:
+                    self._computed(host, now)
+            elif what == _FSA:
+                self._on_fsb(subject, now)  # type: ignore[arg-type]
+            elif what == _DATA:
+                self._store(subject, now)  # type: ignore[arg-type]
+            elif what == _STORED:
+                self._chunk_done(subject, now)  # type: ignore[arg-type]
+            elif what == _LOOK:
+                self._look_due[subject] = False  # type: ignore[index]
+                self._look(subject, now)  # type: ignore[arg-type]
+        return self._trace()
+
+    def _push(self, at: float, what: int, subject: object) -> None:
+        heapq.heappush(self._events, (at, next(self._count), what, subject))
+
+    # The queue manager
+
+    def _enter(self, job: _Job, now: float) -> None:
+        """Begin the phase; as in `sql.recut`, its tasks are cut finer where there are too few for the slots."""
+        phase, tasks = job.load.phases[job.phase]
+        streams = job.load.index_streams if phase is Phase.INDEX else None
+        wanted = TASKS_A_SLOT * (self._slots if streams is None else min(self._slots, streams))
+        if len(tasks) < wanted and phase is not Phase.WALK:
+            total = sum(task.weight for task in tasks) or 1
+            tasks = tuple(
+                part
+                for task in tasks
+                for part in _parts(task, -(-wanted * task.weight // total), _LEAST.get(phase, 16))
+            )
+        job.pending = [(order_key(task), next(self._count), task) for task in tasks]
+        heapq.heapify(job.pending)
+        job.began = now
+
+    def _ask_look(self, database: int, now: float) -> None:
+        if not self._look_due[database]:
+            self._look_due[database] = True
+            self._push(now + AFTER_SENDING_SECONDS, _LOOK, database)
+
+    def _look(self, database: int, now: float) -> None:
+        """What the dispatcher does: barriers, then tasks within the window."""
+        for job in self._of[database]:
+            while not job.pending and not job.dispatched and not job.running and job.phase < len(job.load.phases):
+                job.spans.append((job.now, job.began, now))
+                job.ended = now
+                job.phase += 1
+                if job.phase < len(job.load.phases):
+                    self._enter(job, now)
+        active = [job for job in self._of[database] if job.phase < len(job.load.phases)]
+        window = self._windows[database].size(self._slots)
+        demands = [job.demand(max(1, window)) for job in active]
+        self._wants[str(database)] = sum(one.pending + one.dispatched + one.running for one in demands)
+        share = shares(fair_share(str(database), self._wants, window), demands)
+        sent = []
+        for ident, number in share.items():
+            job = self._by_ident[ident]
+            sent.append([(job, heapq.heappop(job.pending)[2]) for _ in range(number)])
+            job.dispatched += number
+        for message in itertools.chain.from_iterable(turns(sent)):
+            self._brokers[database].append(message)
+            if self._order is not None:
+                self._order.append(message[1].id)
+        self._windows[database].note_sent(sum(map(len, sent)), now)
+        self._claim(now)
+
+    def _claim(self, now: float) -> None:
+        """Idle slots take messages, each from its own database first."""
+        left = sum(map(len, self._brokers))
+        while left and self._idle:
+            slot = self._idle.popleft()
+            queue = next(queue for queue in (self._brokers[n] for n in slot.databases) if queue)
+            if self._goes_round:
+                slot.databases.append(slot.databases.pop(0))
+            job, task = queue.popleft()
+            left -= 1
+            job.dispatched -= 1
+            job.running += 1
+            slot.job, slot.task = job, task
+            slot.chunks = max(1, round(task.items / self._chunk))
+            slot.share = 1.0 / slot.chunks
+            self._compute(slot, now)
+
+    def _finish(self, slot: _Slot, now: float) -> None:
+        job, task = slot.job, slot.task
+        assert job is not None
+        assert task is not None
+        for follow in task.follow:
+            heapq.heappush(job.pending, (order_key(follow), next(self._count), follow))
+        job.running -= 1
+        slot.job = slot.task = None
+        self._idle.append(slot)
+        self._ask_look(job.load.database, now)
+        self._claim(now)
+
+    # A slot's chunk
+
+    def _drawn(self, mean: float) -> float:
+        return mean if self._dice is None else self._dice.expovariate(1.0) * mean
+
+    def _compute(self, slot: _Slot, now: float) -> None:
+        worker = slot.worker
+        if worker.free:
+            worker.free -= 1
+            self._run_on(worker.host, slot, now)
+        else:
+            worker.waiting.append(slot)
+
+    def _run_on(self, host: _Host, slot: _Slot, now: float) -> None:
+        host.advance(now)
+        work = self._drawn(slot.task.demand[CPU] * slot.share)  # type: ignore[union-attr]
+        heapq.heappush(host.running, (host.served + work, next(self._count), slot))
+        host.version += 1
+        self._push(host.next_end(), _HOST, (host, host.version))
+
+    def _computed(self, host: _Host, now: float) -> None:
+        host.advance(now)
+        slot = heapq.heappop(host.running)[2]
+        worker = slot.worker
+        if worker.waiting:
+            self._run_on(host, worker.waiting.popleft(), now)
+        else:
+            worker.free += 1
+            host.version += 1
+            if host.running:
+                self._push(host.next_end(), _HOST, (host, host.version))
+        ops = slot.task.demand[FSA_OPS] * slot.share  # type: ignore[union-attr]
+        service = self._drawn(slot.task.demand[FSA_S] * slot.share)  # type: ignore[union-attr]
+        end = self._fsa.book(now, service)
+        self._bins["fsa"].add(end - service, end, ops)
+        self._push(end, _FSA, slot)
+
+    def _on_fsb(self, slot: _Slot, now: float) -> None:
+        demand, share = slot.task.demand, slot.share  # type: ignore[union-attr]
+        ops = demand[FSB_OPS] * share
+        service = self._drawn(ops * self._fsb_s)
+        end = self._fsb.book(now, service)
+        self._bins["fsb"].add(end - service, end, ops)
+        self._bins["reads"].add(now, end, demand[DISK_READS] * share)
+        self._bins["writes"].add(now, end, demand[DISK_WRITES] * share)
+        if self._site.bytes_per_s:
+            end = max(end, self._network.book(now, demand[NET_BYTES] * share / self._site.bytes_per_s))
+        trips = (ops + demand[FSA_OPS] * share) * self._trip_s
+        self._push(end + trips, _DATA, slot)
+
+    def _store(self, slot: _Slot, now: float) -> None:
+        """To the database: each item's rows, or all of them with the task's last chunk."""
+        share = slot.share if self._site.commit_per_item else float(slot.chunks == 1)
+        if not share:
+            self._chunk_done(slot, now)
+            return
+        database = slot.job.load.database  # type: ignore[union-attr]
+        demand = slot.task.demand  # type: ignore[union-attr]
+        service = self._drawn(demand[DATABASE] * share / self._database_ghz[database])
+        end = self._databases[database].book(now, service)
+        io = demand[DATABASE_IO] * share
+        self._bins["io"].add(end - service, end, io)
+        if self._site.database_on_filer:
+            self._fsb.book(now, io * self._fsb_s)
+            self._bins["fsb"].add(now, end, io)
+        self._push(end, _STORED, slot)
+
+    def _chunk_done(self, slot: _Slot, now: float) -> None:
+        slot.chunks -= 1
+        if slot.chunks:
+            self._compute(slot, now)
+        else:
+            self._finish(slot, now)
+
+    def _trace(self) -> Trace:
+        bins = self._bins
+        return Trace(
+            elapsed_s=max(job.ended for job in self._jobs),
+            jobs=tuple(Spans(database=job.load.database, phases=tuple(job.spans)) for job in self._jobs),
+            fsa_ops=bins["fsa"].values, fsb_ops=bins["fsb"].values,
+            fsa_busy=self._fsa.busy.values, fsb_busy=self._fsb.busy.values, network_busy=self._network.busy.values,
+            database_busy=tuple(one.busy.values for one in self._databases), database_io=bins["io"].values,
+            host_busy=tuple(host.busy.values for host in self._hosts),
+            disk_reads=bins["reads"].values, disk_writes=bins["writes"].values, slots_busy=bins["slots"].values,
+            events=self._handled, dispatched=tuple(self._order or ()),
+        )  # fmt: skip
+
+
+def _parts(task: Task, wanted: int, least: int) -> list[Task]:
+    """The task cut into equal parts; the first keeps its id and what follows it."""
+    number = cut_into(task.items, wanted, least)
+    if number == 1:
+        return [task]
+    demand = [one / number for one in task.demand]
+    weight, items = task.weight // number, max(1, task.items // number)
+    return [Task(weight, task.id, items, demand, task.follow if n == 0 else ()) for n in range(number)]

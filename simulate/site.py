@@ -1,0 +1,213 @@
+"""The site of a simulation: hosts, workers on them, database servers, network, filer. One TOML file; docs/simulate.md explains it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from core.errors import UsageError
+from core.filer.protocol import Protocol, load_protocol
+from core.reading import read_problem
+from core.toml_table import TomlTable
+from simulate.demands import PHASES
+
+MOST_WORKERS = 100_000
+_MOST_HOSTS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine that workers run on."""
+
+    cores: int
+    ghz: float
+    memory_gb: float  # bounds the workers on it; 0: not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseServer:
+    """A database server."""
+
+    cores: int
+    ghz: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One of the filer's two units: equal servers with one queue."""
+
+    servers: int
+    service_us: float  # of one filer op
+    change_us: float  # of one that changes the name space: it is written to the journal too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """The filer's disks. Latencies, queues and utilisation are outputs."""
+
+    count: int
+    rpm: float
+    seek_ms: float  # mean of the part of the disks that the data covers
+    mb_per_s: float
+    stripe_bytes: float
+    writes_per_change: float  # disk commands of a small random write: 4 with RAID 5 (read and write data and parity)
+    stripe_overhead: float  # disk writes for one of data in whole stripes: 1.25 with RAID 5 of 4 + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Everything that demands are served by. Speeds are in GHz of a core, as hosts are described."""
+
+    name: str
+    description: str
+    profile: str
+    report: str  # "r1": its rows are those of report R1, whose facts are evaluated; "": none
+    workers: int
+    slots: int  # of each worker
+    worker_cores: int
+    worker_memory_gb: float
+    hosts: tuple[Host, ...]
+    databases: tuple[DatabaseServer, ...]
+    job_per_custodian: bool
+    index_streams: int | None  # tasks of phase index that one job has at a time; None: no limit
+    commit_per_item: bool  # the product writes each item when it is found, and not at the end of a task
+    ghz_seconds: Mapping[str, float]  # of a core, for each CPU second of the calibration, by phase
+    database_ghz_seconds: float
+    database_io_per_row: float
+    database_on_filer: bool
+    protocol: Protocol
+    ops_per_call: Mapping[str, float]  # times the filer ops that the protocol says, by phase
+    fsa: Unit
+    fsb: Unit
+    bytes_per_s: float  # of the network between workers and filer; 0: no limit
+    round_trip_us: float
+    disks: Disks
+
+
+def site_names() -> list[str]:
+    """The sites that come with the product."""
+    files = resources.files("simulate").joinpath("sites").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+def load_site(name_or_path: str) -> Site:
+    """A shipped site by name, or a file. Raises UsageError in one line."""
+    names = site_names()
+    if name_or_path in names:
+        text = resources.files("simulate").joinpath("sites", f"{name_or_path}.toml").read_text(encoding="utf-8")
+        return read_site(text, f"site {name_or_path}")
+    path = Path(name_or_path)
+    if not path.suffix and not path.exists():
+        raise UsageError(f"there is no site {name_or_path!r}; use one of {', '.join(names)}, or a TOML file")
+    try:
+        return read_site(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(read_problem(f"site {path}", error)) from error
+
+
+def read_site(text: str, source: str) -> Site:
+    """A site from its TOML. Raises UsageError."""
+    try:
+        top = TomlTable(source, "", tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{read_problem(source, error)}; it must be TOML") from error
+    worker, policy, cpu, database = (top.table(key) for key in ("worker", "policy", "cpu", "database_load"))
+    network, filer, protocol = top.table("network"), top.table("filer"), top.table("protocol")
+    ops = protocol.table("ops_per_call")
+    disks = filer.table("disks")
+    site = Site(
+        name=top.text("name"),
+        description=top.text("description", ""),
+        profile=top.text("profile", "reference"),
+        report=top.text("report", "", among=("", "r1")),
+        workers=top.whole("workers", 1, low=1, high=MOST_WORKERS),
+        slots=worker.whole("slots", 4, low=1, high=64),
+        worker_cores=worker.whole("cores", low=1, high=1024),
+        worker_memory_gb=worker.number("memory_gb", 0.0),
+        hosts=tuple(host for table in _some(top, "host", _MOST_HOSTS) for host in _hosts(table)),
+        databases=tuple(server for table in _some(top, "database", 1024) for server in _databases(table)),
+        job_per_custodian=policy.text("jobs", "whole", among=("whole", "custodian")) == "custodian",
+        index_streams=policy.whole("index_streams", 0, high=10_000) or None,
+        commit_per_item=policy.text("commit", "task", among=("task", "item")) == "item",
+        ghz_seconds={phase: cpu.number(phase, low=0.0) for phase in PHASES},
+        database_ghz_seconds=database.number("ghz_seconds"),
+        database_io_per_row=database.number("io_per_row", 0.0),
+        database_on_filer=database.text("files", "elsewhere", among=("filer", "elsewhere")) == "filer",
+        protocol=load_protocol(protocol.text("name", "nfs-v3")),
+        ops_per_call={phase: ops.number(phase, 1.0) for phase in PHASES},
+        fsa=_unit(filer.table("fsa")),
+        fsb=_unit(filer.table("fsb")),
+        bytes_per_s=network.number("bytes_per_s", 0.0),
+        round_trip_us=network.number("round_trip_us", 0.0),
+        disks=Disks(
+            count=disks.whole("count", 1, low=1),
+            rpm=disks.number("rpm", 15_000.0, low=1.0),
+            seek_ms=disks.number("seek_ms", 1.0),
+            mb_per_s=disks.number("mb_per_s", 100.0, low=0.1),
+            stripe_bytes=disks.number("stripe_bytes", 65_536.0, low=512.0),
+            writes_per_change=disks.number("writes_per_change", 4.0),
+            stripe_overhead=disks.number("stripe_overhead", 1.25),
+        ),
+    )
+    for table in (worker, policy, cpu, database, network, ops, protocol, disks, filer, top):
+        table.done()
+    return site
+
+
+def _some(top: TomlTable, key: str, most: int) -> Sequence[TomlTable]:
+    tables = top.tables(key)
+    if not 1 <= len(tables) <= most:
+        raise top.refuse(key, f"must be tables, [[{key}]], from 1 to {most} of them")
+    return tables
+
+
+def _hosts(table: TomlTable) -> list[Host]:
+    host = Host(
+        cores=table.whole("cores", low=1, high=4096),
+        ghz=table.number("ghz", low=0.01, high=100.0),
+        memory_gb=table.number("memory_gb", 0.0),
+    )
+    many = table.whole("count", 1, low=1, high=_MOST_HOSTS)
+    table.done()
+    return [host] * many
+
+
+def _databases(table: TomlTable) -> list[DatabaseServer]:
+    server = DatabaseServer(cores=table.whole("cores", low=1, high=4096), ghz=table.number("ghz", low=0.01, high=100.0))
+    many = table.whole("count", 1, low=1, high=1024)
+    table.done()
+    return [server] * many
+
+
+def _unit(table: TomlTable) -> Unit:
+    service_us = table.number("service_us", low=0.0, high=1e9)
+    unit = Unit(
+        servers=table.whole("servers", 1, low=1, high=4096),
+        service_us=service_us,
+        change_us=service_us * table.number("change_times", 1.0, high=100.0),
+    )
+    table.done()
+    return unit
+
+
+def placed(site: Site, workers: int) -> list[int]:
+    """The host of each worker: always the one that is least loaded with it, the faster one of equals.
+
+    Raises UsageError where the memory of the hosts does not hold them.
+    """
+    room = [int(host.memory_gb // site.worker_memory_gb) if host.memory_gb and site.worker_memory_gb else workers for host in site.hosts]  # fmt: skip
+    count = [0] * len(site.hosts)
+    out: list[int] = []
+    for _ in range(workers):
+        free = [n for n in range(len(site.hosts)) if count[n] < room[n]]
+        if not free:
+            raise UsageError(
+                f"site {site.name}: its hosts have memory for {sum(room)} workers of {site.worker_memory_gb:g} GB, not for {workers}"
+            )
+        best = min(free, key=lambda n: ((count[n] + 1) / site.hosts[n].cores, -site.hosts[n].ghz, n))
+        count[best] += 1
+        out.append(best)
+    return out

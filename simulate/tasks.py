@@ -1,0 +1,246 @@
+"""Cuts a planned data set into tasks as the pipeline does, each with what it demands of a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from core.batches import ITEM_COST, full
+from core.operations import Op
+from core.records import FINALISE_SHARES, JobOptions, Phase
+from simulate.demands import OPS, Demands
+from simulate.plan import Ints, Plan, is_container
+from simulate.site import Site
+from worker.phases.walk import DIRECTORIES_A_FOLLOW_ON, DIRECTORIES_A_TASK
+
+Floats = npt.NDArray[np.float64]
+
+# What a task demands, by column.
+CPU, FSA_OPS, FSA_S, FSB_OPS, NET_BYTES, DISK_READS, DISK_WRITES, DATABASE, DATABASE_IO = range(9)
+COLUMNS = 9
+_ENTRIES = 10.0  # of a listing, on average
+_CHANGES = frozenset({Op.CREATE.label, Op.RENAME.label, Op.REMOVE.label, Op.MKDIR.label})
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """One task; `order_key` of the queue manager orders it by weight and id."""
+
+    weight: int
+    id: int
+    items: int
+    demand: Sequence[float]  # by column: GHz seconds, filer ops, bytes, disk commands, GHz seconds, database I/O
+    follow: tuple[Task, ...] = ()  # pending once this one is done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLoad:
+    """A job: its tasks by phase, in the order of the phases."""
+
+    database: int
+    phases: tuple[tuple[Phase, tuple[Task, ...]], ...]
+    items: int
+    discovered_bytes: int
+    index_streams: int | None = None
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Ids of tasks count up, as a database's do in the order of their making."""
+
+    last: int = 0
+
+    def next(self) -> int:
+        self.last += 1
+        return self.last
+
+
+def jobs_of(
+    plan: Plan, demands: Demands, site: Site, database: int, options: JobOptions | None = None
+) -> list[JobLoad]:
+    """The jobs that process a data set on one database: one of them, or one a custodian, as the site has it."""
+    options = options or JobOptions()
+    custodians = sorted(plan.directories)
+    groups = [[one] for one in custodians] if site.job_per_custodian else [custodians]
+    return [_job(plan, np.isin(plan.custodian, group), group, demands, site, database, options) for group in groups]
+
+
+def _job(
+    plan: Plan, mine: npt.NDArray[np.bool_], custodians: Sequence[int], demands: Demands, site: Site, database: int, options: JobOptions
+) -> JobLoad:  # fmt: skip
+    numbers = _Numbers()
+    loose = np.flatnonzero(mine)
+    inside = np.flatnonzero(mine[plan.child_of])
+    kind = np.concatenate((plan.kind[loose], plan.child_kind[inside]))
+    size = np.concatenate((plan.size[loose], plan.child_size[inside]))
+    place = np.full(len(plan.kind), -1)
+    place[loose] = np.arange(len(loose))
+    owner = np.concatenate((np.arange(len(loose)), place[plan.child_of[inside]]))
+    matrices = {phase: site_demand(demands, site, phase) for phase in Phase if phase.value in demands.phases}
+
+    expand, task_of = _expand(plan, loose, owner, kind, size, matrices[Phase.EXPAND], options, numbers)
+    index = _index(task_of, kind, size, matrices[Phase.INDEX], options, numbers)
+    walk = _walk(plan, loose, custodians, matrices[Phase.WALK], numbers)
+    finalise = [Task(1, numbers.next(), len(FINALISE_SHARES), _sum(matrices[Phase.FINALISE], kind, size).tolist())]
+    copies = plan.copies
+    phases = ((Phase.WALK, walk), (Phase.EXPAND, expand), (Phase.INDEX, index), (Phase.FINALISE, finalise))
+    return JobLoad(
+        database=database,
+        phases=tuple((phase, tuple(_copied(some, copies, numbers) if phase is not Phase.FINALISE else some)) for phase, some in phases),
+        items=len(kind) * copies,
+        discovered_bytes=int(size.sum()) * copies,
+        index_streams=site.index_streams,
+    )  # fmt: skip
+
+
+def _copied(tasks: Sequence[Task], copies: int, numbers: _Numbers) -> list[Task]:
+    """A data set of several times the plan: the same tasks so many times."""
+    out = list(tasks)
+    for _ in range(copies - 1):
+        out += [Task(one.weight, numbers.next(), one.items, one.demand, one.follow) for one in tasks]
+    return out
+
+
+def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
+    """By kind, an item's and a byte's share of each column: an array of kinds x 2 x columns."""
+    of = demands.phases[phase.value]
+    out = np.zeros((of[next(iter(of))].shape[0], 2, COLUMNS))
+    factor = site.ops_per_call[phase.value]
+    transfer = site.protocol.transfer_bytes
+    for name in OPS:
+        call = Op[name.upper()]
+        found = site.protocol.calls[call]
+        calls = of[name]
+        service_s = (site.fsa.change_us if name in _CHANGES else site.fsa.service_us) / 1e6
+        moved = {"read": of["read_bytes"], "write": of["written_bytes"]}.get(name, 0.0)
+        transfers = moved / transfer + calls * 0.5  # the last one of a file is half full
+        for ops, times in ((found.each, calls), (found.entry, calls * _ENTRIES), (found.transfer, transfers)):
+            for op, number in ops.items():
+                asked = times * number * factor
+                if op in site.protocol.data:
+                    out[:, :, FSB_OPS] += asked
+                else:
+                    out[:, :, FSA_OPS] += asked
+                    out[:, :, FSA_S] += asked * service_s
+    out[:, :, CPU] = of["cpu_s"] * site.ghz_seconds[phase.value]
+    out[:, :, NET_BYTES] = of["read_bytes"] + of["written_bytes"]
+    stripe = site.disks.stripe_bytes
+    changes = sum(of[name] for name in OPS if name in _CHANGES)
+    out[:, :, DISK_READS] = of["read_bytes"] / stripe + of["read"] * 0.5
+    out[:, :, DISK_WRITES] = (
+        of["written_bytes"] / stripe * site.disks.stripe_overhead + changes * site.disks.writes_per_change
+    )
+    out[:, :, DATABASE] = of["database_cpu_s"] * site.database_ghz_seconds
+    out[:, :, DATABASE_IO] = of["rows"] * site.database_io_per_row
+    return out
+
+
+def _sum(matrix: Floats, kind: Ints, size: Ints) -> Floats:
+    """What these items demand together."""
+    each = np.bincount(kind, minlength=len(matrix)).astype(np.float64)
+    nbytes = np.bincount(kind, weights=size, minlength=len(matrix))
+    return np.asarray(each @ matrix[:, 0] + nbytes @ matrix[:, 1])
+
+
+def _by_task(matrix: Floats, task_of: Ints, kind: Ints, size: Ints, tasks: int, each: Floats | None = None) -> Floats:
+    """Demand of each task: over its items; `each`: the share of an item's bytes that counts."""
+    moved = size if each is None else size * each
+    out = np.empty((tasks, COLUMNS))
+    for column in range(COLUMNS):
+        values = matrix[kind, 0, column] + matrix[kind, 1, column] * moved
+        out[:, column] = np.bincount(task_of, weights=values, minlength=tasks)
+    return out
+
+
+def _cut(
+    costs: Iterable[int], groups: Iterable[int], options: JobOptions, entry_cost: int = 0
+) -> tuple[list[int], list[int], list[int]]:
+    """By entry its batch; by batch its entries and cost. A batch has entries of one group only."""
+    batch_of, entries, cost = [], [], []
+    number, held, total, group_now = -1, 0, 0, None
+    most, most_cost = options.batch_files, options.batch_bytes
+    for one, group in zip(costs, groups, strict=True):
+        one += entry_cost
+        if number < 0 or group != group_now or full(held, total, one, most, most_cost):
+            if number >= 0:
+                entries.append(held)
+                cost.append(total)
+            number, held, total, group_now = number + 1, 0, 0, group
+        batch_of.append(number)
+        held += 1
+        total += one
+    if number >= 0:
+        entries.append(held)
+        cost.append(total)
+    return batch_of, entries, cost
+
+
+def _expand(
+    plan: Plan, loose: Ints, owner: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOptions, numbers: _Numbers
+) -> tuple[list[Task], Ints]:
+    """Tasks of phase expand, and by item the number of its task. Big containers are cut into ranges, tasks of their own."""
+    count = len(loose)
+    batch_of, entries, cost = _cut(size[:count].tolist(), plan.custodian[loose].tolist(), options)
+    batch = np.array(batch_of, np.int64)
+    big = np.flatnonzero(is_container(kind[:count]) & (size[:count] > options.split_bytes))
+    task_of = batch[owner] if count else np.zeros(0, np.int64)
+    share = np.ones(len(kind))
+    made = len(entries)
+    parts_of: dict[int, list[tuple[int, int]]] = {}  # by batch: its ranges' weights and numbers
+    virtual: list[tuple[int, int]] = []  # of each range: its container and what it reads
+    for file in big.tolist():
+        parts = -(-int(size[file]) // options.split_bytes)
+        children = count + np.flatnonzero(owner[count:] == file)
+        task_of[children] = made + np.arange(len(children)) * parts // max(1, len(children))
+        share[file] = 0.5  # read once to be hashed, and its ranges once
+        parts_of.setdefault(int(batch[file]), []).extend(
+            (int(size[file]) // parts + ITEM_COST, made + n) for n in range(parts)
+        )
+        virtual += [(file, int(size[file]) // parts)] * parts
+        made += parts
+    demand = _by_task(matrix, task_of, kind, size, made, share)
+    for number, (file, nbytes) in enumerate(virtual, len(entries)):
+        demand[number] += matrix[kind[file], 1] * nbytes * 0.5
+    items = np.bincount(task_of, minlength=made)
+    tasks = []
+    for n in range(len(entries)):
+        follow = tuple(
+            Task(weight, numbers.next(), int(items[at]), demand[at].tolist()) for weight, at in parts_of.get(n, ())
+        )
+        weight = cost[n] + ITEM_COST * entries[n]
+        tasks.append(Task(weight, numbers.next(), int(items[n]), demand[n].tolist(), follow))
+    return tasks, task_of
+
+
+def _index(task_of: Ints, kind: Ints, size: Ints, matrix: Floats, options: JobOptions, numbers: _Numbers) -> list[Task]:
+    """Tasks of phase index: the items that a task of phase expand found, in batches."""
+    order = np.argsort(task_of, kind="stable")
+    kind, size = kind[order], size[order]
+    costs = np.where(is_container(kind), 0, size)
+    batch_of, entries, cost = _cut(costs.tolist(), task_of[order].tolist(), options, ITEM_COST)
+    demand = _by_task(matrix, np.array(batch_of, np.int64), kind, size, len(entries)).tolist()
+    return [Task(cost[n], numbers.next(), entries[n], demand[n]) for n in range(len(entries))]
+
+
+def _walk(plan: Plan, loose: Ints, custodians: Sequence[int], matrix: Floats, numbers: _Numbers) -> list[Task]:
+    """A task lists so many directories, breadth first; what is beyond becomes tasks that follow."""
+    out = []
+    for custodian in custodians:
+        files = loose[plan.custodian[loose] == custodian]
+        total = _sum(matrix, plan.kind[files], plan.size[files])
+        out.append(_tree(plan.directories[custodian], len(files), total / plan.directories[custodian], numbers))
+    return out
+
+
+def _tree(directories: int, files: int, each: Floats, numbers: _Numbers) -> Task:
+    mine = min(directories, DIRECTORIES_A_TASK)
+    rest = directories - mine
+    groups = min(-(-rest // DIRECTORIES_A_TASK), DIRECTORIES_A_FOLLOW_ON)
+    follow = tuple(
+        _tree(rest * (n + 1) // groups - rest * n // groups, files // max(1, groups), each, numbers)
+        for n in range(groups)
+    )
+    return Task(DIRECTORIES_A_FOLLOW_ON, numbers.next(), max(1, mine), (each * mine).tolist(), follow)
