@@ -35,6 +35,7 @@ from ports import own_ports
 from prometheus_binary import as_asked, ask, query
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
+LONG_MS = 5 * TIMEOUT_MS  # of a corpus, a job or an experiment
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/login#code=\S+")
 
 
@@ -94,27 +95,26 @@ def _walk(system: System, page: Page, pictures: Path) -> None:
             page.screenshot(path=pictures / f"{name}-{width}.png", full_page=True)
         page.set_viewport_size({"width": 1400, "height": 900})
 
-    links = LINK.findall(_log(system, "controller"))
-    assert len(links) == 1
-    page.goto(links[0].partition("#")[0])
+    link = LINK.findall(_log(system, "controller"))[-1]
+    page.goto(link.partition("#")[0])
     picture("1-sign-in")
     page.goto("about:blank")
-    page.goto(links[0])
+    page.goto(link)
     page.wait_for_url(f"{system.site}/")
     picture("2-first-page")
     page.get_by_role("button", name="Generate a sample corpus and run it").click()
-    page.wait_for_url("**/jobs/*-*")
-    expect(page.locator("#state")).to_have_text(re.compile("^running"), timeout=TIMEOUT_MS)
+    page.wait_for_url("**/jobs/*-*", timeout=LONG_MS)
     for figure, unit in (("discovered", "GB/hour"), ("calls", "ops/s")):
-        expect(page.locator(f"[data-figure={figure}]")).to_contain_text(re.compile(rf"[1-9][\d.,]*.*{unit}", re.DOTALL))
+        text = re.compile(rf"[1-9][\d.,]*.*{unit}", re.DOTALL)
+        expect(page.locator(f"[data-figure={figure}]")).to_contain_text(text, timeout=LONG_MS)
     picture("3-running")
-    expect(page.locator("#state")).to_have_text(re.compile("^completed"), timeout=TIMEOUT_MS)
+    expect(page.locator("#state")).to_have_text(re.compile("^completed"), timeout=LONG_MS)
     picture("4-completed")
 
 
 def test_the_road_in_the_browser(system: System, sample: None) -> None:
     """Sign in with the link of the log, generate a corpus, run it, watch it; the link does not sign in twice."""
-    link = LINK.findall(_log(system, "controller"))[0]
+    link = LINK.findall(_log(system, "controller"))[-1]
     code = urllib.request.Request(f"{system.site}/login", f"code={link.partition('code=')[2]}".encode())
     with urllib.request.urlopen(code, timeout=PATIENCE) as answer:
         assert answer.url.endswith("/login?failed=code")
@@ -128,7 +128,7 @@ def test_a_scale_up_in_the_browser(system: System, sample: None) -> None:
     complaints = Complaints()
     with launched() as browser:
         context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
-        context.set_default_timeout(4 * TIMEOUT_MS)
+        context.set_default_timeout(LONG_MS)
         page = context.new_page()
         complaints.listen(page)
         page.goto(system.edbench("token")["url"])
@@ -138,7 +138,7 @@ def test_a_scale_up_in_the_browser(system: System, sample: None) -> None:
         page.get_by_label("Repeats").fill("1")
         page.get_by_role("button", name="Measure").click()
         page.wait_for_url("**/measurements/*-*")
-        expect(page.locator("#state")).to_have_text("completed", timeout=4 * TIMEOUT_MS)
+        expect(page.locator("#state")).to_have_text("completed", timeout=LONG_MS)
         page.locator("#result a").click()
         expect(page.locator("iframe.report")).to_be_visible()
         rows = page.locator("table.cards tbody tr")
