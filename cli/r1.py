@@ -1,4 +1,4 @@
-"""`edbench bench r1`: the rows of report R1 on an emulated site, or on the connected workers."""
+"""`edbench bench r1`: the rows of report R1 on an emulated site or on real storage."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ commands = Commands()
 _JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
 
 
-@commands.add("worker", "EDBENCH_DATABASES=… EDBENCH_LOGIN_FILE=… edbench worker --broker redis://10.0.0.1:6379/0")
+@commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0")
 def worker(
     ctx: typer.Context,
     *,
