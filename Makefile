@@ -9,9 +9,9 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments simulate web cli benchmarks scripts tests)
+LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -136,15 +136,6 @@ bench-joins: setup ## count words that the index joins at line ends, in your fil
 bench-load: setup ## measure a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
 
-bench-model: setup ## compare the capacity model with runs that it predicted; 11 quiet minutes
-	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
-
-bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (else BENCH_ARGS="--time-scale 3")
-	@$(PYTHON) -m benchmarks.model_site $(BENCH_ARGS)
-
-bench-model-storage: setup ## the same on real storage of unknown service times: BENCH_ARGS=DIR on its mount; quiet machine
-	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
-
 bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
 
@@ -178,5 +169,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results edbench-*.tar
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""`edbench bench scale-up|scale-out|knee|job-types`: experiments. Its other commands: `cli.r1`, `cli.storage`, `cli.plan`."""
+"""`edbench bench scale-up|scale-out|r1|knee|job-types`: experiments. Its other commands: `cli.storage`, `cli.plan`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,31 @@ import typer
 from cli import options as opt
 from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
-from cli.output import flush, print_json
+from cli.output import flush, print_json, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
-from experiments.orders import ALIKE, JobTypesOrder, KneePoints, ScaleOutPoints, ScaleUpPoints, StudyOrder
+from experiments.orders import (
+    ALIKE,
+    JobTypesOrder,
+    KneePoints,
+    R1Points,
+    ScaleOutPoints,
+    ScaleUpPoints,
+    StudyOrder,
+    fitting_rows,
+    r1_rows,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from core.records import JobOptions
     from experiments.kinds.kind import Kind
     from experiments.result.schema import Result
     from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.result import Result as DiscoveryResult
 
 commands = Commands()
 
@@ -30,7 +43,6 @@ commands = Commands()
 class Study(StudyOrder):
     """The options of these commands besides the points."""
 
-    site: opt.SiteFile = None
     listen: opt.Listen = None
     wait: opt.Wait = None
     array: opt.ArrayFile = None
@@ -57,7 +69,7 @@ def scale_up(
     Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds.scale_up import scale_up as kind
+    from experiments.kinds.grid import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -81,7 +93,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds.scale_out import scale_out as kind
+    from experiments.kinds.grid import scale_out as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -90,6 +102,44 @@ def scale_out(
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
     measured(ctx, settings, corpus, plan, study, order, copies=points.source_copies, output=output)
+
+
+@commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
+def r1(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: R1Points,
+    study: Study,
+    order: DiscoveryOrder,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Run the three rows of report R1 and print its tables with ours.
+
+    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
+    and 30 workers. The last line is the path of the report.
+    """
+    from experiments.kinds.grid import Grid
+    from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
+
+    settings = _settings(ctx, study, order)
+    few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
+    rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
+    plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
+    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=points.source_copies, people=output)
+    _show_r1_tables(shared(ctx).people(output), of_discovery(result))
+    print_result(shared(ctx), result, page, output)
+
+
+def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
+    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+
+    for one in r1_tables(result):
+        console.print(f"\n{one.title}")
+        short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
+        lines = [[column.line(row) for column in COLUMNS] for row in short]
+        console.print(table([str(column.title) for column in COLUMNS], lines, right=range(1, len(COLUMNS))))
 
 
 @commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)
@@ -120,7 +170,7 @@ def knee(
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
     settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
-    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
+    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
 
 def _array(context: CommandContext, study: Study) -> Array | None:

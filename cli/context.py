@@ -84,9 +84,8 @@ def with_options(
     slots: int | None,
     engine: str | None,
     filer: str | None = None,
-    site: str | None = None,
 ) -> Settings:
-    """Settings with the values of the command line; raises UsageError for an unknown engine, filer or site."""
+    """Settings with the values of the command line; raises UsageError for an unknown engine or filer."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -98,11 +97,4 @@ def with_options(
         changes["index_engine"] = engine
     if filer is not None:
         changes["filer"] = filer_source(filer)
-    if site is not None:
-        if filer is not None:
-            raise UsageError("--site and --filer exclude each other: a site has its own filer")
-
-        from core.filer.load import site_source
-
-        changes["filer"] = site_source(site)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]

@@ -36,7 +36,6 @@ def discover(
     workers: opt.Workers = opt.DEFAULT_WORKERS,
     slots: opt.Slots = None,
     order: OperatorOrder,
-    site: opt.SiteFile = None,
     passwords: opt.Passwords = None,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
@@ -49,15 +48,13 @@ def discover(
     The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
     which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
     """
-    from controller.filer.choice import refuse_crowded_site
     from controller.jobs.ocr import refuse_no_ocr
     from core.passwords import read_bank
 
     context = shared(ctx)
     engine, filer = order.index_engine, order.filer
     asked = context.settings()
-    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer, site=site)
-    refuse_crowded_site(settings, workers)
+    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer)
     plan = order.plan(settings, read_bank(passwords) if passwords else None)
     if settings.embedded:
         refuse_no_ocr(plan.options.ocr)

@@ -55,10 +55,6 @@ PlannedWorkers = Annotated[
 PlannedSlots = Annotated[
     int | None, typer.Option("--slots", min=1, max=64, help="Give each worker this many slots.  [default: as planned]")
 ]
-SiteFile = Annotated[
-    str | None,
-    typer.Option("--site", metavar="NAME|FILE", help="Emulate this site: an emulated filer, its hosts and databases."),
-]
 Passwords = Annotated[
     Path | None,
     typer.Option(

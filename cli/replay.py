@@ -139,18 +139,15 @@ def carry_out(
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
     """Each filer once, in the order asked for; raises UsageError."""
-    from controller.filer.choice import refuse_site
     from core.filer.load import load_filer
 
     if text is None:
-        refuse_site(settings.filer)
         return (settings.filer,)
     names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
     if not all(names):
         raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
     found: dict[str, str] = {}
     for name in names:
-        refuse_site(name)
         model = load_filer(name)
         label, source = ("", "none") if model is None else (model.choice.label, model.source)
         if found.setdefault(label, source) != source:
@@ -172,9 +169,9 @@ class Wish:
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
+        from experiments.kinds.grid import sweep
         from experiments.kinds.knee import KneeSearch
         from experiments.kinds.load import LoadLevels
-        from experiments.kinds.sweep import sweep
         from experiments.workloads.replay import ABOUT
 
         if self.levels is not None:

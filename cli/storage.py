@@ -38,53 +38,62 @@ _RAW, _FILES = 45e9, 1_000_000  # of that profile at scale 1
 _TIMES = 4  # its size: corpus, extracted children, indexes
 
 
+Test = Annotated[str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")]
+Paths = Annotated[
+    list[Path] | None,
+    typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
+]
+S3 = Annotated[
+    str | None,
+    typer.Option(
+        "--s3", metavar="URL", help="Test s3://BUCKET/PREFIX; endpoint and credentials are in AWS_* variables."
+    ),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting that --describe lists; repeatable."),
+]
+Describe = Annotated[
+    bool, typer.Option("--describe", help="Print what the test does, writes and needs, without running it.")
+]
+Package = Annotated[
+    Path | None,
+    typer.Option("--discovery", metavar="PACKAGE", help="With `all`: use this scale-up instead of a new one."),
+]
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        "--scale",
+        min=0.00001,
+        max=MOST_SCALE,
+        help="With `all`: generate the corpus at this scale.  [default: 0.01, with --small 0.0003]",
+    ),
+]
+Workers = Annotated[
+    str | None,
+    typer.Option(
+        "--workers",
+        metavar="N,N,...",
+        help="With `all`: discover with these workers.  [default: 1,2,4, with --small 1]",
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
+
+
 @commands.add("storage", "edbench bench storage stream --path /mnt/filer/empty")
 def storage_test(
     ctx: typer.Context,
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="a storage test, or `all`; omit it to list the tests")
-    ] = "",
-    path: Annotated[
-        list[Path] | None,
-        typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
-    ] = None,
-    s3: Annotated[
-        str | None,
-        typer.Option(
-            "--s3", metavar="URL", help="Test s3://BUCKET/PREFIX; endpoint and credentials are in AWS_* variables."
-        ),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting that --describe lists; repeatable."),
-    ] = None,
-    describe: Annotated[
-        bool, typer.Option("--describe", help="Print what the test does, writes and needs, without running it.")
-    ] = False,
+    name: Test = "",
+    path: Paths = None,
+    s3: S3 = None,
+    setting: Changes = None,
+    describe: Describe = False,
     order: ProfileOrder,
-    discovery: Annotated[
-        Path | None,
-        typer.Option("--discovery", metavar="PACKAGE", help="With `all`: use this scale-up instead of a new one."),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            "--scale",
-            min=0.00001,
-            max=MOST_SCALE,
-            help="With `all`: generate the corpus at this scale.  [default: 0.01, with --small 0.0003]",
-        ),
-    ] = None,
-    workers: Annotated[
-        str | None,
-        typer.Option(
-            "--workers",
-            metavar="N,N,...",
-            help="With `all`: discover with these workers.  [default: 1,2,4, with --small 1]",
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")] = False,
+    discovery: Package = None,
+    scale: Scale = None,
+    workers: Workers = None,
+    resume: Resume = False,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
@@ -501,7 +510,7 @@ def _discovered(
     """
     from cli.corpus import reporter, usable_cores
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.scale_up import scale_up
+    from experiments.kinds.grid import scale_up
     from experiments.profiles.owner import claimed
     from experiments.workloads.discovery.result import PointSpec
 

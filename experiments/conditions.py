@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from core.filer import FilerModel
-from experiments.filer_numbers import numbers_of
 from monitoring.machine import place
 
 
@@ -55,7 +55,19 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
         "ceiling_filer_ops_per_s": None if none or filer.protocol is None else filer.ceiling_filer_ops_per_s,
         "assumptions": assumptions(filer),
         "digest": filer.digest,
-        "numbers": numbers_of(filer),
+        "numbers": {
+            "description": filer.description,
+            "metadata": asdict(filer.metadata),
+            "data": asdict(filer.data),
+            "link_bytes_per_s": filer.link_bytes_per_s,
+            "disk": asdict(filer.disk),
+            "mix": {op.label: share for op, share in filer.mix.items()},
+            "source": filer.source,
+            "protocol": None if filer.protocol is None else filer.protocol.to_plain(),
+            "client": asdict(filer.client),
+            "sizes": asdict(filer.sizes),
+            "directory": asdict(filer.directory),
+        },
     }
 
 
@@ -80,14 +92,5 @@ def assumptions(filer: FilerModel) -> list[str]:
     )
     if filer.directory.entry_us:
         said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
-    if filer.site is not None:
-        said += [
-            f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the emulated site",
-            f"CPU: a second of a core of speed 1 stands for {filer.site.processor_factor:g} of an emulated core; this machine's speed is"
-            " measured while it runs",
-            "CPU: the slot's own thread and its sandbox are charged; the index engine's own threads, 91 to 93 % of its"
-            " CPU time where it was measured, wait for no emulated core",
-            "databases: transactions of slots are charged, those of queue manager and controller are not",
-        ]
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said

@@ -8,7 +8,6 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from core.filer.machine import SpeedMeter, probe
 from core.memory import client_memory
 from core.mounts import mount_of, read_mounts, storage_label
 from monitoring.processes import processors
@@ -18,14 +17,12 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host() -> dict[str, Any]:
-    """This machine. The speed of its processors is measured now, in a tenth of a second, and is that of one which works alone
-    where nothing else runs."""
+    """Describe this machine."""
     model = next((line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")), "")
     return {
         "name": socket.gethostname(),
         "processors": processors(),
         "model": model or platform.machine(),
-        "processor_speed": round(SpeedMeter(probe).speed, 4),
         "memory_bytes": client_memory(),
         "kernel": platform.release(),
         "boot_id": next(iter(_lines(_BOOT)), ""),

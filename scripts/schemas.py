@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from controller.browse.search import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
+from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
@@ -26,14 +27,12 @@ from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
 from controller.verify.production import ProductionVerification
 from core.document import Document
-from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
 from experiments.sizing.steps import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
-from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
@@ -211,7 +210,6 @@ DOCUMENTS = {
             "description": "What `edbench trace info -o json` prints. Units are part of the names: _s seconds, _us microseconds."
         }
     ),
-    "prediction": lambda: _schema(PredictionDocument, "What `edbench bench predict -o json` writes."),
     "plan": lambda: _schema(SizingDocument, "What `edbench bench plan -o json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench review dedupe -o json` writes."),
     "denist": lambda: _schema(SystemFiles, "What `edbench review denist -o json` writes."),

@@ -31,6 +31,8 @@ _WITH_TIME = frozenset(
     {DATABASE_CPU, TRANSACTIONS}
 )  # a part of it comes with time alone: looks of queue manager and monitors
 
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
 # Types of items, by media type: of the longest prefix that fits.
 _TYPES = {
     "message/": "message",
@@ -115,28 +117,60 @@ def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end:
 class Demands:
     """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it."""
 
-    phases: Mapping[str, Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]]
+    phases: Mapping[str, Mapping[str, Array]]
     source: str
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
-    """The demands that explain the jobs' totals best, none of them negative, in relative error."""
+    """The demands that explain the jobs' totals best, none of them negative, in relative error.
+
+    What the database does is the same for every item, whatever its type and size; everything else differs by kind.
+    """
     counts = np.array([job["items"] for job in jobs], np.float64)  # jobs x kinds x 2
-    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
-    of_items = (counts * scale).reshape(len(jobs), -1)
     phases: dict[str, dict[str, Any]] = {}
     for phase in PHASES:
         phases[phase] = {}
+        lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in jobs])
         for name in QUANTITIES:
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
-            weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
-            columns = of_items
-            if name in _WITH_TIME:
-                lasted = np.array([[job["phases"].get(phase, {}).get("elapsed_s", 0.0)] for job in jobs])
-                columns = np.hstack((of_items, lasted))
-            found = _nonnegative(columns * weights[:, None], took * weights)
-            phases[phase][name] = found[: of_items.shape[1]].reshape(-1, 2) * scale
+            if name in _OF_DATABASE:
+                phases[phase][name] = _pooled(
+                    counts, took, lasted if phase == Phase.INDEX.value and name != ROWS else None
+                )
+            else:
+                phases[phase][name] = _by_kind(counts, took)
     return Demands(phases=phases, source=source)
+
+
+def _pooled(counts: Array, took: Array, lasted: Array | None) -> Array:
+    """So much an item of every kind. `lasted`: seconds of each job, where a part of it comes with time alone."""
+    items = counts[:, :, 0].sum(axis=1)
+    columns = items[:, None] if lasted is None else np.stack((items, lasted), axis=1)
+    each = _nonnegative(columns / items[:, None], took / items, np.zeros(columns.shape[1]))[0]
+    return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
+
+
+def _by_kind(counts: Array, took: Array) -> Array:
+    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
+    weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
+    matrix = (counts * scale).reshape(len(counts), -1) * weights[:, None]
+    # Where jobs do not tell a container from what is in it, it is what is in it.
+    shrink = np.repeat([0.1 if TYPES[k // 2] in CONTAINERS else 0.001 for k in range(KINDS)], 2)
+    return _filled(_nonnegative(matrix, took * weights, shrink).reshape(-1, 2) * scale, counts)
+
+
+def _filled(found: Array, counts: Array) -> Array:
+    """A kind that no job had is like its type in the other place, and where none had that like the mean of all measured kinds,
+    of containers or of others."""
+    seen = counts[:, :, 0].sum(axis=0)
+    out = found.copy()
+    for kind in range(KINDS):
+        if not seen[kind]:
+            like = [
+                k for k in range(KINDS) if (TYPES[k // 2] in CONTAINERS) == (TYPES[kind // 2] in CONTAINERS) and seen[k]
+            ]
+            out[kind] = found[kind ^ 1] if seen[kind ^ 1] else np.average(found[like], axis=0, weights=seen[like])
+    return out
 
 
 def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
@@ -147,11 +181,10 @@ def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
     return max(0.0, total - phase.get("mkdir", 0.0)) if (name, quantity) == (Phase.EXPAND, "create") else total
 
 
-def _nonnegative(
-    matrix: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], turns: int = 4_000
-) -> np.ndarray[Any, Any]:
-    """Least squares with no negative part, by coordinate descent."""
+def _nonnegative(matrix: Array, wanted: Array, shrink: Array, turns: int = 2_000) -> Array:
+    """Least squares with no negative part, by coordinate descent; `shrink` draws a column's share towards nothing."""
     squares = matrix.T @ matrix
+    squares[np.diag_indices_from(squares)] *= 1.0 + shrink
     target = matrix.T @ wanted
     out = np.zeros(matrix.shape[1])
     used = [n for n in range(len(out)) if squares[n, n] > 0]
@@ -159,7 +192,7 @@ def _nonnegative(
         before = out.copy()
         for n in used:
             out[n] = max(0.0, out[n] + (target[n] - squares[n] @ out) / squares[n, n])
-        if np.abs(out - before).max() <= 1e-9 * max(1e-12, out.max()):
+        if np.abs(out - before).max() <= 1e-7 * max(1e-12, out.max()):
             break
     return out
 
@@ -194,7 +227,224 @@ def shipped() -> Calibration:
     return Calibration(demands=solve(jobs, source), contents=plain["contents"], jobs=jobs)
 
 
-def of_result(calibration: Calibration, result: Mapping[str, Any], items: np.ndarray[Any, Any], source: str) -> Demands:
+def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
+    """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
+
+    `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
+    """
+    runs = [phases_of(run) for run in result["points"][0]["repeats"]]
+    phases = {}
+    for phase, quantities in calibration.demands.phases.items():
+        phases[phase] = {}
+        for name, each in quantities.items():
+            took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
+            expected = float((each * items).sum())
+            phases[phase][name] = each * (took / expected) if expected else each
+    return Demands(
+        phases=phases, source=source
+    )  # In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
+
+
+# queue manager and monitors.
+_OF_DATABASE = frozenset({DATABASE_CPU, TRANSACTIONS, ROWS})
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+# Types of items, by media type: of the longest prefix that fits.
+_TYPES = {
+    "message/": "message",
+    "application/vnd.ms-outlook": "outlook",
+    "application/vnd.ms-outlook-pst": "pst",
+    "application/mbox": "mbox",
+    "application/zip": "zip",
+    "application/gzip": "gzip",
+    "application/x-tar": "tar",
+    "application/x-7z": "7z",
+    "application/pdf": "pdf",
+    "application/msword": "office",
+    "application/rtf": "office",
+    "application/vnd.": "office",
+    "image/": "image",
+    "text/": "text",
+    "application/xml": "text",
+    "application/json": "text",
+    "audio/": "media",
+    "video/": "media",
+    "": "other",
+}
+TYPES = tuple(dict.fromkeys(_TYPES.values()))
+CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
+KINDS = len(TYPES) * 2  # each loose and inside a container
+
+
+def type_of(media_type: str) -> int:
+    """The number of an item's type."""
+    prefix = max((p for p in _TYPES if media_type.startswith(p)), key=len)
+    return TYPES.index(_TYPES[prefix])
+
+
+def kind_of(media_type: str, depth: int) -> int:
+    """The number of its kind: type, loose or inside."""
+    return type_of(media_type) * 2 + (depth > 0)
+
+
+def job_of(result: Mapping[str, Any], manifest: Path, name: str) -> dict[str, Any]:
+    """What `solve` takes of a job: items and bytes of each kind, and what each phase took; raises UsageError."""
+    import pyarrow.parquet as parquet
+
+    rows = parquet.read_table(manifest, columns=["media_type", "depth", "bytes"]).to_pylist()
+    items = np.zeros((KINDS, 2))
+    for row in rows:
+        items[kind_of(row["media_type"], row["depth"])] += (1, row["bytes"])
+    run = result["points"][0]["repeats"][0]
+    return {"name": name, "items": items.tolist(), "phases": phases_of(run)}
+
+
+def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Quantities by phase of one run of a result."""
+    out = {}
+    for phase in run["phases"]:
+        calls = phase["calls"]
+        begin, end = phase["start_s"], phase["start_s"] + phase["elapsed_s"]
+        commits, rows = _database(run["series"]["database_activity"], phase["database"], begin, end)
+        took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
+        took |= {CPU: phase["cpu_s"].get("workers", 0.0), DATABASE_CPU: phase["cpu_s"].get("databases", 0.0)}
+        took |= {TRANSACTIONS: commits, ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
+        took |= {"queue_manager_cpu_s": phase["cpu_s"].get("queue manager", 0.0), "broker_cpu_s": phase["cpu_s"].get("broker", 0.0)}  # fmt: skip
+        took[READ_BYTES] = float(calls.get("read", {}).get("bytes", 0))
+        took[WRITTEN_BYTES] = float(calls.get("write", {}).get("bytes", 0))
+        out[phase["phase"]] = took
+    return out
+
+
+def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end: float) -> tuple[float, float]:
+    """Commits and rows between two moments of a run; a sample counts since the one before."""
+    totals = [0.0, 0.0]
+    before = 0.0
+    for at, activity in series:
+        inside = max(0.0, min(at, end) - max(before, begin)) / (at - before) if at > before else 0.0
+        now = activity.get(database, {})
+        totals[0] += inside * now.get("commits", 0)
+        totals[1] += inside * now.get("rows", 0)
+        before = at
+    return totals[0], totals[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demands:
+    """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it."""
+
+    phases: Mapping[str, Mapping[str, Array]]
+    source: str
+
+
+def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
+    """The demands that explain the jobs' totals best, none of them negative, in relative error.
+
+    What the database does is the same for every item, whatever its type and size; everything else differs by kind.
+    """
+    counts = np.array([job["items"] for job in jobs], np.float64)  # jobs x kinds x 2
+    phases: dict[str, dict[str, Any]] = {}
+    for phase in PHASES:
+        phases[phase] = {}
+        lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in jobs])
+        for name in QUANTITIES:
+            took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
+            if name in _OF_DATABASE:
+                phases[phase][name] = _pooled(
+                    counts, took, lasted if phase == Phase.INDEX.value and name != ROWS else None
+                )
+            else:
+                phases[phase][name] = _by_kind(counts, took)
+    return Demands(phases=phases, source=source)
+
+
+def _pooled(counts: Array, took: Array, lasted: Array | None) -> Array:
+    """So much an item of every kind. `lasted`: seconds of each job, where a part of it comes with time alone."""
+    items = counts[:, :, 0].sum(axis=1)
+    columns = items[:, None] if lasted is None else np.stack((items, lasted), axis=1)
+    each = _nonnegative(columns / items[:, None], took / items, np.zeros(columns.shape[1]))[0]
+    return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
+
+
+def _by_kind(counts: Array, took: Array) -> Array:
+    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
+    weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
+    matrix = (counts * scale).reshape(len(counts), -1) * weights[:, None]
+    # Where jobs do not tell a container from what is in it, it is what is in it.
+    shrink = np.repeat([0.1 if TYPES[k // 2] in CONTAINERS else 0.001 for k in range(KINDS)], 2)
+    return _filled(_nonnegative(matrix, took * weights, shrink).reshape(-1, 2) * scale, counts)
+
+
+def _filled(found: Array, counts: Array) -> Array:
+    """A kind that no job had is like its type in the other place, and where none had that like the mean of all measured kinds,
+    of containers or of others."""
+    seen = counts[:, :, 0].sum(axis=0)
+    out = found.copy()
+    for kind in range(KINDS):
+        if not seen[kind]:
+            like = [
+                k for k in range(KINDS) if (TYPES[k // 2] in CONTAINERS) == (TYPES[kind // 2] in CONTAINERS) and seen[k]
+            ]
+            out[kind] = found[kind ^ 1] if seen[kind ^ 1] else np.average(found[like], axis=0, weights=seen[like])
+    return out
+
+
+def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
+    """A job's total, without what comes once a job: the fan-out folders, which small jobs make for every few items."""
+    if (name, quantity) in ((Phase.EXPAND, "mkdir"), (Phase.FINALISE, "scan")):
+        return 0.0
+    total = phase.get(quantity, 0.0)
+    return max(0.0, total - phase.get("mkdir", 0.0)) if (name, quantity) == (Phase.EXPAND, "create") else total
+
+
+def _nonnegative(matrix: Array, wanted: Array, shrink: Array, turns: int = 2_000) -> Array:
+    """Least squares with no negative part, by coordinate descent; `shrink` draws a column's share towards nothing."""
+    squares = matrix.T @ matrix
+    squares[np.diag_indices_from(squares)] *= 1.0 + shrink
+    target = matrix.T @ wanted
+    out = np.zeros(matrix.shape[1])
+    used = [n for n in range(len(out)) if squares[n, n] > 0]
+    for _ in range(turns):
+        before = out.copy()
+        for n in used:
+            out[n] = max(0.0, out[n] + (target[n] - squares[n] @ out) / squares[n, n])
+        if np.abs(out - before).max() <= 1e-7 * max(1e-12, out.max()):
+            break
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The shipped one: jobs as measured, what they demand, and what generated files of each format hold."""
+
+    demands: Demands
+    contents: Mapping[str, Any]  # as `simulate.plan.contents_of_plain` takes it
+    jobs: Sequence[Mapping[str, Any]]
+
+
+def write_shipped(work: Path, contents: Mapping[str, Any], file: Path = FILE) -> Path:
+    """Put the jobs measured in a directory together; the same measurements give the same bytes."""
+    jobs = [
+        json.loads(path.read_text()) for path in sorted(work.glob("*.json")) if not path.name.endswith(".result.json")
+    ]
+    plain = {"jobs": jobs, "contents": contents}
+    file.write_bytes(gzip.compress(json.dumps(plain, separators=(",", ":"), sort_keys=True).encode(), mtime=0))
+    return file
+
+
+def shipped() -> Calibration:
+    """The calibration of the product. Raises UsageError where the installation is not whole."""
+    try:
+        plain = json.loads(gzip.decompress(FILE.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{read_problem('the calibration', error)}; install edbench again") from error
+    jobs = plain["jobs"]
+    source = f"the shipped calibration of {len(jobs)} jobs"
+    return Calibration(demands=solve(jobs, source), contents=plain["contents"], jobs=jobs)
+
+
+def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
     """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
 
     `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.observe.place_kind import place_of, read_mounts
+from controller.observe.place_kind import place_of
 from core.errors import StorageFault, UsageError
+from core.mounts import read_mounts
 from web.door import CODE_SECONDS
 
 WEB, GRAFANA = "EDBENCH_WEB_ADDRESS", "EDBENCH_GRAFANA_ADDRESS"

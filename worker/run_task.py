@@ -82,8 +82,6 @@ _RETRY_SECONDS = 0.25
 def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
     """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
     db = context.databases[database]
-    if context.filer is not None and context.filer.around is not None:
-        context.filer.around.begin()
     context.crumb.doing(Activity.CLAIMING)
     claimed = _claim(context, db, job, task)
     if claimed is None:

@@ -16,7 +16,7 @@ from controller.databases import open_databases
 from core.crew.messages import OWN, Place
 from core.crew.places import place_at, roots_of
 from core.errors import UsageError
-from core.filer.hosts import no_common_arbiter
+from core.filer.use import no_common_arbiter
 from core.services import embedded_services, from_afar
 from core.services.address import write_private
 from core.services.place import Home, scratch_error

@@ -10,9 +10,6 @@ from controller.labels.advice import advice_on
 MOST_LETTERS = 44  # of a label
 MEANINGS = {
     "EMULATED FILER": "An emulated filer delayed the storage calls, so the figures are not those of real storage.",
-    "EMULATED SITE": "An emulated site delayed storage calls, CPUs and transactions, so the figures are computed.",
-    "EMULATION OVERRUN": "This machine was too slow for the site that it emulated, so there is no verdict.",
-    "EMULATION NOT JUDGED": "It was not measured whether this machine kept up with the emulated site, so there is no verdict.",
     "CACHED": "Fewer than three times as many different bytes were touched as caches can hold, so caches may have answered.",
     "SHORT": "A run was shorter than the required time, so start-up effects and caches are in the figures.",
     "NOT STEADY": "The rate changed while it was measured, so its mean does not describe the storage.",

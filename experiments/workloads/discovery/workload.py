@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from controller.filer.choice import refuse_crowded_site
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew.places import roots_of
@@ -29,6 +28,7 @@ from experiments.workloads.discovery.observed import Observed, observed
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
+from monitoring.machine import place
 
 _READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
 _WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
@@ -69,7 +69,6 @@ class Discovery(Workload):
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The site is taken, and null storage made where there can be any."""
         settings = self._settings
-        refuse_crowded_site(settings, max(cast(PointSpec, at).workers for at in points))
         refuse_own_output(self._source, settings)
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
@@ -85,8 +84,6 @@ class Discovery(Workload):
         """It is there, or `no_pair` says why not."""
         place = roots_of(self._settings, self._load.env)["null"]
         why = self._site.no_null() or no_memory(place) if self._baseline else "left out by --no-baseline"
-        if self._filer is not None and self._filer.site is not None:
-            why = "on an emulated site each run is checked for whether this machine kept up"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
@@ -164,8 +161,8 @@ class Discovery(Workload):
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
-            "storage": said.place(self.storage),
-            "source": said.place(self._corpus.root),
+            "storage": place(self.storage),
+            "source": place(self._corpus.root),
             "emulated_filer": said.emulated(self._filer),
             "null_storage": {
                 "paired": self._no_pair is None,

@@ -32,8 +32,8 @@ from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
 from experiments.workloads import about
-from experiments.workloads.client_sweep.result import SweepRun
-from experiments.workloads.insert_drift.result import InsertRun
+from experiments.workloads.client_sweep import SweepRun
+from experiments.workloads.insert_drift import InsertRun
 
 
 def studied(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:

@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[3]
 CHART = REPOSITORY / "deploy" / "helm" / "edbench"
 CUSTOM = {"ServiceMonitor", "TriggerAuthentication", "ScaledObject"}  # of operators: Kubernetes has no schema of them
 SETTINGS: dict[str, list[str]] = {
-    "a claim of its own": ["storage.claim.size=10Ti", "storage.claim.storageClass=nfs", "postgresql.servers=2"],
+    "a claim of its own": ["storage.claim.size=10Ti", "storage.claim.storageClass=nfs", "postgresql.servers=3"],
     "a directory of each node": ["storage.hostPath=/mnt/filer", "worker.onePerNode=false", "evidence.hostPath=/mnt/evidence"],
     "servers of its own": [
         "storage.existingClaim=filer", "evidence.existingClaim=evidence", "postgresql.bundled=false", "broker.bundled=false",

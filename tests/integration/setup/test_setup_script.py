@@ -143,3 +143,20 @@ def test_make_alone_lists_the_targets() -> None:
     targets = re.findall(r"^\.PHONY: (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)[0].split()
     assert sorted(listed) == sorted(targets)
     assert all(len(line.split()) > 3 for line in done.stdout.splitlines())
+
+
+def test_settings_of_pip_reach_uv(tmp_path: Path) -> None:
+    """uv reads none of them: the index of a company is in pip's configuration, a directory of wheels in its environment."""
+    programs = tmp_path / "venv" / "bin"
+    programs.mkdir(parents=True)
+    program(
+        programs / "python",
+        '[ "$3" = config ] && echo "global.index-url=\'https://index.example.org/simple\'"\nexit 0\n',
+    )
+    program(programs / "uv", f'echo "$2 $UV_DEFAULT_INDEX $UV_FIND_LINKS $*" >>"{tmp_path}/asked"\n')
+    env = {"PATH": "/usr/bin:/bin", "PIP_FIND_LINKS": str(tmp_path), "PIP_NO_INDEX": "1"}
+    line = ["sh", REPOSITORY / "scripts" / "packages.sh", "venv", "venv", "--no-dev"]
+    subprocess.run(line, cwd=tmp_path, env=env, check=True, timeout=60)
+    (asked,) = (line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("sync"))
+    assert asked.startswith(f"sync https://index.example.org/simple {tmp_path} pip sync")
+    assert {"--no-index", "--require-hashes"} <= set(asked.split())

@@ -48,7 +48,6 @@ redis://{{ include "edbench.name" . }}-broker:6379/0
 - {name: EDBENCH_SCRATCH, value: /scratch}
 - {name: EDBENCH_SLOTS, value: {{ .Values.worker.slots | quote }}}
 - {name: EDBENCH_SLOT_MEMORY_MB, value: {{ .Values.worker.slotMemoryMb | quote }}}
-- {name: EDBENCH_PLUGINS, value: edbench_extra_formats}
 - {name: EDBENCH_METRICS_PORT, value: "9464"}
 - {name: EDBENCH_METRICS_ADDRESS, value: 0.0.0.0}
 {{- if or .Values.evidence.existingClaim .Values.evidence.hostPath }}

@@ -1,68 +1,50 @@
-"""libmagic by its C interface, loaded at first use: the system's, which its distribution keeps patched, else the one in the
+"""libmagic through python-magic, loaded at first use: the system's, which its distribution keeps patched, else the one in the
 wheel `pylibmagic` (extra `embedded`), which is version 5.41 of 2021.
 
-The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit.
+The wheel is not imported: that would patch `ctypes.CDLL` and set variables that child processes inherit. Its library is loaded
+by path instead; the loader of python-magic then finds it by its name, `libmagic.so.1`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import importlib.util
-import threading
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-_MIME_TYPE = 0x10  # MAGIC_MIME_TYPE of magic.h
+_SYSTEM = "libmagic.so.1"
 _UNKNOWN = ("application/octet-stream", "application/x-empty", "inode/x-empty")
 
 
-class _Library:
-    """One loaded library with a database; `database` None: its own. Raises OSError when either cannot be loaded."""
-
-    def __init__(self, path: str, database: bytes | None) -> None:
-        self._library = ctypes.CDLL(path)
-        for name, result, arguments in (
-            ("magic_open", ctypes.c_void_p, [ctypes.c_int]),
-            ("magic_load", ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]),
-            ("magic_buffer", ctypes.c_char_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]),
-            ("magic_error", ctypes.c_char_p, [ctypes.c_void_p]),
-        ):
-            function = getattr(self._library, name)
-            function.restype, function.argtypes = result, arguments
-        self.version = "{}.{:02}".format(*divmod(self._library.magic_version(), 100))
-        self._cookie = self._library.magic_open(_MIME_TYPE)
-        self._lock = threading.Lock()  # a cookie answers one at a time
-        if self._cookie is None or self._library.magic_load(self._cookie, database):
-            raise OSError((self._library.magic_error(self._cookie) or b"out of memory").decode(errors="replace"))
-
-    def ask(self, head: bytes) -> str | None:
-        with self._lock:
-            answer = self._library.magic_buffer(self._cookie, head, len(head))
-            return None if answer is None else answer.decode("ascii", "replace")
-
-
-def _candidates() -> Iterator[tuple[str, bytes | None, str]]:
-    """Path, database and description of each."""
-    yield "libmagic.so.1", None, "of this system"
-    wheel = importlib.util.find_spec("pylibmagic")
-    for directory in (wheel and wheel.submodule_search_locations) or ():
-        folder = Path(directory)
-        yield str(folder / "libmagic.so.1"), bytes(folder / "magic.mgc"), "in the wheel pylibmagic"
+def _database() -> Path | None:
+    """The database of the wheel's libmagic after loading that one, None after loading the system's. Raises OSError without any."""
+    try:
+        ctypes.CDLL(_SYSTEM)
+    except OSError:
+        wheel = importlib.util.find_spec("pylibmagic")
+        for directory in (wheel and wheel.submodule_search_locations) or ():
+            ctypes.CDLL(str(Path(directory) / "libmagic.so.1"))
+            return Path(directory) / "magic.mgc"
+        raise
+    return None
 
 
 @functools.cache
-def _found() -> tuple[_Library | None, str]:
-    """The library and its description; without one, why there is none."""
-    why = "not found"
-    for path, database, description in _candidates():
-        try:
-            library = _Library(path, database)
-        except (OSError, AttributeError) as error:  # AttributeError: it lacks a function
-            why = str(error)
-            continue
-        return library, f"{library.version} {description}"
-    return None, why
+def _found() -> tuple[Any | None, str]:
+    """A `magic.Magic` and its description; without one, why there is none."""
+    try:
+        database = _database()
+        magic = importlib.import_module("magic")
+    except (OSError, ImportError) as error:
+        return None, str(error)
+    place = "of this system" if database is None else "in the wheel pylibmagic"
+    try:
+        library = magic.Magic(mime=True, magic_file=None if database is None else str(database))
+    except magic.MagicException as error:  # no database
+        return None, error.message
+    return library, "{}.{:02} {}".format(*divmod(magic.version(), 100), place)
 
 
 def preload() -> str | None:
@@ -80,5 +62,10 @@ def found() -> str | None:
 def media_type(head: bytes) -> str | None:
     """The media type of these first bytes; None when libmagic does not know it or is not available. Never raises."""
     library, _ = _found()
-    label = None if library is None else library.ask(head)
-    return label if label and label.count("/") == 1 and label not in _UNKNOWN else None
+    if library is None:
+        return None
+    try:
+        label = str(library.from_buffer(head))
+    except Exception:  # noqa: BLE001 - MagicException has no better base; a type that is not known is an answer
+        return None
+    return label if label.count("/") == 1 and label not in _UNKNOWN else None
