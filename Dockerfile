@@ -13,6 +13,7 @@ ARG EDBENCH_EXTRAS="corpus s3"
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
 COPY packages/readers/pyproject.toml packages/readers/
+COPY packages/review/pyproject.toml packages/review/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.settings import Settings
     from experiments.profiles.profile import Profile, Targets
     from experiments.result.schema import Result
-    from experiments.summary.schema import Entry, Summary
+    from experiments.summary import Entry, Summary
 
 commands = Commands()
 
@@ -335,8 +335,7 @@ def _run_all(
 
     from experiments.package.records import RESULTS
     from experiments.study import new_id
-    from experiments.summary import package
-    from experiments.summary.schema import Summary
+    from experiments.summary import Summary, finish
     from experiments.unfinished import begun
 
     context = shared(ctx)
@@ -358,7 +357,7 @@ def _run_all(
         summary = Summary(
             run_id=study.run_id, created=now, edbench=version("edbench"), paths=paths, entries=_entries(tests, failed)
         )
-        page = package.finish(summary, directory)
+        page = finish(summary, directory)
     _show(context, summary, directory, wish)
     context.last_line(wish.output, str(page))
     if failed:
@@ -367,7 +366,7 @@ def _run_all(
 
 def _entries(tests: Sequence[_Test], failed: Mapping[str, str]) -> tuple[Entry, ...]:
     """Raises RunFailed where there is nothing to show."""
-    from experiments.summary.schema import Entry
+    from experiments.summary import Entry
 
     why_not = {test.name: test.why_not or failed.get(test.name) for test in tests}
     if all(why_not.values()):
@@ -379,7 +378,7 @@ def _carried_out(context: CommandContext, tests: Sequence[_Test], directory: Pat
     """Run the tests that can run, one after another; those that failed, with the reason. Tests that an interrupted command
     finished are kept."""
     from experiments.package.take import unsealed
-    from experiments.summary.schema import PACKAGES
+    from experiments.summary import PACKAGES
 
     failed = {}
     (directory / PACKAGES).mkdir(parents=True, exist_ok=True)
@@ -472,9 +471,7 @@ def _discovery(ctx: typer.Context, settings: Settings, targets: Targets, wish: W
 
 def _show(context: CommandContext, summary: Summary, directory: Path, wish: Wish) -> None:
     """A line for each test."""
-    from experiments.summary.page import verdict
-    from experiments.summary.rows import row_of
-    from experiments.summary.schema import results_of
+    from experiments.summary import results_of, row_of, verdict
 
     console = context.people(wish.output)
     results = results_of(directory, summary)

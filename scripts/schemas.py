@@ -28,7 +28,7 @@ from controller.verify.job import Verification
 from controller.verify.production import ProductionVerification
 from core.document import Document
 from experiments.result.json_schema import json_schema
-from experiments.sizing.steps import SizingDocument
+from experiments.sizing import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound

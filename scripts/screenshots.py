@@ -158,6 +158,7 @@ def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str
 def _opened(browser: Browser, address: str, token: str, job: str, width: int, scheme: Literal["light", "dark"]) -> Page:
     """The job's page, logged in."""
     context = browser.new_context(viewport={"width": width, "height": 1050}, color_scheme=scheme)
+    context.set_default_timeout(1000 * DEADLINE_S)
     page = context.new_page()
     page.goto(f"{address}/login#token={token}")
     page.wait_for_url(lambda url: "/login" not in url)

@@ -103,7 +103,11 @@ def test_each_role_sees_only_its_own_secret(objects: list[dict[str, Any]]) -> No
     assert seen["worker"] == {"run-worker"}
     assert seen["queue-manager"] == {"run-queue-manager"}
     assert seen["controller"] == {"run-controller"}
-    assert {name for name, secrets in seen.items() if "run-database" in secrets} <= {"postgresql", "logins"}
+    assert {name for name, secrets in seen.items() if "run-database" in secrets} <= {
+        "postgresql",
+        "logins",
+        "provisioner",
+    }
 
 
 def test_the_containers_run_what_compose_runs(objects: list[dict[str, Any]]) -> None:

@@ -50,9 +50,9 @@ def program(path: Path, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def setup(clone: Path, tools: Path, python: str = "") -> subprocess.CompletedProcess[str]:
+def setup(clone: Path, tools: Path, python: str = "", options: str = "") -> subprocess.CompletedProcess[str]:
     """Run the script there with nothing but these programs and no HOME; with the interpreter that is named."""
-    env = {"PATH": str(tools), "EDBENCH_SETUP_PYTHON": python}
+    env = {"PATH": str(tools), "EDBENCH_SETUP_PYTHON": python, "EDBENCH_SETUP_OPTIONS": options}
     return subprocess.run(
         ["/bin/sh", os.fspath(SCRIPT)], cwd=clone, env=env, capture_output=True, text=True, check=False
     )
@@ -87,8 +87,8 @@ def test_venv_missing(clone: Path, tools: Path) -> None:
     assert "apt install python3-venv" in done.stderr
 
 
-def made(clone: Path, python: str) -> Path:
-    """An environment that was made here long ago, with this for a Python; its stamp."""
+def made(clone: Path, python: str, options: str = "") -> Path:
+    """An environment that was made here long ago, with this for a Python and these options; its stamp."""
     (clone / ".venv" / "bin").mkdir(parents=True)
     program(clone / ".venv" / "bin" / "python", python)
     state = subprocess.run(
@@ -100,7 +100,7 @@ def made(clone: Path, python: str) -> Path:
         check=True,
     )
     stamp = clone / ".venv" / ".complete"
-    stamp.write_text(state.stdout)
+    stamp.write_text(f"{state.stdout}{options}\n")
     os.utime(stamp, (1_000, 1_000))
     return stamp
 
@@ -120,6 +120,17 @@ def test_what_changed_is_compiled_once(clone: Path, tools: Path) -> None:
     said.unlink()
     assert setup(clone, tools).returncode == 0
     assert not said.exists()
+
+
+@pytest.mark.parametrize(
+    ("had", "asked", "enough"), [("", "--no-dev", True), ("--no-dev", "--no-dev", True), ("--no-dev", "", False)]
+)
+def test_an_environment_with_all_packages_serves_the_demo(
+    clone: Path, tools: Path, had: str, asked: str, enough: bool
+) -> None:
+    """`make demo` needs no package of development; after it, `make setup` adds them."""
+    made(clone, "exit 1\n", had)
+    assert (setup(clone, tools, options=asked).returncode == 0) is enough
 
 
 def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:

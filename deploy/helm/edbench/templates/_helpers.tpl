@@ -150,14 +150,14 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end -}}
 {{- end }}
 
-{{/* The logins of all roles, for what creates them: at the broker, and at the databases with the superuser's password. */}}
+{{/* The logins of several roles: for what creates them, at the broker or with the superuser's password at the databases. */}}
 {{- define "edbench.logins" -}}
 - name: logins
   projected:
     defaultMode: 0440
     sources:
       {{- $name := include "edbench.name" .root }}
-      {{- range $role := list "controller" "queue_manager" "worker" }}
+      {{- range $role := .roles }}
       - secret: {name: {{ $name }}-{{ $role | replace "_" "-" }}, items: [{key: login, path: {{ $role }}/login}]}
       {{- end }}
       {{- if .superuser }}

@@ -1,27 +1,175 @@
-"""The data that a study needs to be a result, and the time and room that this takes.
-
-Everything is a rule of the labels (docs/labels.md), a total of the corpus profile, or a rate out of a result; what is
-neither is a constant below, with where it comes from. Time is reckoned with the least rates, the length of the shortest run with
-the most.
-"""
+"""How much data, time and room a study needs that is to be a result: `edbench bench plan`."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
 
 from controller.jobs.rates import GB, duration
 from controller.timeline.thresholds import CACHE_FACTOR
+from core.document import Document, Milli
 from core.errors import UsageError
+from core.operations import Op
+from core.records import Phase
+from core.settings import Settings
 from dataset_gen.mix import Profile
 from experiments.report.words import listed, many, percent, size
 from experiments.result.significance import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
-from experiments.sizing.rates import Rates
 from experiments.workloads.discovery.null.storage import SHARE
+from experiments.workloads.discovery.phase_use import CallUse
+from experiments.workloads.discovery.result import Point, Result, Run
+
+_READING = frozenset(op.label for op in (Op.STAT, Op.OPEN, Op.READ, Op.CLOSE))
+_WRITING = frozenset(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """One measured number of workers, by the medians of its runs."""
+
+    workers: int
+    gb_per_hour: float  # discovered
+    cpu: float  # share of the host's processors that the workers used, 0…1
+    null_share: float | None  # time on null storage ÷ time on the storage; None: no pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Of one result. Sizes are of one run's data; `_s` are seconds of one process."""
+
+    source: str  # which result
+    labels: tuple[str, ...]
+    slots: int  # of each worker
+    processors: int  # of its hosts
+    measured: tuple[Rate, ...]  # fewest workers first
+    raw_bytes: int
+    discovered_bytes: int
+    index_bytes: int
+    files_written: int
+    store_bytes: int  # found beneath its largest loose file; 0: not told
+    copy_s: float  # to read all loose files
+    write_s: float  # to write what was written
+    remove_s: float  # to remove it again: a rename's time a file, both change a directory
+    around_s: float  # between two runs: services, workers, what nobody's clock counts
+
+    def least(self, workers: int) -> float:
+        """GB/hour discovered that so many workers reach: measured, on the line between two that are, in proportion below
+        the fewest, no more than the most above them."""
+        first, last = self.measured[0], self.measured[-1]
+        if workers <= first.workers:
+            return first.gb_per_hour * workers / first.workers
+        for low, high in itertools.pairwise(self.measured):
+            if workers <= high.workers:
+                part = (workers - low.workers) / (high.workers - low.workers)
+                return low.gb_per_hour + part * (high.gb_per_hour - low.gb_per_hour)
+        return last.gb_per_hour
+
+    def most(self, workers: int) -> float:
+        """GB/hour discovered that so many workers do not pass: as measured, in proportion above, never beyond what all
+        processors would bring at the processor seconds a GB that were measured."""
+        bounds = [
+            rate.gb_per_hour * max(1.0, workers / rate.workers) for rate in self.measured if rate.workers <= workers
+        ]
+        bounds += [rate.gb_per_hour / rate.cpu for rate in self.measured if rate.cpu > 0]
+        return max(self.least(workers), min(bounds, default=0.0))
+
+    @property
+    def null_share(self) -> float | None:
+        """The most that a pair takes of its run; None where none was made."""
+        return max((rate.null_share for rate in self.measured if rate.null_share is not None), default=None)
+
+
+def rates_of(result: Result, source: str) -> Rates:
+    """Read it; `source` is what to call it. Raises UsageError in one line where it tells too little."""
+    points = _points(result, source)
+    runs = [run for point in points for run in point.repeats]
+    one = runs[0]
+    if not all(run.phases and any(phase.calls for phase in run.phases) for run in runs):
+        raise UsageError(
+            f"{source} has no records of calls by phase (an older version made it, or EDBENCH_OBSERVE was off)"
+        )
+    written = _calls(one, _WRITING)
+    files = sum(use.calls for label, use in written if label == Op.CREATE.label)
+    renames = [use for label, use in written if label == Op.RENAME.label]
+    return Rates(
+        source=source,
+        labels=result.labels,
+        slots=points[0].slots,
+        processors=sum(int(host.get("processors") or 1) for host in _hosts(result)) or 1,
+        measured=tuple(_rate(point) for point in points),
+        raw_bytes=int(one.result["raw_bytes"]),
+        discovered_bytes=int(one.result["discovered_bytes"]),
+        index_bytes=int(one.result["index_bytes"]),
+        files_written=files,
+        store_bytes=max((found for phase in one.phases for _, found in phase.heaviest), default=0),
+        copy_s=sum(use.seconds for _, use in _calls(one, _READING, Phase.EXPAND.value)),
+        write_s=sum(use.seconds for _, use in written),
+        remove_s=files * _mean_s(renames),
+        around_s=_around(runs),
+    )
+
+
+def _points(result: Result, source: str) -> list[Point]:
+    """Those on one database, fewest workers first."""
+    points = sorted((point for point in result.points if point.databases == 1), key=lambda point: point.workers)
+    if not points or len({point.slots for point in points}) > 1:
+        raise UsageError(
+            f"{source}: a plan needs runs on one database, all with the same slots; `edbench bench scale-up` makes them"
+        )
+    return points
+
+
+def _hosts(result: Result) -> Sequence[Mapping[str, Any]]:
+    return result.conditions.get("hosts") or ()
+
+
+def _rate(point: Point) -> Rate:
+    shares = [
+        run.null_elapsed_s / run.elapsed_s for run in point.repeats if run.null_elapsed_s is not None and run.elapsed_s
+    ]
+    return Rate(
+        workers=point.workers,
+        gb_per_hour=statistics.median(run.gb_per_hour_discovered for run in point.repeats),
+        cpu=statistics.median(run.worker_cpu for run in point.repeats),
+        null_share=statistics.median(shares) if shares else None,
+    )
+
+
+def _calls(run: Run, labels: frozenset[str], phase: str | None = None) -> list[tuple[str, CallUse]]:
+    return [
+        (label, use)
+        for each in run.phases
+        if phase in (None, each.phase)
+        for label, use in each.calls.items()
+        if label in labels
+    ]
+
+
+def _mean_s(uses: Iterable[CallUse]) -> float:
+    each = list(uses)
+    calls = sum(use.calls for use in each)
+    return sum(use.seconds for use in each) / calls if calls else 0.0
+
+
+def _around(runs: Iterable[Run]) -> float:
+    """Median over consecutive runs of what lay between them beside the run and its pair; 0 of a single run."""
+    ordered = sorted(runs, key=lambda run: run.order)
+    gaps = [
+        after.started_at - before.started_at - before.elapsed_s - (before.null_elapsed_s or 0.0)
+        for before, after in itertools.pairwise(ordered)
+    ]
+    return max(0.0, statistics.median(gaps)) if gaps else 0.0
+
 
 PROFILE = "reference"
 REPEATS = (LEAST_REPEATS + 1, LEAST_REPEATS)  # six reach an interval of 95 %, below five nothing is compared
@@ -236,3 +384,102 @@ def rounded_up(value: float) -> float:
     places = 1 - math.floor(math.log10(value))
     step = 10.0**-places
     return round(math.ceil(round(value / step, 6)) * step, max(0, places))
+
+
+_SEED = 1
+
+
+def corpus_of(sizing: Sizing, storage: Path) -> Path:
+    """Where the corpus goes."""
+    return storage / "corpora" / f"{PROFILE}-{sizing.scale:g}-seed-{_SEED}"
+
+
+def commands(sizing: Sizing, settings: Settings) -> list[str]:
+    """What to type; RESULT is what the experiment's last line names."""
+    corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
+    cache = _declared(sizing.wish.filer_cache)
+    workers = ",".join(map(str, sizing.workers))
+    return [
+        f"export EDBENCH_STORAGE={shlex.quote(str(settings.storage))} EDBENCH_SCRATCH={shlex.quote(str(settings.scratch))}"
+        f" EDBENCH_FILER_CACHE={cache}",
+        "edbench doctor",
+        f"edbench corpus generate {corpus} --profile {PROFILE} --scale {sizing.scale:g} --seed {_SEED}",
+        f"edbench bench scale-up --corpus {corpus} --workers {workers} --slots {sizing.rates.slots}"
+        f" --repeats {sizing.repeats} --cold --seed {_SEED}",
+        "edbench result check RESULT",
+        "edbench result describe RESULT > filer.toml",
+        "edbench result describe RESULT --sheet filer.toml",
+    ]
+
+
+def _declared(nbytes: int) -> str:
+    """As EDBENCH_FILER_CACHE takes it, exactly."""
+    return f"{nbytes}B" if nbytes % 1000 else f"{nbytes / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
+
+
+class Measured(Document):
+    """A rate that the plan is based on."""
+
+    workers: int
+    gb_per_hour_discovered: Milli
+
+
+class Time(Document):
+    """One line of the time."""
+
+    what: str
+    times: int
+    each_s: Milli
+
+
+class SizingDocument(Document):
+    """What `edbench bench plan -o json` writes; bytes are whole, times seconds."""
+
+    schema_: Literal["edbench-plan/1"] = Field(alias="schema")
+    source: str
+    labels: list[str]
+    measured: list[Measured]
+    needed_bytes: int
+    why: str
+    profile: str
+    scale: float
+    seed: int
+    raw_bytes: int
+    discovered_bytes: int
+    items: int
+    workers: list[int]
+    slots: int
+    repeats: int
+    shortest_run_s: Milli
+    seconds: Milli
+    time: list[Time]
+    room_bytes: int
+    notes: list[str]
+    commands: list[str]
+
+
+def document(sizing: Sizing, settings: Settings) -> SizingDocument:
+    """What `edbench bench plan -o json` writes."""
+    return SizingDocument(
+        schema="edbench-plan/1",
+        source=sizing.rates.source,
+        labels=list(sizing.rates.labels),
+        measured=[Measured(workers=r.workers, gb_per_hour_discovered=r.gb_per_hour) for r in sizing.rates.measured],
+        needed_bytes=sizing.needed_bytes,
+        why=sizing.why,
+        profile=PROFILE,
+        scale=sizing.scale,
+        seed=_SEED,
+        raw_bytes=sizing.raw_bytes,
+        discovered_bytes=sizing.discovered_bytes,
+        items=sizing.items,
+        workers=list(sizing.workers),
+        slots=sizing.rates.slots,
+        repeats=sizing.repeats,
+        shortest_run_s=sizing.shortest_s,
+        seconds=sizing.seconds,
+        time=[Time(what=part.what, times=part.times, each_s=part.each_s) for part in sizing.parts],
+        room_bytes=sizing.room_bytes,
+        notes=list(sizing.notes),
+        commands=commands(sizing, settings),
+    )
