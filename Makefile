@@ -9,9 +9,9 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments simulate web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom calibration fit-r1 bench-simulate bench-scale lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -128,6 +128,18 @@ bench-joins: setup ## count words that the index joins at line ends, in your fil
 
 bench-load: setup ## measure a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
+
+calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about half an hour (ARGS="--work DIR")
+	@$(PYTHON) scripts/calibration.py $(ARGS)
+
+fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
+	@$(PYTHON) scripts/fit_r1.py $(ARGS)
+
+bench-simulate: setup ## compare the simulation with real jobs on emulated filers; an hour (BENCH_ARGS="--filers nas-1g --workers 1,2,4")
+	@$(PYTHON) -m benchmarks.simulated $(BENCH_ARGS)
+
+bench-scale: setup ## simulate 1,000 and 10,000 workers, 1 to 64 databases and 1 PB; minutes
+	@$(PYTHON) -m benchmarks.scale $(BENCH_ARGS)
 
 bench-model: setup ## compare the capacity model with runs that it predicted; 11 quiet minutes
 	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)

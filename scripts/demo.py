@@ -1,4 +1,5 @@
-"""Run the demo of `make demo`: a corpus, a discovery job, its verification and a small scale-up; then print what it showed.
+"""Run the demo of `make demo`: a corpus, a discovery job, its verification and a small scale-up; print what they showed, and
+simulate report R1.
 
 Everything runs through the `edbench` command, as a user would run it. The scale-up runs on the emulated filer `cloud-nas`,
 which is bound by latency: workers wait for it and not for this machine's CPU, so more workers gain on any machine.
@@ -73,6 +74,7 @@ def main() -> None:
     without_baseline = ["--null-memory", "1kB"]
     edbench("bench", "scale-up", *load, *without_baseline, "-o", "json", "--output-file", study_file, quiet=True)
     print("\n" + "\n".join(summary(document("job.json"), document("verify.json"), document("scale-up.json"))))
+    edbench("simulate", "r1", "--brief")
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 
 

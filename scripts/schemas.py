@@ -34,6 +34,7 @@ from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
+from simulate.documents import SimulationDocument
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
 
@@ -210,6 +211,9 @@ DOCUMENTS = {
         }
     ),
     "prediction": lambda: _schema(PredictionDocument, "What `edbench bench predict -o json` writes."),
+    "simulation": lambda: _schema(
+        SimulationDocument, "What `edbench simulate -o json` prints, and `simulation.json` of its report."
+    ),
     "plan": lambda: _schema(SizingDocument, "What `edbench bench plan -o json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench review dedupe -o json` writes."),
     "denist": lambda: _schema(SystemFiles, "What `edbench review denist -o json` writes."),
