@@ -71,7 +71,7 @@ def serve(
         listening(host, port) as sock,
         installation(settings, slots=room, databases=order.databases, looks=False) as installed,
     ):
-        measurements = Measurements(installed.settings, context.env) if installed.embedded else None
+        measurements = Measurements(installed.settings, context.env, embedded=installed.embedded)
         runner = (
             EmbeddedRunner(installed.settings, context.env, context.clock, room=room, measurements=measurements)
             if installed.embedded
@@ -92,8 +92,7 @@ def serve(
             try:
                 serve_until_stopped(Stage(create_app(served_context)), sock)
             finally:
-                if measurements is not None:
-                    measurements.stop()
+                measurements.stop()
                 if isinstance(runner, EmbeddedRunner):
                     context.say("stopping; running jobs are paused")
                     runner.stop()

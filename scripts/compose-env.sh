@@ -1,6 +1,5 @@
 #!/bin/sh
-# Writes .env for docker-compose.yml if there is none: the shared directory, the user that the containers run as, and the
-# ports of databases and broker for commands on the host. No secret is in it: the containers generate those. Settings in the
+# Writes .env for docker-compose.yml if there is none: the shared directory, and the user that the containers run as. No secret is in it: the containers generate those. Settings in the
 # environment are written as they are. An existing .env is not changed. $1 names another file than .env.
 set -eu
 umask 077
@@ -54,7 +53,6 @@ fi
     printf 'EDBENCH_GID=%s\n' "$gid"
     [ -z "${EDBENCH_EVIDENCE:-}" ] || printf 'EDBENCH_EVIDENCE=%s\n' "$(quoted "$EDBENCH_EVIDENCE")"
     [ -z "${EDBENCH_TOKEN:-}" ] || printf 'EDBENCH_TOKEN=%s\n' "$EDBENCH_TOKEN"
-    printf 'COMPOSE_FILE=docker-compose.yml:docker-compose.host.yml\n'
 } >"$file.new"
 mv "$file.new" "$file"
 printf 'Wrote %s: shared directory %s, user %s:%s\n' "$file" "$shared" "$uid" "$gid"

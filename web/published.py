@@ -82,9 +82,9 @@ def start_lines(web: Published, grafana: Published | None, code: str, storage: P
     headless = headless_line(web, grafana)
     lines = [f"storage: {storage_line(storage)}"]
     if grafana is not None:
-        lines.insert(0, f"Grafana: {grafana.url} (user and password: {COMMAND} --grafana)")
+        lines.insert(0, f"Grafana: {grafana.url} with the password of: {COMMAND} --grafana")
     if not web.loopback:
-        return [f"web UI: {web.url} (the token to sign in with: {COMMAND} --api)", *lines]
+        return [f"web UI: {web.url} with the token of: {COMMAND} --api", *lines]
     minutes = CODE_SECONDS // 60
     return [
         f"sign in, once, within {minutes} minutes: {web.sign_in(code)}",

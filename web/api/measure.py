@@ -42,7 +42,7 @@ def why_not(context: WebContext) -> str:
     if not context.runner.creating:
         return "this web UI belongs to a running command and ends with it; use `edbench serve` to start measurements"
     if context.measurements is None:
-        return "this server runs on the host of containers; open the web UI of the containers to start measurements"
+        return "this server starts no measurements; use the command line"
     return ""
 
 

@@ -368,9 +368,9 @@ def test_a_hit_report_is_csv_too(site: Any) -> None:
     assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=order).text
 
 
-def test_a_server_that_starts_no_workers_measures_nothing_and_says_why(site: Any) -> None:
+def test_a_server_without_measurements_refuses_them(site: Any) -> None:
     listed = site.client.get("/api/v1/measurements").json()
-    assert "--cluster compose" in listed["refused"]
+    assert "starts no measurements" in listed["refused"]
     refused = site.client.post("/api/v1/measurements/scale-up", json={"corpus": "0:c"})
     assert (refused.status_code, refused.json()["error"]) == (409, listed["refused"])
     assert listed["refused"] in html.unescape(_page(site, "/measure"))

@@ -1,4 +1,4 @@
-"""The system in containers, in a project of one test module's own."""
+"""The system in containers, in a Compose project of one test module's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,12 @@ import docker
 import pytest
 from docker.errors import DockerException
 from docker.models.containers import Container
-from installation import COMMAND_SECONDS
+from installation import COMMAND_SECONDS, PATIENCE, until
 
 REPOSITORY = Path(__file__).parents[3]
-BUILD_SECONDS = 600.0
-WORKERS, DATABASES = 3, 2
-LABEL = "com.docker.compose."
+BUILD_SECONDS = 900.0
+WORKERS = 3
+_SERVICE = "com.docker.compose.service"
 
 
 def engine() -> docker.DockerClient:
@@ -34,14 +36,19 @@ def engine() -> docker.DockerClient:
 
 
 class System:
-    """A project of this test's own, in a directory of its own."""
+    """A project of its own, with nothing set but its name, its image and its ports."""
 
-    def __init__(self, home: Path, name: str) -> None:
+    def __init__(self, home: Path, name: str, port: int) -> None:
         self.home = home
-        self.shared = home / "shared dir"
-        self.env_file = home / "env"
+        self.name = name
+        self.client = engine()
+        self.env_file = home / "env"  # empty: without it the repository's own .env would be read
+        self.env_file.touch()
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_") or k.endswith("_IMAGE")}
-        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": "edbench:test", "EDBENCH_WEB_PORT": ""}
+        ports = {"EDBENCH_WEB_PORT": str(port), "EDBENCH_GRAFANA_PORT": str(port + 1)}
+        self.image = os.environ.get("EDBENCH_IMAGE", "edbench:test")
+        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": self.image} | ports
+        self.site, self.grafana = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
 
     def run(
         self, *command: str, check: bool = True, seconds: float = COMMAND_SECONDS
@@ -49,8 +56,8 @@ class System:
         done = subprocess.run(
             command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=seconds, check=False
         )
-        if check:
-            assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        if check and done.returncode != 0:
+            pytest.fail(f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         return done
 
     def compose(
@@ -59,87 +66,44 @@ class System:
         line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
         return self.run(*line, check=check, seconds=seconds)
 
-    def up(self) -> None:
-        """As `make up N=3 DATABASES=2` does it."""
-        self.shared.mkdir()
-        os.chown(self.shared, 1000, 1000)
-        self.env |= {"EDBENCH_SHARED": str(self.shared), "DATABASES": str(DATABASES)}
-        self.run("sh", "scripts/compose-env.sh", str(self.env_file))
-        for name in ("EDBENCH_SHARED", "DATABASES"):  # from here on the file says it
-            del self.env[name]
-        self.compose("build", "controller", seconds=BUILD_SECONDS)
-        self.compose("up", "--detach", "--wait", "--scale", f"worker={WORKERS}")
+    def up(self, workers: int = WORKERS, *, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`docker compose up --scale worker=N`, until everything is healthy."""
+        return self.compose("up", "--detach", "--wait", "--scale", f"worker={workers}", check=check)
 
     def down(self) -> None:
-        self.compose("--profile", "*", "down", "--volumes", "--timeout", "5", check=False)
+        """Everything that the project kept goes."""
+        self.compose("down", "--volumes", "--timeout", "5", check=False)
 
-    def edbench(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """A command in the controller's container."""
-        return self.compose("exec", "-T", "controller", "edbench", *arguments, check=check)
+    def inside(self, *command: str, service: str = "controller", check: bool = True) -> str:
+        """What a command in a container printed."""
+        return self.compose("exec", "-T", service, *command, check=check).stdout
 
-    def begin(self, *arguments: str) -> subprocess.Popen[str]:
-        """The same, in the background."""
-        line = (
-            "docker",
-            "compose",
-            "--env-file",
-            str(self.env_file),
-            "exec",
-            "-T",
-            "controller",
-            "edbench",
-            *arguments,
-        )
+    def edbench(self, *arguments: str) -> Any:
+        """The document of a command in the controller."""
+        return json.loads(self.inside("edbench", *arguments, "-o", "json"))
+
+    def begun(self, *arguments: str) -> subprocess.Popen[str]:
+        """`docker compose …`, in the background."""
+        line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
         return subprocess.Popen(
             line, env=self.env, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
-    def discover(self, *arguments: str) -> subprocess.Popen[str]:
-        """Begin a job over the corpus."""
-        return self.begin("discover", str(self.corpus), "-o", "json", *arguments)
-
-    def end(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        """Its result."""
-        out, err = process.communicate(timeout=COMMAND_SECONDS)
-        logs = "" if process.returncode == 0 else self.compose("logs", "--tail", "20", check=False).stdout
-        assert process.returncode == 0, f"{process.returncode}\n{out}\n{err}\n{logs}"
-        return dict(json.loads(out))
-
-    def verify(self, job: str) -> dict[str, Any]:
-        return dict(json.loads(self.edbench("verify", job, "-o", "json").stdout))
-
-    @property
-    def corpus(self) -> Path:
-        return self.shared / "corpora" / "c"
-
-    def containers(self, service: str | None = None) -> list[Container]:
-        """Of a service, or all, by name; those that do not run too."""
-        labels = [f"{LABEL}project={self.env['COMPOSE_PROJECT_NAME']}", f"{LABEL}oneoff=False"]
-        client = docker.from_env(timeout=60)
-        wanted = labels + ([] if service is None else [f"{LABEL}service={service}"])
-        found = client.containers.list(all=True, filters={"label": wanted}, ignore_removed=True)
-        return sorted(found, key=lambda one: str(one.name))
-
-    def one(self, service: str) -> Container:
-        """The first running one of a service."""
-        return next(one for one in self.containers(service) if one.status == "running")
-
-    def kill(self, service: str) -> int:
-        """SIGKILL of the first process in a container of a service, as if the host had ended it; its process id."""
-        pid = int(self.one(service).attrs["State"]["Pid"])
-        os.kill(pid, signal.SIGKILL)
-        return pid
-
     def standing(self) -> dict[str, str]:
-        """The containers of the system by name, with their states."""
-        return {str(one.name): one.status for one in self.containers()}
+        """The containers by name, with their states."""
+        return {str(container.name): container.status for container in self.containers()}
 
-    def address_of(self, service: str, port: int) -> tuple[str, int]:
-        """Where the host reaches a port of a container: published, or on its network."""
-        network = self.one(service).attrs["NetworkSettings"]
-        for binding in (network.get("Ports") or {}).get(f"{port}/tcp") or ():
-            return binding["HostIp"], int(binding["HostPort"])
-        return next(each["IPAddress"] for each in network["Networks"].values() if each.get("IPAddress")), port
+    def containers(self, *services: str) -> list[Container]:
+        """Of these services, of all without any; stopped ones too."""
+        found = self.client.containers.list(
+            all=True, filters={"label": f"com.docker.compose.project={self.name}"}, ignore_removed=True
+        )
+        return [each for each in found if not services or each.labels[_SERVICE] in services]
+
+    def kill(self, service: str) -> None:
+        """SIGKILL of the first process in a container, as if the host had ended it: the engine starts it again."""
+        container = self.containers(service)[0]
+        os.kill(int(container.attrs["State"]["Pid"]), signal.SIGKILL)
 
     def published(self) -> dict[str, set[str]]:
         """The addresses of the host at which services listen."""
@@ -147,18 +111,55 @@ class System:
         for container in self.containers():
             for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
                 for binding in bindings or ():
-                    found.setdefault(container.labels[f"{LABEL}service"], set()).add(binding["HostIp"])
+                    found.setdefault(container.labels[_SERVICE], set()).add(binding["HostIp"])
         return found
 
-    def ask(self, database: str, statement: str) -> str:
-        """What one statement finds, asked in the container of a database."""
-        line = ("psql", "-U", "edbench", "-d", "edbench", "-tAc", statement)
-        return self.compose("exec", "-T", database, *line).stdout.strip()
+    def address(self, service: str, network: str) -> str:
+        """Of a container in a network of the project; this host reaches those of internal networks too."""
+        networks = self.containers(service)[0].attrs["NetworkSettings"]["Networks"]
+        return str(networks[f"{self.name}_{network}"]["IPAddress"])
 
-    def tasks_done(self, phase: str) -> int:
-        """Tasks of a phase that are done in the running jobs of all databases."""
-        statement = (
-            "SELECT count(*) FROM task JOIN job ON job.id = task.job WHERE task.state = 'done'"
-            f" AND task.phase = '{phase}' AND job.state = 'running'"
-        )
-        return sum(int(self.ask(f"db{number}", statement)) for number in range(1, DATABASES + 1))
+    def token(self) -> str:
+        """For programs."""
+        return self.inside("edbench", "token", "--api").strip()
+
+    def ask(self, path: str, body: Any = None, *, bearer: str = "") -> tuple[int, str, str]:
+        """Status, address at the end, and content of an answer of the web UI."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        request = urllib.request.Request(f"{self.site}{path}", data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, str(error.url), error.read().decode()
+
+    def begin(self, token: str, **order: Any) -> str:
+        """Create a job over the sample corpus; its id, once the first items are found and there is more to do."""
+        corpora = json.loads(self.ask("/api/v1/corpora", bearer=token)[2])["corpora"]
+        (corpus,) = [each["id"] for each in corpora if each["name"] == "sample"]
+        status, _, created = self.ask("/api/v1/jobs", {"corpus": corpus, "name": "story", **order}, bearer=token)
+        assert status == 201, created
+        job = str(json.loads(created)["id"])
+        until(lambda: self.job(token, job)["items"] > 0, "the first items are found")
+        assert self.job(token, job)["state"] == "running", "too fast for what the test does in the middle of it"
+        return job
+
+    def job(self, token: str, job: str) -> dict[str, Any]:
+        """Its row."""
+        status, _, text = self.ask(f"/api/v1/jobs/{job}", bearer=token)
+        assert status == 200, text
+        return dict(json.loads(text))
+
+    def ends_right(self, token: str, job: str) -> None:
+        """Wait for its end; every item is there once."""
+
+        def over() -> bool:
+            try:
+                return bool(self.job(token, job)["finished"])
+            except OSError:  # the controller is starting again
+                return False
+
+        until(over, f"job {job} ends")
+        assert self.job(token, job)["state"] == "completed_with_exceptions"
+        assert self.edbench("verify", job)["differences"] == 0
