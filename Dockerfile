@@ -8,12 +8,14 @@ FROM ${EDBENCH_PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore UV_NO_CACHE=1
 WORKDIR /build
 RUN python3 -m venv /opt/uv && python3 -m venv --without-pip /opt/edbench
-# Of the packages, the worker needs no extra, the controller both: a smaller image of workers alone is possible without.
+# The controller needs these extras; an image of workers alone can do without corpus.
 ARG EDBENCH_EXTRAS="corpus s3"
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
-COPY packages packages
+COPY packages/readers/pyproject.toml packages/readers/
+COPY packages/review/pyproject.toml packages/review/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
+COPY packages packages
 COPY core core
 COPY traces traces
 COPY production production
@@ -24,7 +26,6 @@ COPY dataset_gen dataset_gen
 COPY queue_manager queue_manager
 COPY worker worker
 COPY controller controller
-COPY review review
 COPY experiments experiments
 COPY simulate simulate
 COPY web web

@@ -9,9 +9,9 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments simulate web cli benchmarks scripts tests)
+LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -20,7 +20,8 @@ help: ## list the targets
 setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
 	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' sh scripts/setup.sh
 
-demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
+demo: ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
+	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' EDBENCH_SETUP_OPTIONS=--no-dev sh scripts/setup.sh
 	@$(PYTHON) scripts/demo.py
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
@@ -124,23 +125,8 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-bench-clients: setup ## measure the cost of our own clients: recorded calls per core, compared with plain S3 code (BENCH_ARGS="--s3 URL")
-	@$(PYTHON) -m benchmarks.clients $(BENCH_ARGS)
-
-bench-hosts: setup ## run an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
-	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
-
-bench-joins: setup ## count words that the index joins at line ends, in your files: BENCH_ARGS="DIR --words LIST"
-	@$(PYTHON) -m benchmarks.joins $(BENCH_ARGS)
-
-bench-load: setup ## measure a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
-	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
-
 bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
-
-bench-search: setup ## measure searches of a job of a million items, created once in .bench-cache (BENCH_ARGS="--items 100000" for fewer)
-	@$(PYTHON) -m benchmarks.search $(BENCH_ARGS)
 
 bench-starts: setup ## measure the start-up time of commands
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
@@ -169,5 +155,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results edbench-*.tar
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json .results edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from core.records import JobOptions
     from experiments.kinds.kind import Kind
     from experiments.result.schema import Result
+    from experiments.workloads.discovery.array import Array
     from experiments.workloads.discovery.result import Result as DiscoveryResult
 
 commands = Commands()
@@ -42,6 +43,11 @@ commands = Commands()
 class Study(StudyOrder):
     """The options of these commands besides the points."""
 
+    listen: opt.Listen = None
+    wait: opt.Wait = None
+    array: opt.ArrayFile = None
+    array_map: opt.ArrayMapFile = None
+    array_offset: opt.ArrayOffset = 0.0
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -167,6 +173,20 @@ def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settin
     return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
 
+def _array(context: CommandContext, study: Study) -> Array | None:
+    """Where the array's counters are; None where none are asked for. Raises UsageError."""
+    if study.array is None and study.array_map is None:
+        return None
+    from cli.counters import meaning
+    from controller.arrays.collected import is_collected
+    from experiments.workloads.discovery.array import Array
+
+    if study.array_map is None and study.array is not None and not is_collected(study.array):
+        raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
+    mapping = meaning(study.array, study.array_map, None)
+    return Array(mapping=mapping, file=study.array, offset_s=study.array_offset, env=context.env)
+
+
 def measured(
     ctx: typer.Context,
     settings: Settings,
@@ -218,6 +238,7 @@ def carry_out(
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
+    from experiments.crew.system import Ways
     from experiments.package.finish import finish
     from experiments.study import conduct
     from experiments.workloads.discovery.crew_site import CrewSite
@@ -229,6 +250,7 @@ def carry_out(
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
+    array = _array(context, study)
     await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
@@ -250,10 +272,17 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = CrewSite(settings, corpus.absolute(), context.env, load.say)
+        site = CrewSite(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(
-                settings, source, load, shown, filer_cache=cache, null_cap=cap, baseline=not study.no_baseline
+                settings,
+                source,
+                load,
+                shown,
+                filer_cache=cache,
+                null_cap=cap,
+                baseline=not study.no_baseline,
+                array=array,
             )
             result, directory = conduct(discovery, plan, study.min_seconds)
     if brief:

@@ -16,6 +16,7 @@ from cli.installation import installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
@@ -462,7 +463,7 @@ def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> Non
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
     out.print(
         f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from core.options.bounds import MOST_PASSWORDS
+from core.options.bounds import MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
 __all__ = ["numbers"]  # for the commands that know it from here
@@ -61,6 +61,42 @@ Passwords = Annotated[
         "--passwords",
         metavar="FILE",
         help=f"Try the passwords of FILE on encrypted items: one per line, UTF-8, at most {MOST_PASSWORDS:,}.",
+    ),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="ADDRESS",
+        help="Start databases and broker at this address of this host, and wait for `edbench worker --join` on others.",
+    ),
+]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="S",
+        min=0,
+        max=MOST_SECONDS,
+        help="Wait this many seconds for workers and for jobs to end.  [default: 15, with --listen 600]",
+    ),
+]
+ArrayFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--array",
+        metavar="FILE",
+        help="Add the array's own counters to each run: a file that `edbench counters collect` writes meanwhile, or a CSV.",
+    ),
+]
+ArrayMapFile = Annotated[
+    Path | None,
+    typer.Option("--array-map", metavar="MAP.toml", help="Describe the CSV's columns, or queries to Prometheus."),
+]
+ArrayOffset = Annotated[
+    float,
+    typer.Option(
+        "--array-offset", metavar="SECONDS", help="Add SECONDS to the array's times: the database's clock minus it."
     ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]

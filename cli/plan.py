@@ -18,8 +18,7 @@ from core.settings import Settings, parse_bytes
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.sizing.rates import Rates
-    from experiments.sizing.sizing import Sizing, Wish
+    from experiments.sizing import Rates, Sizing, Wish
 
 commands = Commands()
 
@@ -97,8 +96,7 @@ def plan(
     from core.memory import client_memory as memory_here
     from dataset_gen.profile import load_profile
     from experiments.kinds.grid import checked
-    from experiments.sizing.sizing import PROFILE, Wish, refuse_room, size_study
-    from experiments.sizing.steps import document
+    from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
 
     wish = Wish(
         client_memory=memory_here() if memory is None else memory,
@@ -118,7 +116,7 @@ def plan(
 def _rates_of(path: Path) -> Rates:
     """Of a result. Raises UsageError."""
     from experiments.result.codec import read_result
-    from experiments.sizing.rates import rates_of
+    from experiments.sizing import rates_of
     from experiments.workloads.discovery.result import of_discovery
 
     return rates_of(of_discovery(read_result(path)), str(path))
@@ -132,8 +130,7 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
     from experiments.kinds.grid import scale_up
-    from experiments.sizing.rates import rates_of
-    from experiments.sizing.sizing import PROFILE, ranges
+    from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
     from monitoring.processes import processors
 
@@ -155,8 +152,8 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
 def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
     """Lines, the table of time, lines again."""
     from experiments.report.words import count, many, seconds, size
-    from experiments.sizing.sizing import MISSED, SPARE
-    from experiments.sizing.steps import commands as typed
+    from experiments.sizing import MISSED, SPARE
+    from experiments.sizing import commands as typed
 
     rates = sizing.rates
     measured = "; ".join(

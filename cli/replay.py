@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from controller.jobs.progress import Snapshot
     from controller.replay.order import ReplayOrder
     from core.settings import Settings
+    from experiments.crew.system import Ways
     from experiments.kinds.kind import Kind
     from experiments.replay_orders import ReplayStudyOrder
     from experiments.result.schema import Result
@@ -57,6 +58,8 @@ def replay(
         bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
+    listen: opt.Listen = None,
+    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
     output: opt.TableOrJson = "table",
@@ -70,6 +73,7 @@ def replay(
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
     from controller.replay.order import ReplayOrder, parse_pace
+    from experiments.crew.system import Ways
     from experiments.workloads.replay.scaling import parse_scaling
 
     context = shared(ctx)
@@ -100,11 +104,18 @@ def replay(
         with_levels(wish, order.levels, order.peak, wanted),
         min_seconds=order.min_seconds,
     )
-    carry_out(context, settings, wanted, wish, order.workers if opt.given(ctx, "workers") else None, output)
+    ways = Ways(listen=listen, wait=wait)
+    carry_out(context, settings, wanted, wish, ways, order.workers if opt.given(ctx, "workers") else None, output)
 
 
 def carry_out(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int | None, output: str
+    context: CommandContext,
+    settings: Settings,
+    order: ReplayOrder,
+    wish: Wish,
+    ways: Ways,
+    workers: int | None,
+    output: str,
 ) -> None:
     """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
     from cli.output import flush, print_json
@@ -115,7 +126,7 @@ def carry_out(
 
     check_paths(order.paths, force=order.force)
     people = context.people(output)
-    result, directory = _replay(context, settings, order, wish, workers)
+    result, directory = _replay(context, settings, order, wish, ways, workers)
     show_study(people, result)
     show_fidelity(people, result)
     show_warnings(people, result)
@@ -214,7 +225,7 @@ def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayO
 
 
 def _replay(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int | None
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, ways: Ways, workers: int | None
 ) -> tuple[Result, Path]:
     from cli.installation import installation
     from controller.replay.run import Stage
@@ -225,24 +236,27 @@ def _replay(
 
     with contextlib.ExitStack() as stack:
         await_answer(*order.paths)
-        installed = stack.enter_context(installation(settings, slots=max(wish.clients)))
-        stage = Stage(
-            settings=installed.settings,
-            database=installed.first(1)[0],
-            ours=installed.embedded,
-            workers=workers or 1,
-            env=context.env,
-            clock=context.clock,
-            show=_Progress(context.err).show,
-            say=context.say,
-        )
-        playing = None
-        if not installed.embedded:
+        shown = _Progress(context.err).show
+        if settings.embedded and ways.listen is None:
+            installed = stack.enter_context(installation(settings, slots=max(wish.clients)))
+            playing, attached, database = None, installed.settings, installed.first(1)[0]
+        else:
             with open_trace(order.trace) as opened:
                 streams = sum(1 for stream in opened.header.streams if stream.calls)
             playing = stack.enter_context(
-                players(stage.settings, context.env, order.paths, workers, streams, context.say)
+                players(settings, context.env, order.paths, workers, streams, context.say, ways)
             )
+            attached, database = playing.system.settings, playing.system.home
+        stage = Stage(
+            settings=attached,
+            database=database,
+            ours=playing is None,
+            workers=workers or 1,
+            env=context.env,
+            clock=context.clock,
+            show=shown,
+            say=context.say,
+        )
         replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
         return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
 

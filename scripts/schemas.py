@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from controller.browse.search import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
+from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
@@ -27,12 +28,11 @@ from controller.verify.job import Verification
 from controller.verify.production import ProductionVerification
 from core.document import Document
 from experiments.result.json_schema import json_schema
-from experiments.sizing.steps import SizingDocument
+from experiments.sizing import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
-from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Makes .venv in the current directory from the lock file. Does nothing when it is there and up to date.
 # EDBENCH_SETUP_PYTHON (`make setup PYTHON=…`) names the interpreter; otherwise the first supported one that is found.
+# EDBENCH_SETUP_OPTIONS=--no-dev is satisfied by a .venv with all packages, too.
 set -eu
 
 # CONTRIBUTING.md, "Supported interpreters": the tests run on both ends.
 least="3.11" most="3.14"
 wanted="${EDBENCH_SETUP_PYTHON:-}"
 [ "$wanted" != .venv/bin/python ] || wanted=""
+options="${EDBENCH_SETUP_OPTIONS:-}" # of `uv export`: --no-dev leaves out what only development needs
 stamp=.venv/.complete
 scripts="${0%/*}"
 
@@ -26,7 +28,15 @@ compile_ours() {
     .venv/bin/python -c 'import compileall, tomllib
 named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["uv"]["build-backend"]["module-name"]
 for name in [*named, "packages"]: compileall.compile_dir(name, quiet=2)' || true
-    state >"$stamp"
+    { state && printf '%s\n' "$options"; } >"$stamp"
+}
+
+# Whether .venv was made from the present files with these options or with all packages.
+made() {
+    [ -f "$stamp" ] && [ "$(state)" = "$(sed '$d' "$stamp")" ] || return 1
+    had="$(tail -n 1 "$stamp")"
+    [ -z "$had" ] || [ "$had" = "$options" ] || return 1
+    options="$had"
 }
 
 # Whether a source is newer than what was compiled, as after a pull.
@@ -69,7 +79,7 @@ unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX || true
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 [ -f uv.lock ] || fail "uv.lock is not here; run make in the repository"
-if [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ] && { [ -z "$wanted" ] || venv_fits; }; then
+if made && { [ -z "$wanted" ] || venv_fits; }; then
     ! sources_changed || compile_ours
     exit 0
 fi
@@ -88,7 +98,7 @@ if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_EN
     "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
 fi
 # shellcheck disable=SC2086  # a list of options of `uv export`
-sh "$scripts/packages.sh" .venv .venv --all-extras ${EDBENCH_SETUP_OPTIONS:-} ||
+sh "$scripts/packages.sh" .venv .venv --all-extras $options ||
     fail "the packages of uv.lock could not be installed (see above); is the package index reachable?"
 .venv/bin/uv pip install --quiet --no-deps --python .venv $(printf -- '-e %s ' . packages/*/) ||
     fail "edbench itself could not be installed (see above)"

@@ -31,6 +31,12 @@ _WITH_TIME = frozenset(
     {DATABASE_CPU, TRANSACTIONS}
 )  # a part of it comes with time alone: looks of queue manager and monitors
 
+# In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
+# queue manager and monitors.
+_OF_DATABASE = frozenset({DATABASE_CPU, TRANSACTIONS, ROWS})
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
 # Types of items, by media type: of the longest prefix that fits.
 _TYPES = {
     "message/": "message",
@@ -115,28 +121,60 @@ def _database(series: Sequence[Sequence[Any]], database: str, begin: float, end:
 class Demands:
     """By phase and quantity an array of kinds x 2: so much an item, and so much a byte of it."""
 
-    phases: Mapping[str, Mapping[str, np.ndarray[Any, np.dtype[np.float64]]]]
+    phases: Mapping[str, Mapping[str, Array]]
     source: str
 
 
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
-    """The demands that explain the jobs' totals best, none of them negative, in relative error."""
+    """The demands that explain the jobs' totals best, none of them negative, in relative error.
+
+    What the database does is the same for every item, whatever its type and size; everything else differs by kind.
+    """
     counts = np.array([job["items"] for job in jobs], np.float64)  # jobs x kinds x 2
-    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
-    of_items = (counts * scale).reshape(len(jobs), -1)
     phases: dict[str, dict[str, Any]] = {}
     for phase in PHASES:
         phases[phase] = {}
+        lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in jobs])
         for name in QUANTITIES:
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
-            weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
-            columns = of_items
-            if name in _WITH_TIME:
-                lasted = np.array([[job["phases"].get(phase, {}).get("elapsed_s", 0.0)] for job in jobs])
-                columns = np.hstack((of_items, lasted))
-            found = _nonnegative(columns * weights[:, None], took * weights)
-            phases[phase][name] = found[: of_items.shape[1]].reshape(-1, 2) * scale
+            if name in _OF_DATABASE:
+                phases[phase][name] = _pooled(
+                    counts, took, lasted if phase == Phase.INDEX.value and name != ROWS else None
+                )
+            else:
+                phases[phase][name] = _by_kind(counts, took)
     return Demands(phases=phases, source=source)
+
+
+def _pooled(counts: Array, took: Array, lasted: Array | None) -> Array:
+    """So much an item of every kind. `lasted`: seconds of each job, where a part of it comes with time alone."""
+    items = counts[:, :, 0].sum(axis=1)
+    columns = items[:, None] if lasted is None else np.stack((items, lasted), axis=1)
+    each = _nonnegative(columns / items[:, None], took / items, np.zeros(columns.shape[1]))[0]
+    return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
+
+
+def _by_kind(counts: Array, took: Array) -> Array:
+    scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
+    weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
+    matrix = (counts * scale).reshape(len(counts), -1) * weights[:, None]
+    # Where jobs do not tell a container from what is in it, it is what is in it.
+    shrink = np.repeat([0.1 if TYPES[k // 2] in CONTAINERS else 0.001 for k in range(KINDS)], 2)
+    return _filled(_nonnegative(matrix, took * weights, shrink).reshape(-1, 2) * scale, counts)
+
+
+def _filled(found: Array, counts: Array) -> Array:
+    """A kind that no job had is like its type in the other place, and where none had that like the mean of all measured kinds,
+    of containers or of others."""
+    seen = counts[:, :, 0].sum(axis=0)
+    out = found.copy()
+    for kind in range(KINDS):
+        if not seen[kind]:
+            like = [
+                k for k in range(KINDS) if (TYPES[k // 2] in CONTAINERS) == (TYPES[kind // 2] in CONTAINERS) and seen[k]
+            ]
+            out[kind] = found[kind ^ 1] if seen[kind ^ 1] else np.average(found[like], axis=0, weights=seen[like])
+    return out
 
 
 def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
@@ -147,11 +185,10 @@ def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
     return max(0.0, total - phase.get("mkdir", 0.0)) if (name, quantity) == (Phase.EXPAND, "create") else total
 
 
-def _nonnegative(
-    matrix: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], turns: int = 4_000
-) -> np.ndarray[Any, Any]:
-    """Least squares with no negative part, by coordinate descent."""
+def _nonnegative(matrix: Array, wanted: Array, shrink: Array, turns: int = 2_000) -> Array:
+    """Least squares with no negative part, by coordinate descent; `shrink` draws a column's share towards nothing."""
     squares = matrix.T @ matrix
+    squares[np.diag_indices_from(squares)] *= 1.0 + shrink
     target = matrix.T @ wanted
     out = np.zeros(matrix.shape[1])
     used = [n for n in range(len(out)) if squares[n, n] > 0]
@@ -159,7 +196,7 @@ def _nonnegative(
         before = out.copy()
         for n in used:
             out[n] = max(0.0, out[n] + (target[n] - squares[n] @ out) / squares[n, n])
-        if np.abs(out - before).max() <= 1e-9 * max(1e-12, out.max()):
+        if np.abs(out - before).max() <= 1e-7 * max(1e-12, out.max()):
             break
     return out
 
@@ -194,7 +231,7 @@ def shipped() -> Calibration:
     return Calibration(demands=solve(jobs, source), contents=plain["contents"], jobs=jobs)
 
 
-def of_result(calibration: Calibration, result: Mapping[str, Any], items: np.ndarray[Any, Any], source: str) -> Demands:
+def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
     """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
 
     `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
@@ -206,5 +243,4 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: np.nda
         for name, each in quantities.items():
             took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
             expected = float((each * items).sum())
-            phases[phase][name] = each * (took / expected) if expected else each
     return Demands(phases=phases, source=source)

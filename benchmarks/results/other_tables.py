@@ -10,7 +10,7 @@ from benchmarks.results import steps
 from benchmarks.results.differs import differs
 from benchmarks.results.figures_table import marked, number
 from benchmarks.results.told import NOTHING, Told
-from experiments.summary.rows import NO_RESULT
+from experiments.summary import NO_RESULT
 
 APART = 0.10  # a ratio further from one than that, as it is written, is explained
 _HOUR = 60  # minutes

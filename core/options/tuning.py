@@ -16,6 +16,5 @@ TUNING = frozenset(
             "serve_port",
             "single_pass",
         ),
-        *("time_scale",),
     )
 )

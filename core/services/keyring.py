@@ -19,7 +19,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,10 +96,10 @@ def give_away(directory: Path, given: Given) -> None:
         ) from error
 
 
-def read_logins(directory: Path) -> list[Login]:
+def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
     """The roles' logins as they were made. Raises UsageError when they were not."""
     out = []
-    for role in ROLES:
+    for role in roles:
         path = directory / role / LOGIN
         try:
             text = path.read_text(encoding="ascii")

@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,7 +54,7 @@ Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, without th
 class Provisioner:
     """`servers`: in the order of the databases of the system; `client`: of the broker, with the provisioner's login."""
 
-    def __init__(self, servers: list[Server], client: Any, stop: Stop) -> None:
+    def __init__(self, servers: Sequence[Server], client: Any, stop: Stop) -> None:
         self._servers, self._client, self._stop = servers, client, stop
 
     def run(self) -> None:

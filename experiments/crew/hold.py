@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,18 +18,19 @@ from experiments.crew.orders import Crew
 from sql import runs
 from sql.session import Database
 
+_LOOK_SECONDS = 1.0
 _AT_REST = (JobState.PAUSED, JobState.SUSPENDED)
 
 
 @contextmanager
-def held_system(crew: Crew, databases: Sequence[Database], say: Callable[[str], None]) -> Iterator[None]:
+def held_system(crew: Crew, databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> Iterator[None]:
     """For as long as the block lasts; databases that a killed experiment left are removed first. Raises UsageError while another
-    experiment or a job runs, SystemFault."""
+    experiment runs, or a job still after `wait` seconds, SystemFault."""
     with contextlib.ExitStack() as locks:
         for database in databases:
             if not locks.enter_context(database.listen()).try_lock(EXPERIMENT_KEY):
                 raise UsageError("another experiment uses this system; wait until it has ended")
-        _refuse_busy(databases)
+        _await_jobs(databases, wait, say)
         left = _left(databases)
         for run in left:
             say(f"removing what run {run} left")
@@ -36,12 +38,27 @@ def held_system(crew: Crew, databases: Sequence[Database], say: Callable[[str], 
         yield
 
 
+def _await_jobs(databases: Sequence[Database], wait: float, say: Callable[[str], None]) -> None:
+    """No other begins: the system is held. Raises UsageError."""
+    deadline, told = time.monotonic() + wait, ""
+    while True:
+        try:
+            return _refuse_busy(databases)
+        except UsageError as busy:
+            if time.monotonic() >= deadline:
+                raise
+            if str(busy) != told:
+                told = str(busy)
+                say(f"waiting: {told}")
+        time.sleep(_LOOK_SECONDS)
+
+
 def _refuse_busy(databases: Sequence[Database]) -> None:
     for database, job in newest_jobs(databases):
         if not (job.job.state.over or job.job.state in _AT_REST):
             raise UsageError(
                 f"job {job.job.id} in {database.name} is {job.job.state}, and an experiment needs the system for itself;"
-                f" wait for it, or `edbench job pause {job.job.id}`"
+                f" wait for it (--wait), or `edbench job pause {job.job.id}`"
             )
 
 

@@ -20,7 +20,7 @@ from core.settings import Settings
 from experiments.crew.admission import BACK_SECONDS
 from experiments.crew.lease import Leased
 from experiments.crew.orders import LONG_SECONDS
-from experiments.crew.system import System, Wanted, taken_system
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from replay.ceiling import Ceiling
 from sql.session import Database
 
@@ -106,10 +106,11 @@ def slots_for(clients: int, streams: int, members: int) -> int:
 @contextlib.contextmanager
 def players(
     settings: Settings, env: Mapping[str, str], paths: Sequence[Path], workers: int | None, streams: int,
-    say: Callable[[str], None],
+    say: Callable[[str], None], ways: Ways,
 ) -> Iterator[Players]:  # fmt: skip
     """Members of the system of the settings, `workers` of them (None: all that are connected), that see the first path. Raises
     UsageError."""
-    with taken_system(settings, env, paths[0], Wanted(workers=workers or 1, databases=1, slots=1), say) as (system, _):
+    wanted = Wanted(workers=workers or 1, databases=1, slots=1)
+    with taken_system(settings, env, paths[0], wanted, say, ways) as (system, _):
         many = workers or sum(member.workers for member in system.crew.present())
         yield Players(system=system, workers=many, streams=streams)

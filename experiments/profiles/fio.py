@@ -155,7 +155,8 @@ def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began
         return Ran(version=document["fio version"], job_file=text, began=began, jobs=jobs)
     except (KeyError, TypeError, ValueError) as error:
         raise RunFailed(
-            f"this version of edbench cannot read the JSON of fio: {type(error).__name__} {error}"
+            f"the JSON output of fio lacks a field that this version of edbench requires ({type(error).__name__} {error});"
+            " install fio 3.33 or later"
         ) from error
 
 

@@ -11,10 +11,8 @@ from pydantic import Field
 
 from core.errors import RunFailed, UsageError
 from experiments.clients.crowd import Crowd, Done, crowd
-from experiments.clients.latencies import latencies
-from experiments.clients.running import check_s3, own_place
-from experiments.clients.tally import Counted, merged
-from experiments.clients.telling import ClientsTelling
+from experiments.clients.running import ClientsTelling, check_s3, own_place
+from experiments.clients.tally import Counted, latencies, merged
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.profiles.about import Published, profile_about

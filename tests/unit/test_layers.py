@@ -17,13 +17,14 @@ LAYERS = (
     ("replay", "monitoring"),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
-    ("review",),
     ("experiments",),
     ("simulate",),
     ("web",),
     ("cli",),
+    ("review",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+OPTIONAL = {"review"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "traces": {"core"},
     "production": {"core", "readers"},
@@ -80,6 +81,8 @@ def test_imports_go_down_only(package: str) -> None:
     below = {other for other, level in LEVEL.items() if level < LEVEL[package]}
     allowed = {package} | (below & LIBRARIES.get(package, below))
     modules = {name: anywhere for name, (anywhere, _) in _imported().items() if name.partition(".")[0] == package}
+    if package in OPTIONAL and not modules:
+        pytest.skip(f"package {package} is not in this checkout")
     assert modules
     breaches = {
         f"{name} imports {imported}"

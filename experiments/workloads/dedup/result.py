@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.clients.latencies import latencies
-from experiments.clients.tally import Counted
+from experiments.clients.tally import Counted, latencies
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.profiles.space import Usage
 from experiments.result.schema import At, PointOf, ResultOf

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.filer.emulated import watched_filer
@@ -17,7 +18,7 @@ from core.services.place import Home, postgres_place
 from core.settings import Settings
 from experiments.crew.admission import BACK_SECONDS, described, per_machine
 from experiments.crew.lease import Leased
-from experiments.crew.system import System, Wanted, taken_system
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.drops import Drop
 from experiments.places import fresh_place
 from experiments.result.schema import At
@@ -57,8 +58,16 @@ class CrewSite:
         " synced before"
     )
 
-    def __init__(self, settings: Settings, source: Path, env: Mapping[str, str], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        source: Path,
+        env: Mapping[str, str],
+        say: Callable[[str], None],
+        ways: Ways | None = None,
+    ) -> None:
         self._given, self._source, self._env, self._say = settings, source, env, say
+        self._ways = ways or Ways()
         self.cluster = "embedded" if settings.embedded else "crew"
         self._system: System
         self._machine: Machine
@@ -72,7 +81,7 @@ class CrewSite:
             databases=max(spec.databases for spec in specs),
             slots=max(spec.workers * spec.slots for spec in specs),
         )
-        with taken_system(self._given, self._env, self._source, wanted, self._say) as (self._system, seats):
+        with taken_system(self._given, self._env, self._source, wanted, self._say, self._ways) as (self._system, seats):
             members = [seat.member for seat in seats]
             self._machine = Machine(
                 processors=per_machine(members, "processors"),
@@ -105,7 +114,7 @@ class CrewSite:
                 meter=CrewMeter(leased, serving, here=here),
                 watch=partial(watched_filer, settings),
                 database_files={d.name: postgres_place(Home(scratch), d.name) for d in databases if system.ours},
-                containers=tuple,
+                containers=lambda: () if system.ours else [_use(one) for one in leased.left],
                 processors=per_machine(members, "processors"),
                 drop=partial(self._drop, several=several),
                 hosts=lambda jobs: OfHosts(counted=tuple(leased.left), index=_index_tasks(jobs, leased)),
@@ -122,6 +131,19 @@ class CrewSite:
 
     def hand_over(self, directory: Path) -> None:
         """The workers are this user."""
+
+
+def _use(left: Mapping[str, Any]) -> dict[str, Any]:
+    """What a member counted, as `ContainerUse` has it."""
+    kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
+    return {
+        "name": left["name"],
+        "service": "worker",
+        "cpu_s": left["workers_cpu_s"],
+        "network_received_bytes": left["received_bytes"],
+        "network_sent_bytes": left["sent_bytes"],
+        **{name: left[name] for name in kept},
+    }
 
 
 def _index_tasks(jobs: Sequence[JobHandle], leased: Leased) -> dict[str, int]:

@@ -10,13 +10,14 @@ from typing import Any, cast
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
 from core.crew.places import roots_of
-from core.errors import RunFailed, StorageFault
+from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.array import Array, Seen
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.content import Content, content_of
 from experiments.workloads.discovery.corpus import Corpus, look_at
@@ -35,7 +36,8 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 class Discovery(Workload):
     """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said. `null_cap`: bytes of memory
-    that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all."""
+    that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all.
+    `array`: where the counters of the array are, if any."""
 
     about = ABOUT
 
@@ -49,10 +51,12 @@ class Discovery(Workload):
         filer_cache: int | None = None,
         null_cap: int | None = None,
         baseline: bool = True,
+        array: Array | None = None,
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
         self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
+        self._array = array
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
@@ -111,7 +115,16 @@ class Discovery(Workload):
             return Disturbed(disturbed)
         self._cut(done, cast(PointSpec, turn.at))
         places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
-        return observed(done, turn.repeat, turn.order, self._machine.processors, places)
+        seen = observed(done, turn.repeat, turn.order, self._machine.processors, places)
+        return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, done))
+
+    def _counted(self, array: Array, done: PointRun) -> tuple[Seen, ...]:
+        """The array's counters of a run; a run without any is one all the same."""
+        try:
+            return array.of(done.handles)
+        except (UsageError, SystemFault) as error:
+            self.say(f"no counters of the array for this run: {error}")
+            return ()
 
     def _cut(self, done: PointRun, at: PointSpec) -> None:
         """What each file needs is known once the first run with so many databases is over."""

@@ -13,6 +13,7 @@ import re
 import sys
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from readers.charset_guess import readable, wide
 
@@ -28,6 +29,11 @@ _COMMON_SHARE = 0.6
 _LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 _FEWEST_TURNED = 4  # letters
 _SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
+_MANY_CHANGES, _FEW_BYTES = (
+    256,
+    8,
+)  # of order or charset, and bytes between two of them in a text that is not by lines or words
+_TURNED = {ord(c) << 8: c for c in map(chr, (9, 10, 13, *range(32, 127)))} | {0xFFFE: None}
 _LOOK = 64  # bytes behind a mark that have to be text
 
 
@@ -74,21 +80,41 @@ def _start(data: bytes, at: int) -> tuple[int, str]:
 
 def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
     """The parts of a text that comes in pieces, in order, as (codec, bytes): of UTF-16 without marks, "" of the others. A part may come
-    in several, cut between characters or behind a line. It begins in this codec, or with something else."""
+    in several, cut between characters or behind a line. It begins in this codec, or with something else. Where UTF-16 changes its order
+    of bytes every few letters, the rest is one part (`_in_one_order`)."""
     data = b""
-    slices = (piece[at : at + _SLICE] for piece in pieces for at in range(0, len(piece), _SLICE))
-    for piece, final in _with_last(slices):
+    changes = size = wanted = 0
+    slices = _with_last(piece[at : at + _SLICE] for piece in pieces for at in range(0, len(piece), _SLICE))
+    for piece, final in slices:
         data += piece
+        if len(data) < wanted and not final:
+            continue
         while data:
+            if changes == _MANY_CHANGES and codec:
+                if size < _MANY_CHANGES * _FEW_BYTES:
+                    yield from _in_one_order(chain((data,), (more for more, _ in slices)), codec)
+                    return
+                changes = size = 0
             used, part, following = _wide(data, codec, final) if codec else _narrow(data, final)
             if part:
                 yield codec, part
             held = codec == following and used < len(data)
+            changes += codec != following and changes < _MANY_CHANGES
+            size += used
             data, codec = data[used:], following
+            wanted = 2 * len(data) if held else 0  # so that what is held is not looked at for every piece
             if held:
                 break
         if final and data:
             yield codec, data
+
+
+def _in_one_order(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
+    """Each piece in this order of bytes, with the characters of ASCII that are in the other order turned. Characters of other scripts
+    in the other order come out as other characters."""
+    decode = codecs.getincrementaldecoder(codec)("replace").decode
+    for piece in pieces:
+        yield codec, decode(piece).translate(_TURNED).encode(codec)
 
 
 def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
@@ -120,12 +146,17 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
     latin = not data[codec == LITTLE : even : 2].strip(b"\0")
     other = BIG if codec == LITTLE else LITTLE
     turned = None
+    mark_at = _other_mark(data, even, codec)
     if not latin:
         turned = _turned(data[:even], codec, final)
         end = _after_last_line(data, even, codec)
-        even = even if final or turned is not None or len(data) - end > _MOST_HELD else end
+        decided = final or turned is not None or mark_at is not None
+        even = even if decided or len(data) - end > _MOST_HELD else end
+    ends = [at for at in (mark_at, turned) if at is not None]
     for run in () if latin else _RUN.finditer(data):
         begin = run.start() + (run.start() & 1)
+        if ends and begin > min(ends):
+            break
         if run.end() == len(data) and not final and len(data) - begin < _MOST_HELD:
             even = min(even, begin)
             break
@@ -135,15 +166,21 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
         stop = stop if mark is None else mark.start()
         line = begin == 0 or data[begin - 2 : begin] in (b"\n\0", b"\0\n")
         if stop > begin and _is_narrow(data[begin:stop], line, run.end() == len(data)):
-            if turned is None or begin <= turned:
-                return begin, data[:begin], ""
-            break
-    mark_at = data.find("\ufffe".encode(codec), 0, even)
-    if mark_at >= 0 and not mark_at & 1 and (turned is None or mark_at <= turned):  # of the other order
+            return begin, data[:begin], ""
+    if mark_at is not None and mark_at == min(ends):
         return mark_at + 2, data[:mark_at], other
     if turned is not None:
         return turned, data[:turned], other
     return even if not final else len(data), data[:even], codec
+
+
+def _other_mark(data: bytes, end: int, codec: str) -> int | None:
+    """Where a mark of the other order of bytes is; None where there is none."""
+    mark = "\ufffe".encode(codec)
+    at = data.find(mark, 0, end)
+    while at & 1 and at > 0:
+        at = data.find(mark, at + 1, end)
+    return at if at >= 0 else None
 
 
 def _after_last_line(data: bytes, end: int, codec: str) -> int:

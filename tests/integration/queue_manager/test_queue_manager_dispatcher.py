@@ -17,6 +17,9 @@ from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher
 from queue_manager.metrics import DatabaseNumbers
 from queue_manager.sender import Sender
+from simulate.engine import Engine
+from simulate.site import load_site
+from simulate.tasks import COLUMNS, JobLoad, Task
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
@@ -95,6 +98,37 @@ def test_jobs_share_the_window_in_turns(
     assert rig.look().sent == 8
     assert states_of(big)["dispatched"] == states_of(small)["dispatched"] == 4
     assert {job for job, _ in mailbox.take()[:2]} == {big, small}
+
+
+def test_the_simulation_sends_in_the_same_order(
+    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
+) -> None:
+    """Promise: with workers that do nothing, queue manager and simulation send the same tasks in the same order."""
+    sizes = (17, 30)
+    real = [create_job(size) for size in sizes]
+    add_slots(4)
+    sent: list[tuple[int, int]] = []
+    while len(sent) < sum(sizes):
+        rig.look()
+        for message in mailbox.take():
+            with rig.database.transaction() as conn:
+                weight = conn.exec_driver_sql("SELECT weight FROM task WHERE id = %(id)s", {"id": message[1]})
+                sent.append((real.index(message[0]), weight.scalar_one()))
+            assert rig.work(message)
+    assert sent == simulated_order(sizes)
+
+
+def simulated_order(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Jobs with so many tasks each, of weights from 0 as `create_job` has them, simulated without demands on 4 slots."""
+    site = load_site("r1")
+    named = {}
+    loads = []
+    for job, size in enumerate(sizes):
+        tasks = tuple(Task(weight, job * 1_000 + weight + 1, 1, [0.0] * COLUMNS) for weight in range(size))
+        named |= {task.id: (job, task.weight) for task in tasks}
+        loads.append(JobLoad(database=0, phases=((Phase.WALK, tasks),), items=size, discovered_bytes=0))
+    trace = Engine(site, loads, workers=1, databases=1, note_order=True).run()
+    return [named[task] for task in trace.dispatched]
 
 
 def test_index_streams_bind_the_phase_index_of_one_job(

@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[3]
 CHART = REPOSITORY / "deploy" / "helm" / "edbench"
 CUSTOM = {"ServiceMonitor", "TriggerAuthentication", "ScaledObject"}  # of operators: Kubernetes has no schema of them
 SETTINGS: dict[str, list[str]] = {
-    "a claim of its own": ["storage.claim.size=10Ti", "storage.claim.storageClass=nfs", "postgresql.servers=2"],
+    "a claim of its own": ["storage.claim.size=10Ti", "storage.claim.storageClass=nfs", "postgresql.servers=3"],
     "a directory of each node": ["storage.hostPath=/mnt/filer", "worker.onePerNode=false", "evidence.hostPath=/mnt/evidence"],
     "servers of its own": [
         "storage.existingClaim=filer", "evidence.existingClaim=evidence", "postgresql.bundled=false", "broker.bundled=false",
@@ -103,7 +103,11 @@ def test_each_role_sees_only_its_own_secret(objects: list[dict[str, Any]]) -> No
     assert seen["worker"] == {"run-worker"}
     assert seen["queue-manager"] == {"run-queue-manager"}
     assert seen["controller"] == {"run-controller"}
-    assert {name for name, secrets in seen.items() if "run-database" in secrets} <= {"postgresql", "logins"}
+    assert {name for name, secrets in seen.items() if "run-database" in secrets} <= {
+        "postgresql",
+        "logins",
+        "provisioner",
+    }
 
 
 def test_the_containers_run_what_compose_runs(objects: list[dict[str, Any]]) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from core.errors import DatabaseFault
-from web.api import custody, review
+from review import routes
+from web.api import custody
 from web.pages.search import HITS
 
 pytestmark = pytest.mark.services
@@ -177,7 +178,7 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An background_task that ends after the page has read what it finds, and before it is whole: the page looks again."""
-    over, real = threading.Event(), review.threads
+    over, real = threading.Event(), routes.threads
 
     def read_before_the_end(context: Any, jobs: Any) -> Any:
         try:
@@ -186,7 +187,7 @@ def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, mo
             over.set()
             _done(site, "threads")
 
-    monkeypatch.setattr(review, "threads", read_before_the_end)
+    monkeypatch.setattr(routes, "threads", read_before_the_end)
     site.app.state.context.start_background(site.copy.handle.id, "threads", over.wait)
     assert "data-background" in _page(site, f"{base}/review")
     assert "data-background" not in _page(site, f"{base}/review")

@@ -14,12 +14,12 @@ import pytest
 from every_command import every_command, every_registered
 from schema_check import refuse_unlike_schema
 
-from cli.main import FAILED, INTERRUPTED, OK, ROOT, USAGE, _meaning, main
+from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
 from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
 REPOSITORY = Path(__file__).parents[3]
-NAMES = [entry.name for entry in ROOT]
+NAMES = [entry.name for entry in commands()]
 # Packages that take long to import: a command that works with one imports it when it comes to that.
 HEAVY = {
     *(
@@ -67,7 +67,9 @@ def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     dict(every_command())[words].make_context(words[-1], typed[1 + len(words) :])
 
 
-@pytest.mark.parametrize("entry", [None, *(entry for entry in ROOT if entry.group)], ids=lambda one: one and one.name)
+@pytest.mark.parametrize(
+    "entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name
+)
 def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command has one line of 80 columns, none is cut."""
     words = [] if entry is None else [entry.name]
@@ -75,7 +77,7 @@ def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pyt
     lines = capsys.readouterr().out.splitlines()
     listed = lines[lines.index("Commands:") + 1 :]
     names = (
-        [one.name for one in ROOT]
+        [one.name for one in commands()]
         if entry is None
         else [each[1] for each, _ in every_command() if each[0] == entry.name]
     )
@@ -229,7 +231,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 def test_a_command_brings_what_it_works_with_when_it_works() -> None:
     """The help of any command, and a usage error, come at once: what draws, packs, generates, serves, indexes or asks a database
     is imported later."""
-    modules = {module for entry in ROOT for module in entry.modules}
+    modules = {module for entry in commands() for module in entry.modules}
     loaded = _packages(_modules(f"import sys, {', '.join(modules)}"))
     assert loaded.isdisjoint(HEAVY | DATABASE)
 

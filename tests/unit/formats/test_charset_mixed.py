@@ -134,3 +134,12 @@ def test_whole_texts_of_several_parts() -> None:
     data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
     assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
     assert decode(three.encode() + data)[0] == three + text
+
+
+def test_an_order_of_bytes_that_changes_with_every_letter() -> None:
+    """The letters are read, and the text is not looked through again for each of them."""
+    letters = "Every letter in another order of bytes. " * 500
+    orders = (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"))
+    data = b"".join(orders[n % 2][1] + c.encode(orders[n % 2][0]) for n, c in enumerate(letters))
+    assert decode(data)[0] == letters
+    assert len(list(parts((data[2:],), "utf-16-le"))) < 1_000

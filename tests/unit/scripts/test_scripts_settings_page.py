@@ -16,7 +16,7 @@ from monitoring.metrics.endpoint import read_endpoint
 
 REPOSITORY = Path(__file__).parents[3]
 ROOMS = (
-    *("cli", "controller", "core", "experiments", "packages", "monitoring", "queue_manager", "replay", "review", "sql"),
+    *("cli", "controller", "core", "experiments", "packages", "monitoring", "queue_manager", "replay", "sql"),
     *("traces", "web", "worker"),
 )
 

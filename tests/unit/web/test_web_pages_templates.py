@@ -11,13 +11,13 @@ import pytest
 
 from controller.browse.counted import TextCount
 from controller.custody.actions import Action
+from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
 from controller.search.named import Search, Tag
 from core.options.production import JobType
 from core.records import ExceptionLevel, JobState, Phase
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
-from review.one_item import Equal, Message, Near
 from web.api.models.items import (
     Equals,
     ExceptionTally,

@@ -48,7 +48,6 @@ redis://{{ include "edbench.name" . }}-broker:6379/0
 - {name: EDBENCH_SCRATCH, value: /scratch}
 - {name: EDBENCH_SLOTS, value: {{ .Values.worker.slots | quote }}}
 - {name: EDBENCH_SLOT_MEMORY_MB, value: {{ .Values.worker.slotMemoryMb | quote }}}
-- {name: EDBENCH_PLUGINS, value: edbench_extra_formats}
 - {name: EDBENCH_METRICS_PORT, value: "9464"}
 - {name: EDBENCH_METRICS_ADDRESS, value: 0.0.0.0}
 {{- if or .Values.evidence.existingClaim .Values.evidence.hostPath }}
@@ -151,14 +150,14 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end -}}
 {{- end }}
 
-{{/* The logins of all roles, for what creates them: at the broker, and at the databases with the superuser's password. */}}
+{{/* The logins of several roles: for what creates them, at the broker or with the superuser's password at the databases. */}}
 {{- define "edbench.logins" -}}
 - name: logins
   projected:
     defaultMode: 0440
     sources:
       {{- $name := include "edbench.name" .root }}
-      {{- range $role := list "controller" "queue_manager" "worker" }}
+      {{- range $role := .roles }}
       - secret: {name: {{ $name }}-{{ $role | replace "_" "-" }}, items: [{key: login, path: {{ $role }}/login}]}
       {{- end }}
       {{- if .superuser }}

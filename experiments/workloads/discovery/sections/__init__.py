@@ -10,6 +10,7 @@ from experiments.report.parts import Section
 from experiments.report.points import points
 from experiments.report.steadiness import steadiness
 from experiments.workloads.discovery.result import Result
+from experiments.workloads.discovery.sections.array import array, has_array
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
 from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
 from experiments.workloads.discovery.sections.calls_over_time import calls_over_time
@@ -37,6 +38,8 @@ def sections(result: Result) -> list[Section]:
     """Return every section in order; the knee's only for that kind, right after the points, and the containers' only where there
     were any, after the generator's."""
     order = list(ALWAYS)
+    if has_array(result):
+        order.insert(order.index(calls_over_time) + 1, array)
     if ran_in_containers(result):
         order.insert(order.index(generator) + 1, containers)
     if result.kind == "knee":

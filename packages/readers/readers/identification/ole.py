@@ -10,6 +10,7 @@ from readers.identification.zip import BY_EXTENSION
 
 OLE = "application/x-ole-storage"
 _MAX_SECTORS = 64  # directory sectors looked at
+_FIRST_SECTOR, _WORD_97 = 512, b"\xec\xa5"  # of a file without its directory, in which Word puts the document first
 _END_OF_CHAIN = 0xFFFFFFFA  # this and above are no sector numbers
 
 _BY_NAME = (  # in order: a message may carry a Word document, never the other way round at the top level
@@ -48,13 +49,15 @@ def ole_type(source: Source, extension: bytes) -> str:
         with source.open() as file:
             entries = _entries(file)
     except (struct.error, ValueError):
-        return OLE
+        entries = []
     names = _at_the_root(entries) or {entry.name for entry in entries}
     for name, media_type in _BY_NAME:
         if name.upper() in names:
             if media_type == "encrypted":
                 return BY_EXTENSION.get(extension, OLE)
             return media_type
+    if source.head.startswith(_WORD_97, _FIRST_SECTOR):
+        return "application/msword"
     return _BY_CLASS.get(entries[0].class_id, OLE) if entries else OLE
 
 

@@ -22,6 +22,7 @@ from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
 from readers.records import Limits
 
+_FIRST_SECTOR = 512
 _PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
 
 
@@ -69,7 +70,20 @@ class DocHandler(LeafHandler):
         yield from office_vba.children(compound, limits, position)
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text in the order main text, footnotes, headers, comments, endnotes, text boxes."""
+        """Text in the order main text, footnotes, headers, comments, endnotes, text boxes; of a file without its directory or sector
+        tables, the run of text at its start, and `error`."""
+        try:
+            return self._text(source, limits)
+        except DocumentError as error:
+            if error.code is ExceptionCode.ENCRYPTED or not (left := _left(source.whole(limits.parse_bytes))):
+                raise
+            collector = clean.Collector(limits.text_characters)
+            collector.add(left)
+            out = collector.result()
+            out.error = error
+            return out
+
+    def _text(self, source: Source, limits: Limits) -> Text:
         compound, opened = opened_doc(source, limits)
         main = compound.root.stream("WordDocument")
         if main is None:
@@ -90,6 +104,19 @@ class DocHandler(LeafHandler):
         if out.error is not None and not out.text:
             raise out.error
         return out
+
+
+def _left(data: bytes) -> str:
+    """The text of a document of Word 97 or later by its first block alone, in the first sector, where Word puts it; "" where it is not
+    there, or the text is encrypted or before Word 97."""
+    stream = data[_FIRST_SECTOR:]
+    try:
+        fib = Fib(stream)
+    except DocumentError:
+        return ""
+    if fib.error or fib.old:
+        return ""
+    return "\n".join(doc_text.stories(next(pieces(stream, (), fib, None), ""), fib.counts, {})).strip()
 
 
 def _beside(compound: CompoundFile, table: bytes, fib: Fib, whole: str) -> Iterator[str]:
