@@ -150,8 +150,7 @@ def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
     from controller.jobs.rates import duration
 
     holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
-    lines = [(str(job.database), job.state, sum_of([job])) for job in holds]
-    lines.append(("sum", "", sum_of(holds)))
+    lines = [*((str(job.database), str(job.state), sum_of([job])) for job in holds), ("sum", "", sum_of(holds))]
     columns = ("database", "state", "elapsed", "items", "exceptions", "raw", "discovered", "GB/hour discovered")
     rows = [
         (

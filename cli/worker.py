@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,15 +14,18 @@ from cli import options as opt
 from cli.context import shared
 from cli.tree import Commands
 from core.errors import UsageError
+from core.program.urls import shown_url
 from core.reading import read_problem
 from core.settings import given_broker
 
 commands = Commands()
 
+_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+)(:(?P<port>[0-9]{1,5}))?(/[0-9]{1,3})?")
+_MOST_PORT = 65_535
 _JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
 
 
-@commands.add("worker", "EDBENCH_DATABASES=… EDBENCH_LOGIN_FILE=… edbench worker --broker redis://10.0.0.1:6379/0")
+@commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0")
 def worker(
     ctx: typer.Context,
     *,
@@ -50,6 +54,11 @@ def worker(
     if join is not None:
         env |= joined(join)
     if broker is not None:
+        found = _URL.fullmatch(broker)
+        if found is None or not 1 <= int(found["port"] or 1) <= _MOST_PORT:
+            raise UsageError(
+                f"{shown_url(broker)!r} is not the address of a broker; write for example redis://10.0.0.1:6379/0"
+            )
         env["EDBENCH_BROKER"] = given_broker(broker, env)
     if storage is not None:
         env["EDBENCH_STORAGE"] = str(storage.absolute())

@@ -297,9 +297,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
         (["review", "items", "x", "--csv-raw"], "requires -o csv"),
         (["verify", "x", "-o", "json", "--output-file", "/no/such/directory/file"], "does not exist"),
-        (["worker", "join", "10.0.0.1:6390"], "redis://10.0.0.1:6390"),
-        (["worker", "join", "redis://10.0.0.1:0"], "redis://10.0.0.1:6390"),
-        (["worker", "join", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6390"),
+        (["worker", "--broker", "10.0.0.1:6379"], "redis://10.0.0.1:6379"),
+        (["worker", "--broker", "redis://10.0.0.1:0"], "redis://10.0.0.1:6379"),
+        (["worker", "--broker", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6379"),
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,10 +315,9 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
 @pytest.mark.parametrize(
     ("argv", "env"),
     [
-        (["worker", "join", "redis://u:s3cret@h:99999"], {}),
-        (["worker", "join", "redis:/u:s3cret@h:6390"], {}),
-        (["worker", "join", "redis://u:s3 cret@h"], {}),
-        (["worker", "join", "redis://h:6390", "redis://u:s3cret@h:6390"], {}),
+        (["worker", "--broker", "redis://u:s3cret@h:99999"], {}),
+        (["worker", "--broker", "redis:/u:s3cret@h:6390"], {}),
+        (["worker", "--broker", "redis://u:s3 cret@h"], {}),
         (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db"}),
         (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db", "EDBENCH_DEBUG": "1"}),
     ],

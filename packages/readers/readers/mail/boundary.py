@@ -16,11 +16,13 @@ _MOST_LIKELY = 20  # lines that are looked at
 
 
 class Ranges(NamedTuple):
-    """Where the parts are; whether the closing delimiter is there, or they end before it; whether any delimiter is."""
+    """Where the parts are; whether the closing delimiter is there, or they end before it; whether any delimiter is; where what follows
+    the last closing delimiter begins."""
 
     parts: list[tuple[int, int]]
     closed: bool
     seen: bool
+    after: int = -1
 
 
 def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ranges:
@@ -28,7 +30,7 @@ def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ran
     parts behind a closing delimiter are parts."""
     delimiter = b"--" + boundary
     parts: list[tuple[int, int]] = []
-    opened = -1
+    opened = behind = -1
     closed = False
     at = start
     while (at := data.find(delimiter, at, end)) >= 0:
@@ -44,11 +46,11 @@ def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ran
             if len(parts) > most:
                 return Ranges(parts, closed=True, seen=True)
         closed = rest[1] is not None
-        at = rest.end()
+        at = behind = rest.end()
         opened = -1 if closed else at
     if opened >= 0:
         parts.append((opened, end))
-    return Ranges(parts, closed, closed or opened >= 0)
+    return Ranges(parts, closed, closed or opened >= 0, behind if closed else -1)
 
 
 def _before_newline(data: bytes, at: int) -> int:

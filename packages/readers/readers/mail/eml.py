@@ -79,7 +79,7 @@ class EmlHandler(LeafHandler):
                 "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
                 "what a message/external-body part refers to: its child is the reference",
-                "header fields other than those of the metadata; text before the first part of a multipart and after its end",
+                "header fields other than those of the metadata; text before the first part of a multipart",
                 "one part of a message sent in several: its content is its child, unchanged",
                 "names beyond the first 1,000 attachments in the metadata",
                 "parts beyond the first 100,000: the exception is `children_limit`",

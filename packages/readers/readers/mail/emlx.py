@@ -82,6 +82,8 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
                 ExceptionCode.CORRUPT, f"no property list is behind the {int(count)} bytes of the message"
             )
         end = last.start() if last else len(data)
+    elif rest := behind.rpartition(b"</plist>")[2].strip() if behind.startswith(b"<") else b"":
+        error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the property list were not read")
     return MemorySource(source.name, data[start:end]), error
 
 

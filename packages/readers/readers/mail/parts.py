@@ -42,6 +42,8 @@ _HEADER = 1 << 12  # bytes in which every message has an end of a line
 _OTHER_LINE_END = re.compile(rb"(?<!\r\r)\n")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _NO_RANGES = Ranges([], closed=False, seen=False)
+_MOST_AFTER = 1 << 14  # bytes of text after a closing delimiter
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\f\r\x1b")
 _BODY_TYPES = ("text/plain", "text/html")
 
 
@@ -255,6 +257,8 @@ class Message:
         for i, (start, end) in enumerate(found.parts):
             inner_last = last and not found.closed and i == len(found.parts) - 1
             part.children.append(self._part(part.data, start, end, default, depth + 1, last=inner_last))
+        if found.parts and found.after >= 0:
+            _take_after(part, found.after)
         if not found.parts:  # only a closing boundary: a multipart without parts
             before = part.data.find(b"--" + part.boundary, part.start)
             if part.data[part.start : before].strip():
@@ -278,6 +282,18 @@ class Message:
                     part.boundary = boundary
                     return found
         return _NO_RANGES
+
+
+def _take_after(part: MailPart, start: int) -> None:
+    """What follows the closing delimiter is no part (RFC 2046, 5.1.1), and words that lists and scanners put there are text all the same;
+    it is damage where it is no short text."""
+    after = part.data[start : part.end].strip()
+    if not after:
+        return
+    if len(after) <= _MOST_AFTER and not after.startswith(b"--") and after == after.translate(None, _CONTROLS):
+        part.children.append(_piece(part, start, part.end))
+    else:
+        part.damage = part.damage or f"{len(after):,} bytes after its closing boundary were not read"
 
 
 def _without_encoding(part: MailPart) -> bool:

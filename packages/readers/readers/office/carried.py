@@ -13,6 +13,7 @@ from readers.base import Child
 from readers.errors import DocumentError
 from readers.office.ooxml.package import part_reader
 from readers.records import Kind, Limits
+from readers.rest import rest
 from readers.streams import SMALL_MEMBER
 
 
@@ -36,6 +37,7 @@ def carried(
                 yield _member(file, size, entry, small(entry))
             except DocumentError as error:
                 yield failed_member(entry.name, entry.index, error)
+    yield from rest(file, directory.end, size, directory.entries, "package", kind=Kind.EMBEDDED_OBJECT)
 
 
 def _member(file: BinaryIO, size: int, entry: ZipEntry, small: int) -> Child:

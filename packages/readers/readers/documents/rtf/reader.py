@@ -105,8 +105,14 @@ class RtfReader:
                     return -1
                 self._open()
             elif not self._close():
+                self._check_rest(token.end())
                 return -1
         return -1
+
+    def _check_rest(self, at: int) -> None:
+        """What follows the outermost group is no text of the document; fill bytes are no damage."""
+        if self.error is None and (rest := self.data[at:].strip(b"\0 \t\r\n\x1a")):
+            self.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the document were not read")
 
     def _open(self) -> None:
         now = self._now
