@@ -340,7 +340,7 @@ def test_a_killed_worker_and_queue_manager_and_more_workers_in_the_middle(
 ) -> None:
     """The engine starts what was killed again, and three more workers join, by `edbench scale` on the host: nothing is missing or
     double, and Compose knows the workers as its own."""
-    job = system.begin(token, lease_seconds=3, dispatch_seconds=3)
+    job = system.begin(token)
     system.kill("worker")
     system.kill("queue_manager")
     system.run(str(EDBENCH), "scale", "6")
@@ -354,7 +354,7 @@ def test_a_killed_worker_and_queue_manager_and_more_workers_in_the_middle(
 
 def test_a_killed_database_in_the_middle(system: System, token: str, sample: None) -> None:
     """It recovers and the job goes on; a database that no job uses may be away meanwhile."""
-    job = system.begin(token, lease_seconds=3, dispatch_seconds=3)
+    job = system.begin(token)
     system.kill("db1")
     system.kill("db2")
 
