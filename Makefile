@@ -9,9 +9,9 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core formats traces production replay sql monitoring dataset_gen queue_manager worker controller review experiments simulate web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom calibration fit-r1 bench-simulate bench-scale lint types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -20,7 +20,8 @@ help: ## list the targets
 setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
 	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' sh scripts/setup.sh
 
-demo: setup ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
+demo: ## generate a corpus, run a discovery job, verify it, and scale it up on an emulated filer (about 90 s)
+	@EDBENCH_SETUP_PYTHON='$(SETUP_PYTHON)' EDBENCH_SETUP_OPTIONS=--no-dev sh scripts/setup.sh
 	@$(PYTHON) scripts/demo.py
 
 # Three processes on two cores: jobs under test wait for storage and for each other. The long ones come first, and what only
@@ -66,6 +67,9 @@ test-filers-ci: setup ## run the part of `make test-filers` that CI runs, in a f
 truth: setup ## check verdicts on storage whose limit is known in advance; 20 quiet minutes (TRUTH_ARGS="--only link")
 	@$(PYTHON) tests/truth $(TRUTH_ARGS)
 
+test-bundle: setup ## install the archive of `make bundle` in a namespace without a network, and run a job (skips without root)
+	@$(PYTHON) -m pytest -rs tests/acceptance/offline_bundle.py $(PYTEST_ARGS)
+
 test-search: setup ## run the tests over generated inputs with more and new inputs each time; long
 	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)
 
@@ -80,15 +84,19 @@ fuzz: setup ## fuzz each of our own parsers with libFuzzer (atheris) for SECONDS
 fuzz-long: ## fuzz each for a full minute or longer (SECONDS=60); half an hour on two cores
 	@$(MAKE) --no-print-directory fuzz SECONDS=$(or $(SECONDS),60)
 
-audit: setup ## list known vulnerabilities of all locked packages; reports when no database can be reached
+lock: setup ## write uv.lock again after a change of dependencies, with the addresses of the public index
+	@.venv/bin/uv lock --quiet --default-index https://pypi.org/simple $(LOCK_ARGS)
+
+audit: setup ## list known vulnerabilities of all locked packages and of what their wheels hold; reports when no database answers
 	@$(PYTHON) scripts/audit.py
 
-sbom: setup ## write sbom.json (CycloneDX): every locked package with its hashes and licence
+sbom: setup ## write sbom.json (CycloneDX): every locked package with its hashes, licence and the contents of its wheel
 	@$(PYTHON) scripts/sbom.py
 
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)
 	@$(PYTHON) -m ruff format --check $(LINTED)
+	@.venv/bin/uv lock --quiet --check --offline --default-index https://pypi.org/simple
 
 types: setup ## check types with mypy, strict
 	@$(PYTHON) -m mypy
@@ -117,44 +125,17 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-bench-clients: setup ## measure the cost of our own clients: recorded calls per core, compared with plain S3 code (BENCH_ARGS="--s3 URL")
-	@$(PYTHON) -m benchmarks.clients $(BENCH_ARGS)
-
-bench-hosts: setup ## run an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
-	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
-
-bench-joins: setup ## count words that the index joins at line ends, in your files: BENCH_ARGS="DIR --words LIST"
-	@$(PYTHON) -m benchmarks.joins $(BENCH_ARGS)
-
-bench-load: setup ## measure a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
-	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
-
 calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about half an hour (ARGS="--work DIR")
 	@$(PYTHON) scripts/calibration.py $(ARGS)
 
 fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
 	@$(PYTHON) scripts/fit_r1.py $(ARGS)
 
-bench-simulate: setup ## compare the simulation with real jobs on emulated filers; an hour (BENCH_ARGS="--filers nas-1g --workers 1,2,4")
-	@$(PYTHON) -m benchmarks.simulated $(BENCH_ARGS)
-
 bench-scale: setup ## simulate 1,000 and 10,000 workers, 1 to 64 databases and 1 PB; minutes
 	@$(PYTHON) -m benchmarks.scale $(BENCH_ARGS)
 
-bench-model: setup ## compare the capacity model with runs that it predicted; 11 quiet minutes
-	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
-
-bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (else BENCH_ARGS="--time-scale 3")
-	@$(PYTHON) -m benchmarks.model_site $(BENCH_ARGS)
-
-bench-model-storage: setup ## the same on real storage of unknown service times: BENCH_ARGS=DIR on its mount; quiet machine
-	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
-
 bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
-
-bench-search: setup ## measure searches of a job of a million items, created once in .bench-cache (BENCH_ARGS="--items 100000" for fewer)
-	@$(PYTHON) -m benchmarks.search $(BENCH_ARGS)
 
 bench-starts: setup ## measure the start-up time of commands
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
@@ -165,12 +146,15 @@ bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH
 results: setup ## measure docs/dev/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
-up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env if there is none
-	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
+bundle: setup ## write an archive that installs without a network: wheels, repository, images of the engine if there is one
+	@sh scripts/bundle.sh $(BUNDLE)
+
+up: ## start the system in containers: N=4 workers (2); writes .env if there is none
+	@sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2) || { \
 		docker compose logs --no-log-prefix --tail 1 storage controller worker >&2; exit 1; }
-	@printf 'Web UI: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
+	@docker compose exec -T controller edbench token || true
 
 scale: ## change the number of worker containers: N=8
 	@case "$(N)" in ''|*[!0-9]*) echo "make scale: give the number of workers, as in: make scale N=8" >&2; exit 2;; esac
@@ -180,5 +164,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json .results edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

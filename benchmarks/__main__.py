@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 from pathlib import Path
 
-from benchmarks import export, filer, floor, generator, imaging, mbox, review, simulation_speed, timeline
+from benchmarks import demo, export, filer, floor, generator, imaging, mbox, review, set_up, timeline
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.costs import (
     box as box_cost,
@@ -52,12 +51,17 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
-    print(f"{os.cpu_count()} cores; {LABEL}; medians of {arguments.repeats}\n", flush=True)
+    print(f"{demo.machine()}; {LABEL}; medians of {arguments.repeats}\n", flush=True)
+    demo.measure(figures)  # first, while nothing else has filled a cache
     _record_cost(figures)
     for name, figure in wait_cost.measure().items():
         figures.add(name, figure)
-    for name, measured in {**simulation_speed.measure(), **replay_speed.measure()}.items():
+    for name, measured in replay_speed.measure().items():
         figures.add(name, Figure(**measured))
+    rows = set_up.measure()
+    set_up.show(figures.console, rows)
+    figures.add("set_up_steps", Figure(value=sum(row[1] for row in rows), unit="steps"))
+    figures.add("set_up_s", Figure(value=sum(row[2] for row in rows), unit="s", note="clone to removal, small corpus"))
     with bench_home() as home:
         _index_engines(figures, home)
         _filer(figures, home)

@@ -11,7 +11,6 @@ import psutil
 
 from benchmarks.bench_home import BenchHome
 from benchmarks.figures import Figure, Figures
-from benchmarks.load.processes import of_command
 from controller.cluster.embedded import EmbeddedCluster, together
 from controller.databases import JobHandle, open_databases
 from controller.jobs.create import create_discovery
@@ -47,7 +46,7 @@ class Held:
         """As whoever follows a job is shown it."""
         if now < self.due:
             return
-        groups = of_command(os.getpid())
+        groups = _processes_of(os.getpid())
         self.most = max(self.most, sum(_pss(process) for role in _ROLES for process in groups.get(role, ())))
         self.looks, self.due = self.looks + 1, time.monotonic() + _SAMPLE_S
 
@@ -108,3 +107,28 @@ def _pss(process: psutil.Process) -> int:
         return int(process.memory_full_info().pss)
     except psutil.Error:
         return 0
+
+
+def _processes_of(command: int) -> dict[str, list[psutil.Process]]:
+    """The command itself and what it started; nothing when it is gone."""
+    try:
+        below = psutil.Process(command).children(recursive=True)
+        workers = [p for p in below if "--name" in p.cmdline()]  # slots are forks of their supervisor: the same line
+        pids = {p.pid for p in workers}
+        slots = [p for p in workers if p.ppid() in pids]
+        supervisors = [p for p in workers if p.ppid() not in pids]
+        managers = [p for p in below if "queue_manager" in p.cmdline()]
+        parsers = [p for p in below if "worker.box" in p.cmdline()]  # boxes are forks of their nursery, likewise
+        pids = {p.pid for p in parsers}
+        boxes = [p for p in parsers if p.ppid() in pids]
+        nurseries = [p for p in parsers if p.ppid() not in pids]
+    except psutil.Error:
+        return {}
+    return {
+        "command": [psutil.Process(command)],
+        "queue manager": managers,
+        "supervisor": supervisors,
+        "slot": slots,
+        "nursery": nurseries,
+        "box": boxes,
+    }

@@ -16,7 +16,7 @@ from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter, ArbiterCounts
 from core.filer.emulation import EmulatedFiler
 from core.filer.pacing import Pacer
-from core.filer.places import SHARED_MEMORY
+from core.filer.use import SHARED_MEMORY
 from core.operations import Op
 
 FEW, MANY = 4, 32  # slots below and above the knee of `_model`

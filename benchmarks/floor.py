@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import DocumentError
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import Limits
 from core.storage.layer import Storage
-from formats.base import Child, MemorySource, Source
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import Child, MemorySource, Source
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.registry import handler_for
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
 from worker.items.sources import FilerSource

@@ -9,12 +9,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from core.errors import DocumentError
 from core.records import Limits
 from dataset_gen.truth import manifest as m
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.registry import handler_for
 from review.languages.identify import UNKNOWN, language_of
 from review.near.bands import bands_for
 from review.near.collected import collecting

@@ -1,9 +1,8 @@
-"""`edbench bench scale-up|scale-out|knee|job-types`: experiments. Its other commands: `cli.r1`, `cli.storage`, `cli.plan`."""
+"""`edbench bench scale-up|scale-out|r1|knee|job-types`: experiments. Its other commands: `cli.storage`, `cli.plan`."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +11,31 @@ import typer
 from cli import options as opt
 from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
-from cli.output import flush, print_json
+from cli.output import flush, print_json, table
 from cli.tree import Commands
-from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
-from experiments.orders import ALIKE, JobTypesOrder, KneePoints, ScaleOutPoints, ScaleUpPoints, StudyOrder
+from experiments.orders import (
+    ALIKE,
+    JobTypesOrder,
+    KneePoints,
+    R1Points,
+    ScaleOutPoints,
+    ScaleUpPoints,
+    StudyOrder,
+    fitting_rows,
+    r1_rows,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from core.records import JobOptions
     from experiments.kinds.kind import Kind
     from experiments.result.schema import Result
-    from experiments.workloads.discovery.site import Site
+    from experiments.workloads.discovery.array import Array
+    from experiments.workloads.discovery.result import Result as DiscoveryResult
 
 commands = Commands()
 
@@ -32,11 +43,11 @@ commands = Commands()
 class Study(StudyOrder):
     """The options of these commands besides the points."""
 
-    cluster: opt.Cluster = None
-    site: opt.SiteFile = None
-    hosts: opt.Hosts = None
     listen: opt.Listen = None
-    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
+    wait: opt.Wait = None
+    array: opt.ArrayFile = None
+    array_map: opt.ArrayMapFile = None
+    array_offset: opt.ArrayOffset = 0.0
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
@@ -58,7 +69,7 @@ def scale_up(
     Every run starts with new databases and an empty storage root, and has a null baseline (null storage in memory). Use 5 repeats
     or more; a point whose runs take less than 10 minutes is labelled SHORT. The last line is the path of the report.
     """
-    from experiments.kinds.scale_up import scale_up as kind
+    from experiments.kinds.grid import scale_up as kind
     from experiments.workloads.discovery.result import PointSpec
 
     settings = _settings(ctx, study, order)
@@ -82,7 +93,7 @@ def scale_out(
     With several databases, each has a job over the whole corpus, all at the same time, as in report R1; --shard distributes one
     corpus over them instead. The last line is the path of the report.
     """
-    from experiments.kinds.scale_out import scale_out as kind
+    from experiments.kinds.grid import scale_out as kind
     from experiments.workloads.discovery.result import PointSpec
 
     if order.shard and points.source_copies:
@@ -91,6 +102,44 @@ def scale_out(
     counts, seed = opt.numbers(points.databases, "--databases"), opt.given_seed(points.seed)
     plan = kind(PointSpec(1, points.workers, settings.slots), counts, repeats=study.repeats, seed=seed)
     measured(ctx, settings, corpus, plan, study, order, copies=points.source_copies, output=output)
+
+
+@commands.add("r1", "edbench bench r1 --corpus c --workers 10,30 --repeats 5", order=ALIKE)
+def r1(
+    ctx: typer.Context,
+    *,
+    corpus: opt.Corpus,
+    points: R1Points,
+    study: Study,
+    order: DiscoveryOrder,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Run the three rows of report R1 and print its tables with ours.
+
+    These are few workers and three times as many on one database, and these on two databases with two simultaneous jobs. R1 had 10
+    and 30 workers. The last line is the path of the report.
+    """
+    from experiments.kinds.grid import Grid
+    from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
+
+    settings = _settings(ctx, study, order)
+    few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
+    rows = [PointSpec(databases, workers, settings.slots) for databases, workers in ((1, few), (1, many), (2, many))]
+    plan = Grid("r1", "workers", rows, repeats=study.repeats, seed=opt.given_seed(points.seed))
+    result, page = carry_out(ctx, settings, corpus, plan, study, order, copies=points.source_copies, people=output)
+    _show_r1_tables(shared(ctx).people(output), of_discovery(result))
+    print_result(shared(ctx), result, page, output)
+
+
+def _show_r1_tables(console: Console, result: DiscoveryResult) -> None:
+    from experiments.workloads.discovery.sections.beside_r1 import COLUMNS, r1_tables
+
+    for one in r1_tables(result):
+        console.print(f"\n{one.title}")
+        short = [row._replace(whose=row.whose.partition(";")[0]) for row in one.rows]  # labels are in the verdict
+        lines = [[column.line(row) for column in COLUMNS] for row in short]
+        console.print(table([str(column.title) for column in COLUMNS], lines, right=range(1, len(COLUMNS))))
 
 
 @commands.add("knee", "edbench bench knee --corpus c --max-p99 read=20ms,write=40ms --filer titan", order=ALIKE)
@@ -119,9 +168,23 @@ def knee(
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
-    settings = shared(ctx).settings(study.cluster)
+    settings = shared(ctx).settings()
     engine, filer = order.index_engine, order.filer
-    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
+    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
+
+
+def _array(context: CommandContext, study: Study) -> Array | None:
+    """Where the array's counters are; None where none are asked for. Raises UsageError."""
+    if study.array is None and study.array_map is None:
+        return None
+    from cli.counters import meaning
+    from controller.arrays.collected import is_collected
+    from experiments.workloads.discovery.array import Array
+
+    if study.array_map is None and study.array is not None and not is_collected(study.array):
+        raise UsageError("--array-map is missing: give a file that describes the columns", field="array_map")
+    mapping = meaning(study.array, study.array_map, None)
+    return Array(mapping=mapping, file=study.array, offset_s=study.array_offset, env=context.env)
 
 
 def measured(
@@ -175,8 +238,10 @@ def carry_out(
     from core.passwords import read_bank
     from core.records import JobOptions
     from core.storage.layer import Storage
+    from experiments.crew.system import Ways
     from experiments.package.finish import finish
     from experiments.study import conduct
+    from experiments.workloads.discovery.crew_site import CrewSite
     from experiments.workloads.discovery.run_point import Load
     from experiments.workloads.discovery.workload import Discovery
 
@@ -185,6 +250,7 @@ def carry_out(
     bank = read_bank(study.passwords) if study.passwords else None
     cache = opt.declared_cache(study.filer_cache, settings)
     cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
+    array = _array(context, study)
     await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
@@ -206,9 +272,18 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site, settings = _site(context, settings, corpus, load.say, study)
+        site = CrewSite(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
         with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
+            discovery = Discovery(
+                settings,
+                source,
+                load,
+                shown,
+                filer_cache=cache,
+                null_cap=cap,
+                baseline=not study.no_baseline,
+                array=array,
+            )
             result, directory = conduct(discovery, plan, study.min_seconds)
     if brief:
         console.print(result.verdict, markup=False, soft_wrap=True)
@@ -216,32 +291,6 @@ def carry_out(
         show_study(console, result)
         show_warnings(console, result)
     return result, finish(result, directory)
-
-
-def _site(
-    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
-) -> tuple[Site, Settings]:
-    """The site of the runs, and settings without services: each run starts its own."""
-    wanted = opt.hosts_wanted(study.hosts, study.listen, study.hosts_wait)
-    embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
-    if wanted is not None:
-        if not embedded:
-            raise UsageError(
-                "--hosts and --cluster compose exclude each other: joined hosts run processes, not containers"
-            )
-
-        from experiments.workloads.discovery.hosts_site import HostsSite  # brings the broker's client
-
-        return HostsSite(settings, corpus.absolute(), wanted, say), settings
-    if embedded or context.env.get("EDBENCH_DATABASES"):
-        from experiments.workloads.discovery.embedded_site import EmbeddedSite
-
-        return EmbeddedSite(), settings
-
-    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
-
-    alone = dataclasses.replace(settings, databases=(), broker=None)
-    return ComposeSite(settings, corpus, context.env, say), alone
 
 
 @commands.add("job-types", "edbench bench job-types --corpus c --workers 2 --repeats 5")

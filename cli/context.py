@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from cli.tree import standard_output
-from controller.cluster.base import COMPOSE, chosen_cluster
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
@@ -30,17 +29,9 @@ class CommandContext:
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
 
-    def settings(self, cluster: str | None = None) -> Settings:
-        """Settings from the environment; raises UsageError with the variable's name on a bad value.
-
-        Where `cluster` (else EDBENCH_CLUSTER) is `compose`, with the databases, broker and storage root of that system.
-        """
-        settings = read_settings(self.env)
-        if chosen_cluster(self.env, cluster) != COMPOSE:
-            return settings
-        from controller.cluster.reach import reach_compose  # brings the engine's client
-
-        return reach_compose(settings, self.env)
+    def settings(self) -> Settings:
+        """Settings from the environment; raises UsageError with the variable's name on a bad value."""
+        return read_settings(self.env)
 
     @property
     def out(self) -> Console:
@@ -93,9 +84,8 @@ def with_options(
     slots: int | None,
     engine: str | None,
     filer: str | None = None,
-    site: str | None = None,
 ) -> Settings:
-    """Settings with the values of the command line; raises UsageError for an unknown engine, filer or site."""
+    """Settings with the values of the command line; raises UsageError for an unknown engine or filer."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -107,11 +97,4 @@ def with_options(
         changes["index_engine"] = engine
     if filer is not None:
         changes["filer"] = filer_source(filer)
-    if site is not None:
-        if filer is not None:
-            raise UsageError("--site and --filer exclude each other: a site has its own filer")
-
-        from core.filer.load import site_source
-
-        changes["filer"] = site_source(site)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]

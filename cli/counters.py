@@ -143,11 +143,11 @@ def import_counters(
             seconds = forget_array(handles, str(name))
             context.say(f"{name}: {seconds:,} seconds removed" if seconds else f"no counters were imported as {name}")
             return
-        done = import_array(handles, _meaning(file, mapping, name), file, offset, context.env)
+        done = import_array(handles, meaning(file, mapping, name), file, offset, context.env)
     _show(context, done)
 
 
-def _meaning(file: Path | None, mapping: Path | None, name: str | None) -> ArrayMap:
+def meaning(file: Path | None, mapping: Path | None, name: str | None) -> ArrayMap:
     """Of the columns: as the map describes them; a collected file describes itself."""
     from controller.arrays.collected import collected_map
     from controller.arrays.mapping import read_map

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +13,10 @@ from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
 from cli.output import flush, print_json
 from cli.tree import Commands
-from controller.cluster.base import COMPOSE, chosen_cluster
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 
 if TYPE_CHECKING:
     from cli.installation import Installation
-    from controller.cluster.compose import ComposeCluster
     from controller.databases import Jobs
     from controller.jobs.figures import Figures, JobFigures
     from controller.jobs.orders import OperatorOrder
@@ -39,9 +35,7 @@ def discover(
     source: opt.Source,
     workers: opt.Workers = opt.DEFAULT_WORKERS,
     slots: opt.Slots = None,
-    cluster: opt.Cluster = None,
     order: OperatorOrder,
-    site: opt.SiteFile = None,
     passwords: opt.Passwords = None,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
@@ -54,19 +48,17 @@ def discover(
     The last line of the table is the job's id. With --databases 2 and more it is the id of the group of simultaneous jobs,
     which every command accepts as JOB; the GB/hour of a group is the sum of its jobs over the elapsed time of the longest.
     """
-    from controller.filer.choice import refuse_crowded_site
     from controller.jobs.ocr import refuse_no_ocr
     from core.passwords import read_bank
 
     context = shared(ctx)
     engine, filer = order.index_engine, order.filer
-    asked = context.settings(cluster)
-    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer, site=site)
-    refuse_crowded_site(settings, workers)
+    asked = context.settings()
+    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer)
     plan = order.plan(settings, read_bank(passwords) if passwords else None)
     if settings.embedded:
         refuse_no_ocr(plan.options.ocr)
-    scaling = Scaling(cluster, workers, opt.given(ctx, "workers"), slots, order.databases)
+    scaling = Scaling(workers, opt.given(ctx, "workers"), slots, order.databases)
     _discover(context, settings, source, plan, scaling, output, serve_port if serve else None)
 
 
@@ -74,16 +66,10 @@ def discover(
 class Scaling:
     """The workers on the command line; without an option a running system stays as it is."""
 
-    cluster: str | None
     workers: int
     workers_given: bool
     slots: int | None
     databases: int
-
-    @property
-    def wanted(self) -> int | None:
-        """Workers that a Compose system is to have; None: as many as it has."""
-        return self.workers if self.workers_given else None
 
 
 def _discover(
@@ -97,7 +83,6 @@ def _discover(
 ) -> None:
     from cli.installation import installation  # the database's libraries are slow to import
     from cli.serve import page_during
-    from controller.cluster.sight import refuse_unseen
     from controller.filer.emulated import refuse_no_common_arbiter
     from controller.jobs.create import create_discovery
     from controller.jobs.jobs import prepare_source, refuse_own_output
@@ -111,43 +96,26 @@ def _discover(
     refuse_own_output(source, settings)
     with (
         installation(settings, slots=scaling.workers * settings.slots, databases=scaling.databases) as installed,
-        compose_cluster(context, installed, scaling.cluster, workers=scaling.wanted, slots=scaling.slots) as cluster,
         page_during(context, installed.settings, page),
     ):
+        if not installed.embedded:
+            refuse_scaling(scaling.workers if scaling.workers_given else None, scaling.slots)
         databases = installed.first(scaling.databases)
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
         workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
-        if cluster is not None:
-            refuse_unseen(path, installed.settings.storage, installed.settings.evidence)
-            workers, slots = cluster.workers, cluster.slots
         jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, jobs, workers=workers, slots=slots, output=output, cluster=cluster)
+        follow(context, installed, jobs, workers=workers, slots=slots, output=output)
 
 
-@contextmanager
-def compose_cluster(
-    context: CommandContext, installed: Installation, option: str | None, *, workers: int | None, slots: int | None
-) -> Iterator[ComposeCluster | None]:
-    """The Compose system's workers, as many as wanted (None: as they are); None where another cluster is chosen.
-
-    Raises UsageError where workers or slots were given, and other processes run the workers.
-    """
-    if chosen_cluster(context.env, option) != COMPOSE:
-        if not installed.embedded and (workers is not None or slots is not None):
-            raise UsageError(
-                f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
-                " (EDBENCH_DATABASES is set); omit the option, or change them where they were started, for containers on the"
-                " host: make scale N=6",
-                field="workers",
-            )
-        yield None
-        return
-    from controller.cluster.compose import ComposeCluster  # brings the engine's client
-
-    with ComposeCluster(
-        installed.settings, installed.databases, workers=workers, slots=slots, env=context.env, say=context.say
-    ) as cluster:
-        yield cluster
+def refuse_scaling(workers: int | None, slots: int | None) -> None:
+    """Raises UsageError where workers or slots were given, and the workers are those of a system that runs by itself."""
+    if workers is not None or slots is not None:
+        raise UsageError(
+            f"{'--workers' if workers is not None else '--slots'}: this command does not start the workers of this system"
+            " (EDBENCH_DATABASES is set); omit the option, or change them where they were started, for containers on the"
+            f" host: edbench scale {workers or 6}",
+            field="workers",
+        )
 
 
 def follow(
@@ -158,7 +126,6 @@ def follow(
     workers: int,
     slots: int,
     output: str,
-    cluster: ComposeCluster | None = None,
 ) -> None:
     """Wait for a job or group, then print its summary with the id as the last line, or its document.
 
@@ -182,15 +149,11 @@ def follow(
         workers=workers,
         slots=slots,
         env=context.env,
-        cluster=cluster,
     )
     try:
-        watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
-        with watching as filer, progress_display(context.err) as display:
+        with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
             outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say)
             observed = filer.figures()
-            if cluster is not None:
-                observed["containers_stats"] = cluster.containers_stats()
         state = group_state([outcome.state for outcome in outcomes])
         interrupted = any(outcome.interrupted for outcome in outcomes)
         if interrupted and not state.over:

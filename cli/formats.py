@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Annotated
 
 import typer
@@ -14,12 +16,29 @@ from cli.context import shared
 from cli.output import table
 from cli.tree import Commands
 from core.errors import UsageError
-from core.settings import PLUGINS, read_settings
-from formats.listing import Listed, details, listed, markdown
-from formats.registry import all_handlers
+from core.records import Limits
+from core.settings import read_settings
+from readers.listing import Listed, details, listed, markdown, markdown_table
+from readers.registry import all_handlers
 from worker.plugins import load_plugins
 
 commands = Commands()
+_LIMITS = {
+    "depth": "containers and documents inside one another",
+    "parse_bytes": "bytes of a document or message that has to be parsed whole; larger ones are `too_large`",
+    "expansion_ratio": "extracted bytes over the bytes of the loose file, above …",
+    "expansion_floor": "… so many extracted bytes",
+    "extracted_bytes": "extracted bytes under one loose file",
+    "children": "items under one loose file",
+    "item_seconds": "seconds for one item, and …",
+    "item_seconds_per_mb": "… so many more for each 10⁶ bytes of it",
+    "hand_ons": "ranges and items under one loose file that are left to other tasks; the others are opened where they are found",
+    "loose_seconds": "CPU seconds for one loose file with all its content, in one phase, and …",
+    "loose_seconds_per_mb": "… so many more for each 10⁶ bytes of it; then `time_limit`",
+    "deaths": "slots that may die in one loose file, or in one container in it, in one phase, and …",
+    "deaths_per_mb": "… so many more for each 10⁶ bytes of it; then `deaths_limit`",
+    "text_characters": "characters of text taken from one item",
+}
 
 
 @commands.add("formats", "edbench formats pdf")
@@ -32,8 +51,7 @@ def formats(
 ) -> None:
     """With WORD, it shows what is extracted from that format and what is not. Formats of plugins are listed too."""
     if as_markdown:
-        load_plugins(PLUGINS)
-        sys.stdout.write(markdown(all_handlers()))
+        sys.stdout.write(page())
         return
     context = shared(ctx)
     load_plugins(read_settings(os.environ).plugins)
@@ -56,3 +74,17 @@ def _row(one: Listed) -> tuple[str, ...]:
     declared = one.declared
     marks = ("yes" if said else "no" for said in (declared.text, declared.children))
     return (declared.title, " ".join(declared.extensions), *marks, declared.announces)
+
+
+def page() -> str:
+    """The text of docs/formats.md."""
+    head = "\n## Limits\n\nHitting one is an exception with its own code; what was extracted before it stays.\n\n"
+    return (
+        markdown(all_handlers()) + head + "\n".join(markdown_table(("Limit", "Default", "Of what"), _limits())) + "\n"
+    )
+
+
+def _limits() -> Iterator[tuple[str, str, str]]:
+    for field in fields(Limits):
+        value = getattr(Limits(), field.name)
+        yield f"`{field.name}`", f"{value:,}" if isinstance(value, int) else f"{value:g}", _LIMITS[field.name]

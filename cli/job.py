@@ -12,10 +12,12 @@ import typer
 
 from cli import options as opt
 from cli.context import CommandContext, shared, with_options
-from cli.installation import Installation, installation
+from cli.installation import installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
-from core.errors import ExceptionCode, RunFailed, UsageError
+from core.errors import RunFailed, UsageError
+from core.reading import read_problem
+from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     import uuid
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from controller.browse.counts import JobCounts
-    from controller.cluster.compose import ComposeCluster
     from controller.databases import JobHandle, Jobs
     from core.records import JobState
     from sql.groups import GroupRow
@@ -100,7 +101,7 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
 
     Items are counted by kind, media type and text state, exceptions by code.
 
-    For a group, every job of it is shown.
+    For a group, the sum and every job of it are shown.
     """
     context = shared(ctx)
     with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
@@ -112,10 +113,14 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             return
         if selected.group is not None:
             context.out.print(group_line(selected.group), markup=False)
-        for handle in selected.each:
+        counted: Iterable[tuple[JobHandle, JobCounts]] = ((handle, count_job(handle)) for handle in selected.each)
+        if selected.group is not None:
+            counted = list(counted)
+            context.out.print(sum_table(counted))
+        for handle, counts in counted:
             if selected.group is not None:
                 context.out.print()
-            show_counts(context.out, count_job(handle))
+            show_counts(context.out, counts)
             _show_production(context, handle)
             flush()  # counts can be read while the rest is computed
         if selected.group is None:
@@ -137,6 +142,24 @@ def group_line(group: GroupRow) -> str:
         f"group {group.id} {group.name}: {len(group.members)} {group.kind} jobs over"
         f" {display_name(group.source)}{copies}"
     )
+
+
+def sum_table(counted: Iterable[tuple[JobHandle, JobCounts]]) -> Table:
+    """A line for each job of a group, and their sum; rates of the sum are over the longest job's elapsed time."""
+    from controller.jobs.documents import holds_of, sum_of
+    from controller.jobs.rates import duration
+
+    holds = [holds_of(counts, handle.database.name) for handle, counts in counted]
+    lines = [*((str(job.database), str(job.state), sum_of([job])) for job in holds), ("sum", "", sum_of(holds))]
+    columns = ("database", "state", "elapsed", "items", "exceptions", "raw", "discovered", "GB/hour discovered")
+    rows = [
+        (
+            *(name, state, duration(one.elapsed_s), f"{one.items:,}", f"{one.exceptions:,}"),
+            *(bytes_text(one.raw_bytes), bytes_text(one.discovered_bytes), f"{one.gb_per_hour_discovered:.1f}"),
+        )
+        for name, state, one in lines
+    ]
+    return table(columns, rows, right=range(2, len(columns)))
 
 
 def show_counts(console: Console, counts: JobCounts) -> None:
@@ -242,15 +265,13 @@ def resume(
     workers: opt.PlannedWorkers = None,
     slots: opt.PlannedSlots = None,
     storage: opt.StorageRoot = None,
-    cluster: opt.Cluster = None,
     output: opt.TableOrJson = "table",
 ) -> None:
     """Continue a job and wait for its end.
 
     The job is paused or suspended, or its command was killed.
 
-    With EDBENCH_DATABASES set, the workers belong to another system: the job is set running and the command ends. With
-    --cluster compose, the command waits for a job that runs there already, and shows one that is over.
+    With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the command ends.
     """
     from controller.jobs.groups.create import resume_all
     from controller.jobs.jobs import wait_for_orphan
@@ -258,11 +279,14 @@ def resume(
     from sql.jobs import summary
 
     context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
     with installation(settings) as installed:
         jobs = installed.find(job)
         if not installed.embedded:
-            _resume_elsewhere(context, installed, jobs, cluster, workers, slots, output)
+            from cli.discover import refuse_scaling
+
+            refuse_scaling(workers, slots)
+            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
             return
         first = jobs.each[0]
         with first.database.transaction() as conn:
@@ -280,54 +304,6 @@ def resume(
         from cli.discover import follow
 
         follow(context, installed, jobs, workers=workers, slots=slots, output=output)
-
-
-def _resume_elsewhere(
-    context: CommandContext,
-    installed: Installation,
-    jobs: Jobs,
-    cluster: str | None,
-    workers: int | None,
-    slots: int | None,
-    output: str,
-) -> None:
-    """On the workers of a Compose system, with as many as the job wants, or of another system."""
-    from cli.discover import compose_cluster
-    from controller.jobs.groups.create import resume_all
-    from core.settings import filer_source
-
-    filer = filer_source(jobs.each[0].job.options.filer.source)
-    attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
-    with compose_cluster(context, attached, cluster, workers=workers, slots=slots) as containers:
-        if containers is None:
-            context.last_line(output, f"{jobs.id} {resume_all(jobs, attach=False)}")
-        else:
-            _resume_in(containers, context, installed, jobs, output)
-
-
-def _resume_in(
-    containers: ComposeCluster, context: CommandContext, installed: Installation, jobs: Jobs, output: str
-) -> None:
-    """A job that runs there already, because only its command was killed, is followed as it is; it may end meanwhile."""
-    from cli.discover import follow
-    from controller.jobs.groups.create import resume_all
-    from controller.jobs.groups.progress import group_state
-    from controller.jobs.jobs import resume_job
-    from core.records import JobState
-
-    states = {handle.id: handle.job.state for handle in jobs.each}
-    if all(state.over for state in states.values()):
-        context.say(f"job {jobs.id} ended before: it is {group_state(list(states.values()))}")
-    elif JobState.RUNNING not in states.values():
-        resume_all(jobs, attach=False)
-    else:
-        context.say(f"job {jobs.id} is running: waiting for its end")
-        for handle in jobs.each:
-            if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
-                resume_job(handle, attach=False)
-    follow(
-        context, installed, jobs, workers=containers.workers, slots=containers.slots, output=output, cluster=containers
-    )
 
 
 @commands.add("requeue", "edbench job requeue last --code unreadable")
@@ -486,7 +462,7 @@ def _check_custody(context: CommandContext, path: Path, noted: list[str]) -> Non
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a custody list: it is not UTF-8 ({error})") from error
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(read_problem(path, error)) from error
     out.print(
         f"{done.actions:,} actions, {done.without:,} of them without a hash: {done.faults:,} faults", markup=False
     )

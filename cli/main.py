@@ -7,6 +7,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import FrameType
 from typing import Annotated, Any
 
@@ -16,30 +17,42 @@ from typer.main import get_command
 
 from cli.tree import Entry, Group
 from core.errors import EdbenchError, Interrupted, UsageError
+from core.extensions import extensions
+from core.program.extras import missing_extra
 from core.program.urls import without_logins
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-# The commands of daily work first, then the groups in the order of the work.
+# The commands of daily work first, then the groups in the order of the work. Packages add modules to them (core.extensions).
 ROOT = (
     Entry("discover", "Run a discovery job over a directory and wait for its end.", ("cli.discover",), group=False),
     Entry("verify", "Compare a completed job with its manifest.", ("cli.verify",), group=False),
     Entry("serve", "Serve the web UI and the HTTP API until Ctrl-C.", ("cli.serve",), group=False),
+    Entry("token", "Print a link that signs in to the web UI of containers.", ("cli.token",), group=False),
     Entry("doctor", "Check this host, its storage and the services.", ("cli.doctor",), group=False),
     Entry("inspect", "Unpack files without a database and show every item.", ("cli.inspect",), group=False),
     Entry("formats", "List the supported formats and what is extracted.", ("cli.formats",), group=False),
     Entry("corpus", "Generate, check and describe test corpora.", ("cli.corpus",)),
     Entry("job", "List, show and control jobs; print their chain of custody.", ("cli.job",)),
-    Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review", "cli.findings")),
+    Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review",)),
     Entry("produce", "Write text, page images and productions; check and import them.", ("cli.produce",)),
-    Entry("bench", "Measure storage, plan a measurement, predict.", ("cli.bench", "cli.r1", "cli.storage", "cli.plan")),
+    Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.storage", "cli.plan")),
     Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
-    Entry("worker", "Run workers on this host for experiments with several hosts.", ("cli.worker",)),
+    Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
+    Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
+    Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
     Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )
+
+
+def commands() -> list[Entry]:
+    """The entries with the modules of packages; those that have none are left out."""
+    more = extensions("edbench.commands")
+    every = (replace(entry, modules=(*entry.modules, *more.get(entry.name, ()))) for entry in ROOT)
+    return [entry for entry in every if entry.modules]
 
 
 def _version(wanted: bool) -> None:
@@ -66,7 +79,7 @@ def make_app() -> Group:
     return Group(
         "edbench",
         typed.help or "",
-        {entry.name: entry for entry in ROOT},
+        {entry.name: entry for entry in commands()},
         params=typed.params,
         callback=typed.callback,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -116,6 +129,8 @@ def _meaning(error: BaseException) -> tuple[str, int]:
         return f"{message}{'' if message.endswith('?') else '.'} Try '{_command_of(error)} --help'.", error.exit_code
     if isinstance(error, OSError):
         return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
+    if isinstance(error, ModuleNotFoundError) and (need := missing_extra(error)):
+        return need, FAILED
     return f"internal error: {type(error).__name__}: {error}; set EDBENCH_DEBUG=1 to see where", FAILED
 
 

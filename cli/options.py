@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from core.errors import UsageError
 from core.options.bounds import MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
-from experiments.hosts import MOST_HOSTS
-
-if TYPE_CHECKING:
-    from experiments.hosts.wanted import Wanted
 
 __all__ = ["numbers"]  # for the commands that know it from here
 
 DEFAULT_WORKERS = 2
-HOSTS_WAIT_S = 600.0
 PORT = 8080  # of the web UI
 
 OUTPUT = typer.Option("--output", "-o", help="Select the output format.")
@@ -61,18 +55,6 @@ PlannedWorkers = Annotated[
 PlannedSlots = Annotated[
     int | None, typer.Option("--slots", min=1, max=64, help="Give each worker this many slots.  [default: as planned]")
 ]
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="embedded|compose",
-        help="Run on processes of this host, or on the containers of `make up`.  [default: EDBENCH_CLUSTER or embedded]",
-    ),
-]
-SiteFile = Annotated[
-    str | None,
-    typer.Option("--site", metavar="NAME|FILE", help="Emulate this site: an emulated filer, its hosts and databases."),
-]
 Passwords = Annotated[
     Path | None,
     typer.Option(
@@ -81,46 +63,47 @@ Passwords = Annotated[
         help=f"Try the passwords of FILE on encrypted items: one per line, UTF-8, at most {MOST_PASSWORDS:,}.",
     ),
 ]
-Hosts = Annotated[
-    int | None,
-    typer.Option(
-        "--hosts",
-        metavar="N",
-        min=1,
-        max=MOST_HOSTS,
-        help="Distribute the workers over N hosts that run `edbench worker join`.",
-    ),
-]
 Listen = Annotated[
     str | None,
     typer.Option(
-        "--listen", metavar="ADDRESS[:PORT]", help="With --hosts: listen on this address of this host.  [port: 6390]"
+        "--listen",
+        metavar="ADDRESS",
+        help="Start databases and broker at this address of this host, and wait for `edbench worker --join` on others.",
     ),
 ]
-HostsWait = Annotated[
-    float, typer.Option("--hosts-wait", min=1, max=MOST_SECONDS, help="Wait this many seconds for the hosts to join.")
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        "--wait",
+        metavar="S",
+        min=0,
+        max=MOST_SECONDS,
+        help="Wait this many seconds for workers and for jobs to end.  [default: 15, with --listen 600]",
+    ),
+]
+ArrayFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--array",
+        metavar="FILE",
+        help="Add the array's own counters to each run: a file that `edbench counters collect` writes meanwhile, or a CSV.",
+    ),
+]
+ArrayMapFile = Annotated[
+    Path | None,
+    typer.Option("--array-map", metavar="MAP.toml", help="Describe the CSV's columns, or queries to Prometheus."),
+]
+ArrayOffset = Annotated[
+    float,
+    typer.Option(
+        "--array-offset", metavar="SECONDS", help="Add SECONDS to the array's times: the database's clock minus it."
+    ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]
 ServePort = Annotated[
     int,
     typer.Option("--serve-port", min=0, max=65_535, help="Serve the web UI on this port; 0: any free one."),
 ]
-
-
-def hosts_wanted(hosts: int | None, listen: str | None, seconds: float) -> Wanted | None:
-    """The hosts of --hosts, --listen and --hosts-wait; None: this host alone. Raises UsageError."""
-    if hosts is None:
-        if listen is not None:
-            raise UsageError("--listen requires --hosts: add --hosts N, the number of hosts that join")
-        return None
-    if listen is None:
-        raise UsageError("--hosts requires --listen: an address of this host that the others reach, such as 10.0.0.1")
-
-    from experiments.hosts.meeting import parse_listen  # brings the broker's client
-    from experiments.hosts.wanted import Wanted
-
-    address, port = parse_listen(listen)
-    return Wanted(hosts=hosts, address=address, port=port, seconds=seconds)
 
 
 def declared_cache(text: str | None, settings: Settings) -> int | None:

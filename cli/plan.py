@@ -1,4 +1,4 @@
-"""`edbench bench plan|predict`: what a measurement needs, and what other sites would give."""
+"""`edbench bench plan`: what a measurement needs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ from core.settings import Settings, parse_bytes
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.capacity.forecast import Forecast
-    from experiments.capacity.predict import Prediction
-    from experiments.replay_orders import PredictOrder
-    from experiments.sizing.rates import Rates
-    from experiments.sizing.sizing import Sizing, Wish
+    from experiments.sizing import Rates, Sizing, Wish
 
 commands = Commands()
 
@@ -32,7 +28,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="RESULT",
-        help="Take the rates from this result package.  [default: plan measures a short scale-up, predict has a calibration]",
+        help="Take the rates from this result package.  [default: a short scale-up is measured]",
     ),
 ]
 
@@ -88,7 +84,7 @@ def plan(
     scale-up on the storage. A plan that does not fit into the time is refused in one line (docs/afternoon.md).
     """
     context = shared(ctx)
-    settings = with_options(context.settings(None), storage=storage, slots=slots, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
     cache = opt.declared_cache(filer_cache, settings)
     if cache is None:
         raise UsageError(
@@ -100,8 +96,7 @@ def plan(
     from core.memory import client_memory as memory_here
     from dataset_gen.profile import load_profile
     from experiments.kinds.grid import checked
-    from experiments.sizing.sizing import PROFILE, Wish, refuse_room, size_study
-    from experiments.sizing.steps import document
+    from experiments.sizing import PROFILE, Wish, document, refuse_room, size_study
 
     wish = Wish(
         client_memory=memory_here() if memory is None else memory,
@@ -121,7 +116,7 @@ def plan(
 def _rates_of(path: Path) -> Rates:
     """Of a result. Raises UsageError."""
     from experiments.result.codec import read_result
-    from experiments.sizing.rates import rates_of
+    from experiments.sizing import rates_of
     from experiments.workloads.discovery.result import of_discovery
 
     return rates_of(of_discovery(read_result(path)), str(path))
@@ -134,11 +129,10 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from cli.corpus import reporter, usable_cores
     from controller.jobs.orders import DiscoveryOrder
     from dataset_gen.corpus import generate_corpus
-    from experiments.kinds.scale_up import scale_up
-    from experiments.processes import processors
-    from experiments.sizing.rates import rates_of
-    from experiments.sizing.sizing import PROFILE, ranges
+    from experiments.kinds.grid import scale_up
+    from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
+    from monitoring.processes import processors
 
     context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]
@@ -158,8 +152,8 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
 def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
     """Lines, the table of time, lines again."""
     from experiments.report.words import count, many, seconds, size
-    from experiments.sizing.sizing import MISSED, SPARE
-    from experiments.sizing.steps import commands as typed
+    from experiments.sizing import MISSED, SPARE
+    from experiments.sizing import commands as typed
 
     rates = sizing.rates
     measured = "; ".join(
@@ -196,96 +190,4 @@ def show_sizing(console: Console, sizing: Sizing, settings: Settings) -> None:
         sep="\n",
         markup=False,
         soft_wrap=True,
-    )
-
-
-@commands.add(
-    "predict",
-    "edbench bench predict --workers 10,30,100 --databases 1,2,4 --filer nas-10g",
-    "experiments.replay_orders:PredictOrder",
-)
-def predict(
-    ctx: typer.Context,
-    *,
-    order: PredictOrder,
-    site: opt.SiteFile = None,
-    from_: From = None,
-    output: opt.TableOrJson = "table",
-) -> None:
-    """Predict elapsed time, GB/hour and bottleneck of a discovery.
-
-    It can be asked about other numbers of workers or databases, another filer, or a site.
-
-    The command simulates the job with rates from a result of 1 and 2 workers. Each figure has a 90 % interval, except for a site
-    without a result. It also reports from how many workers on the filer is the bottleneck, and what helps most
-    (docs/capacity-model.md).
-    """
-    context = shared(ctx)
-    from cli.progress import step_told
-    from experiments.capacity.forecast import Wish, forecast
-    from experiments.kinds.grid import checked
-
-    wish = Wish(
-        workers=checked(opt.numbers(order.workers, "--workers"), "--workers"),
-        databases=checked(opt.numbers(order.databases, "--databases"), "--databases"),
-        filer=order.filer,
-        site=site,
-        result=from_,
-        slots=order.slots,
-        raw_gb=order.raw_gb,
-        index_streams=order.index_streams,
-        shard=order.shard,
-        one_host=order.one_host,
-        job_type=order.job_type,
-    )
-    with step_told(context.err) as say:
-        prediction = forecast(wish, say)
-    if output == "json":
-        print_json(prediction.document().to_json())
-    show_prediction(context.people(output), prediction)
-
-
-def show_prediction(console: Console, forecast: Forecast) -> None:
-    """Assumptions, table, check, answer."""
-    from experiments.capacity.predict import LEVEL
-    from experiments.report import words
-
-    for line in forecast.assumptions:
-        console.print(f"assumed: {line}", markup=False, soft_wrap=True)
-    console.print()
-    columns = (
-        "databases",
-        "workers",
-        "elapsed",
-        f"{LEVEL:.0%}",
-        "GB/hour discovered",
-        f"{LEVEL:.0%}",
-        "limit",
-        "by phase",
-    )
-    console.print(table(columns, [_row(point) for point in forecast.points], right=range(6)))
-    check = forecast.agreement
-    if check is not None:
-        said = f"check at the last point, with random service and equal tasks: simulated {words.seconds(check.simulated_s)}"
-        said += f", exact mean values {words.seconds(check.analysed_s)}, {abs(check.apart):.1%} apart"
-        console.print(f"\n{said}", markup=False, soft_wrap=True)
-    console.print()
-    for line in forecast.answer:
-        console.print(line, markup=False, soft_wrap=True)
-
-
-def _row(point: Prediction) -> tuple[object, ...]:
-    from experiments.capacity.answers import words_of
-    from experiments.report import words
-
-    elapsed, rate = point.elapsed_s, point.gb_per_hour_discovered
-    return (
-        point.question.databases,
-        point.question.workers,
-        words.seconds(elapsed.value),
-        elapsed.told(words.seconds),
-        words.figure(rate.value),
-        rate.told(words.figure),
-        words_of(point.limit),
-        ", ".join(f"{phase} {limit}" for phase, limit in point.by_phase.items()),
     )

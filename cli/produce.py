@@ -178,10 +178,10 @@ def _created_and_followed(
     from controller.jobs.groups.find import those_there
     from controller.jobs.run import crew_of
     from controller.production.create import ProductionPlan, create_production
+    from controller.production.findings import with_findings
     from controller.production.imaged import options_with_images
     from core.operations import NullRecorder
     from core.storage.layer import Storage
-    from review.producing import with_findings
 
     sources = [handle for one in references for handle in installed.find_discovered(one).each]
     pages = those_there(installed.find(images))[0] if images is not None else None

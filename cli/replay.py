@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from controller.jobs.progress import Snapshot
     from controller.replay.order import ReplayOrder
     from core.settings import Settings
-    from experiments.hosts.wanted import Wanted
+    from experiments.crew.system import Ways
     from experiments.kinds.kind import Kind
     from experiments.replay_orders import ReplayStudyOrder
     from experiments.result.schema import Result
@@ -58,9 +58,8 @@ def replay(
         bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
-    hosts: opt.Hosts = None,
     listen: opt.Listen = None,
-    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S,
+    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
     output: opt.TableOrJson = "table",
@@ -74,6 +73,7 @@ def replay(
     numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
     """
     from controller.replay.order import ReplayOrder, parse_pace
+    from experiments.crew.system import Ways
     from experiments.workloads.replay.scaling import parse_scaling
 
     context = shared(ctx)
@@ -103,13 +103,19 @@ def replay(
     wish = dataclasses.replace(
         with_levels(wish, order.levels, order.peak, wanted),
         min_seconds=order.min_seconds,
-        hosts=opt.hosts_wanted(hosts, listen, hosts_wait),
     )
-    carry_out(context, settings, wanted, wish, order.workers, output)
+    ways = Ways(listen=listen, wait=wait)
+    carry_out(context, settings, wanted, wish, ways, order.workers if opt.given(ctx, "workers") else None, output)
 
 
 def carry_out(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int, output: str
+    context: CommandContext,
+    settings: Settings,
+    order: ReplayOrder,
+    wish: Wish,
+    ways: Ways,
+    workers: int | None,
+    output: str,
 ) -> None:
     """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
     from cli.output import flush, print_json
@@ -120,7 +126,7 @@ def carry_out(
 
     check_paths(order.paths, force=order.force)
     people = context.people(output)
-    result, directory = _replay(context, settings, order, wish, workers)
+    result, directory = _replay(context, settings, order, wish, ways, workers)
     show_study(people, result)
     show_fidelity(people, result)
     show_warnings(people, result)
@@ -133,27 +139,19 @@ def carry_out(
 
 def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
     """Each filer once, in the order asked for; raises UsageError."""
-    from controller.filer.choice import refuse_site
     from core.filer.load import load_filer
 
     if text is None:
-        refuse_site(settings.filer)
         return (settings.filer,)
     names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
     if not all(names):
         raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
     found: dict[str, str] = {}
     for name in names:
-        refuse_site(name)
         model = load_filer(name)
         label, source = ("", "none") if model is None else (model.choice.label, model.source)
         if found.setdefault(label, source) != source:
             raise UsageError(f"--filer: two of the filers have the name {label}; rename one of them")
-    if len(found) > 1 and settings.databases:
-        raise UsageError(
-            f"--filer {text}: with the workers of another system (EDBENCH_DATABASES) a replay is on their one filer;"
-            " name only that"
-        )
     return tuple(found.values())
 
 
@@ -168,13 +166,12 @@ class Wish:
     min_seconds: float = MIN_SECONDS
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # calls a second; None: it is found
-    hosts: Wanted | None = None  # that play; None: this one
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """The points."""
+        from experiments.kinds.grid import sweep
         from experiments.kinds.knee import KneeSearch
         from experiments.kinds.load import LoadLevels
-        from experiments.kinds.sweep import sweep
         from experiments.workloads.replay import ABOUT
 
         if self.levels is not None:
@@ -228,39 +225,38 @@ def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayO
 
 
 def _replay(
-    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, ways: Ways, workers: int | None
 ) -> tuple[Result, Path]:
     from cli.installation import installation
     from controller.replay.run import Stage
-    from experiments.hosts.players import players
+    from experiments.crew.players import players
     from experiments.study import conduct
     from experiments.workloads.replay.workload import Replays
     from traces.read import open_trace
 
-    most, wanted = max(wish.clients), wish.hosts
     with contextlib.ExitStack() as stack:
-        if wanted is not None and settings.databases:
-            raise UsageError("--hosts starts its own workers: unset EDBENCH_DATABASES and EDBENCH_BROKER")
         await_answer(*order.paths)
-        listen = "" if wanted is None else wanted.address
-        most *= 1 if wanted is None else wanted.hosts
-        installed = stack.enter_context(installation(settings, slots=most, listen=listen))
-        stage = Stage(
-            settings=installed.settings,
-            database=installed.first(1)[0],
-            ours=installed.embedded,
-            workers=workers,
-            env=context.env,
-            clock=context.clock,
-            show=_Progress(context.err).show,
-            say=context.say,
-        )
-        playing = None
-        if wanted is not None:
+        shown = _Progress(context.err).show
+        if settings.embedded and ways.listen is None:
+            installed = stack.enter_context(installation(settings, slots=max(wish.clients)))
+            playing, attached, database = None, installed.settings, installed.first(1)[0]
+        else:
             with open_trace(order.trace) as opened:
                 streams = sum(1 for stream in opened.header.streams if stream.calls)
-            where = (stage.settings, stage.database, order.paths, streams)
-            playing = stack.enter_context(players(wanted, *where, context.env, context.say))
+            playing = stack.enter_context(
+                players(settings, context.env, order.paths, workers, streams, context.say, ways)
+            )
+            attached, database = playing.system.settings, playing.system.home
+        stage = Stage(
+            settings=attached,
+            database=database,
+            ours=playing is None,
+            workers=workers or 1,
+            env=context.env,
+            clock=context.clock,
+            show=shown,
+            say=context.say,
+        )
         replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
         return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
 

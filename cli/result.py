@@ -12,6 +12,7 @@ from cli.context import shared
 from cli.output import flush, print_json, table
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
+from core.reading import read_problem
 from experiments.result.grounds import GROUNDS, parse_grounds
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def check(
 
     Each difference is one line, and the exit status is 1. What cannot be recomputed is listed as taken on trust.
     """
-    from experiments.summary.package import check as check_package  # slow to import
+    from experiments.summary import check as check_package  # slow to import
 
     console = shared(ctx).out
     outcome = check_package(package, signers)
@@ -92,10 +93,8 @@ def describe(
         return
     try:
         text = sheet.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{sheet} is not UTF-8: {error}") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {sheet}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(read_problem(sheet, error)) from error
     shared(ctx).out.print(str(describe_package(package, text, str(sheet))), markup=False, soft_wrap=True)
 
 
@@ -113,7 +112,7 @@ def sign(
     The package must pass its check. The signature is of ssh-keygen -Y sign, namespace edbench-result.
     """
     from experiments.package.signature import sign as sign_package
-    from experiments.summary.package import check as check_package  # slow to import
+    from experiments.summary import check as check_package  # slow to import
 
     outcome = check_package(package)
     if outcome.differences:

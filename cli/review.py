@@ -1,4 +1,4 @@
-"""`edbench review`: search, list, show and tag the items of jobs. Its other commands are in `cli.findings`."""
+"""`edbench review`: search, list, show and tag the items of jobs. Package `review` adds more."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from cli.context import CommandContext, shared
 from cli.installation import Installation, installation
 from cli.output import bytes_text, harmless, print_json, table
 from cli.tree import Commands
-from core.errors import ExceptionCode, UsageError
-from core.kinds import ANY_EXCEPTION, Kind, TextState
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sql.faces.browse import WholeItem
 
 commands = Commands()
+ANY_EXCEPTION = "any"  # in place of an exception's code
 
 ROWS_SHOWN = 50
 ITEM = "id of an item, or an unambiguous prefix of it, as `edbench review search` prints it"
@@ -243,7 +245,7 @@ def items(
             refuse_unknown_filter(handles, wanted)
         asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
         if any(asked.values()):
-            from review.looked_at import check_findings
+            from controller.findings import check_findings
 
             check_findings(handles, installed.databases, **asked)
         _print_items(context, handles, wanted, output, raw=csv_raw)
@@ -376,7 +378,7 @@ def _item_called(installed: Installation, job: str, reference: str) -> tuple[Job
 def _described(installed: Installation, handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     """Plain data. A finding that no command has computed is None; `unknown` names the command."""
     from controller.browse.pages import family_tree, item_details
-    from review.one_item import equals_of, near_of, thread_of
+    from controller.findings import equals_of, near_of, thread_of
 
     findings: Mapping[str, Callable[..., Sequence[Document]]] = {
         "duplicates": equals_of,

@@ -32,7 +32,6 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65_535, help="Listen on this port; 0: any free one.")
     ] = opt.PORT,
-    cluster: opt.Cluster = None,
     order: DiscoveryOrder,
     max_slots: Annotated[
         int | None,
@@ -46,13 +45,13 @@ def serve(
     storage: opt.StorageRoot = None,
 ) -> None:
     """Ctrl-C pauses the jobs created here. The command starts PostgreSQL, the broker and the workers unless EDBENCH_DATABASES is
-    set or --cluster is compose.
+    set.
 
     Sources must be below the storage root or a directory of EDBENCH_CORPORA. The web UI requires the token of EDBENCH_TOKEN;
     without it, a token is generated, stored in scratch readable by its owner only, and printed with the address.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
 
     from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
     from web.app import create_app
@@ -72,7 +71,7 @@ def serve(
         listening(host, port) as sock,
         installation(settings, slots=room, databases=order.databases, looks=False) as installed,
     ):
-        measurements = Measurements(installed.settings, context.env) if installed.embedded else None
+        measurements = Measurements(installed.settings, context.env, embedded=installed.embedded)
         runner = (
             EmbeddedRunner(installed.settings, context.env, context.clock, room=room, measurements=measurements)
             if installed.embedded
@@ -93,8 +92,7 @@ def serve(
             try:
                 serve_until_stopped(Stage(create_app(served_context)), sock)
             finally:
-                if measurements is not None:
-                    measurements.stop()
+                measurements.stop()
                 if isinstance(runner, EmbeddedRunner):
                     context.say("stopping; running jobs are paused")
                     runner.stop()

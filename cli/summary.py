@@ -20,11 +20,12 @@ from controller.jobs.figures import (
 )
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
-from controller.observe.call_time import MARK, CallTimeFigures
+from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures, IoKind
 from controller.observe.wire import WireShare, WireShares
 from controller.production.figures import production_lines
 from controller.replay.outcome import Played, PlayedTimes
+from controller.timeline.thresholds import DOMINATED_MARK
 
 
 def show_result(console: Console, figures: Figures) -> None:
@@ -52,8 +53,7 @@ def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
         f"{name} {of.utilisation:.0%} busy, mean wait {of.mean_wait_us / 1e3:.1f} ms"
         for name, of in (filer.stations or {}).items()
     )
-    emulated = f"{filer.name}, {filer.site}" if filer.site else f"{filer.name}, scale 1/{filer.scale:g}"
-    rows = [("EMULATED SITE" if filer.site else "EMULATED FILER", emulated)]
+    rows = [("EMULATED FILER", f"{filer.name}, scale 1/{filer.scale:g}")]
     return [*rows, ("stations", stations), *_filer_ops_rows(filer)] if stations else rows
 
 
@@ -168,12 +168,12 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
         ]
     shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        shown.caption = f"{MARK} more than half of it is waiting for a core"
+        shown.caption = f"{DOMINATED_MARK} more than half of it is waiting for a core"
     return shown
 
 
 def _percentile(call: Calls, name: str) -> str:
-    return micros_text(getattr(call, f"{name}_us")) + (MARK if name in call.processor else "")
+    return micros_text(getattr(call, f"{name}_us")) + (DOMINATED_MARK if name in call.processor else "")
 
 
 def call_time_rows(time: CallTimeFigures | None) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from cli.context import CommandContext, shared, with_options
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands, writable_file
 from core.errors import UsageError
+from core.reading import read_problem
 from experiments.report import words
 from traces.as_data import trace_info
 from traces.converters.export import ExportFormat, export_trace
@@ -168,7 +169,7 @@ def _is_jsonl(path: Path) -> bool:
         with path.open("rb") as file:
             line = file.readline(1 << 20)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UsageError(read_problem(path, error)) from error
     try:
         first = json.loads(line)
     except ValueError:

@@ -25,16 +25,9 @@ from typer.main import get_command
 from typer.models import OptionInfo
 
 from core.errors import Interrupted, RunFailed, UsageError
+from core.options.tuning import TUNING
 
 ADVANCED = "Advanced"
-# Options for tuning, in whichever command: the help lists them after the common ones.
-TUNING = frozenset(
-    {
-        *("charset", "cluster", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),
-        *("fsync", "hosts_wait", "index_streams", "item_seconds", "layout", "lease_seconds", "max_depth", "max_slots"),
-        *("min_seconds", "null_memory", "parse_mb", "priority", "processes", "serve_port", "single_pass", "time_scale"),
-    }
-)
 
 standard_output: ContextVar[TextIO | None] = ContextVar(
     "standard_output", default=None

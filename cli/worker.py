@@ -1,55 +1,82 @@
-"""`edbench worker`: workers of this host for experiments with several hosts."""
+"""`edbench worker`: workers of this host, connected to a system."""
 
 from __future__ import annotations
 
 import os
 import re
-import socket
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cli import options as opt
 from cli.context import shared
 from cli.tree import Commands
 from core.errors import UsageError
 from core.program.urls import shown_url
+from core.reading import read_problem
 from core.settings import given_broker
 
 commands = Commands()
 
-_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+):(?P<port>[0-9]{1,5})(/0)?")
+_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+)(:(?P<port>[0-9]{1,5}))?(/[0-9]{1,3})?")
 _MOST_PORT = 65_535
+_JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
 
 
-@commands.add("join", "edbench worker join redis://10.0.0.1:6390 --name rack3-07")
-def join(
+@commands.add("worker", "edbench worker --broker redis://10.0.0.1:6379/0")
+def worker(
     ctx: typer.Context,
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="where the command with --hosts listens: redis://HOST:6390")
-    ],
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Call this host NAME.  [default: its host name]")
+    *,
+    broker: Annotated[
+        str | None, typer.Option("--broker", metavar="URL", help="Connect to this broker.  [default: EDBENCH_BROKER]")
     ] = None,
+    join: Annotated[
+        Path | None,
+        typer.Option(
+            "--join", metavar="FILE", help="Take databases, broker and login from this file (bench --listen)."
+        ),
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=512, help="Run this many workers.")] = 1,
+    slots: opt.Slots = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Call this member NAME.  [default: host and process]")
+    ] = None,
+    storage: opt.StorageRoot = None,
 ) -> None:
-    """Let experiments start workers on this host, until Ctrl-C.
+    """Jobs and experiments of the system use these workers until Ctrl-C.
 
-    The command waits for one experiment (--hosts) after another. The login is in the URL, or in the file that EDBENCH_LOGIN_FILE names.
-    EDBENCH_SCRATCH must be a local directory.
+    EDBENCH_DATABASES names the databases of the system, EDBENCH_LOGIN_FILE a file with the worker's user:password. The storage root
+    must be the controller's storage; EDBENCH_SCRATCH must be a local directory.
     """
-    context = shared(ctx)
-    found = _URL.fullmatch(url)
-    if found is None or not 1 <= int(found["port"]) <= _MOST_PORT:
-        raise UsageError(
-            f"{shown_url(url)!r} is not the address of an experiment; write for example redis://10.0.0.1:6390"
-        )
-    place = given_broker(url, context.env)
+    env = dict(os.environ) | dict(shared(ctx).env)
+    if join is not None:
+        env |= joined(join)
+    if broker is not None:
+        found = _URL.fullmatch(broker)
+        if found is None or not 1 <= int(found["port"] or 1) <= _MOST_PORT:
+            raise UsageError(
+                f"{shown_url(broker)!r} is not the address of a broker; write for example redis://10.0.0.1:6379/0"
+            )
+        env["EDBENCH_BROKER"] = given_broker(broker, env)
+    if storage is not None:
+        env["EDBENCH_STORAGE"] = str(storage.absolute())
+    words = ["-m", "worker"]
+    for option, value in (("--name", name), ("--slots", slots), ("--workers", workers if workers > 1 else None)):
+        words += [] if value is None else [option, str(value)]
+    sys.stdout.flush()
+    os.chdir(Path(__file__).parents[1])
+    os.execve(sys.executable, [sys.executable, *words], env)
 
-    from experiments.hosts.agent import Agent  # slow to come
 
-    called = name or socket.gethostname()
-    agent = Agent(place, called, context.settings().scratch / "joined" / called, context.env, context.say)
-    context.say(f"host {called} (process {os.getpid()}) waits for experiments; Ctrl-C ends it")
+def joined(file: Path) -> dict[str, str]:
+    """The variables of a file for --join. Raises UsageError."""
     try:
-        agent.run()
-    except KeyboardInterrupt:
-        context.say(f"host {called} left")
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--join: {read_problem(file, error)}") from error
+    found = dict(line.split("=", 1) for line in lines if "=" in line)
+    if set(found) != set(_JOINED):
+        raise UsageError(f"--join: {file} must set {' and '.join(_JOINED)}; copy the file that the experiment prints")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,10 @@ from sql.migrate import is_current, migrate
 from sql.session import Database
 
 LAST = "last"
+
+
+EXPERIMENT_KEY = 0x65646265_6E636803  # "edbench" 3: held on every database while an experiment has the system
+_RELEASE_SECONDS = 2.0  # for a database to notice that a session has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,20 @@ def first_databases(databases: Sequence[Database], number: int) -> list[Database
             field="databases",
         )
     return list(databases[:number])
+
+
+def refuse_experiment(database: Database) -> None:
+    """Raises UsageError while an experiment has the system of this database for itself: no job is created meanwhile. One that has
+    just ended may hold it for a moment."""
+    deadline = time.monotonic() + _RELEASE_SECONDS
+    while True:
+        with database.transaction() as conn:
+            held = "SELECT pg_try_advisory_xact_lock_shared(%(key)s)"
+            if conn.exec_driver_sql(held, {"key": EXPERIMENT_KEY}).scalar_one():
+                return
+        if time.monotonic() > deadline:
+            raise UsageError("an experiment uses this system; wait until it has ended")
+        time.sleep(_RELEASE_SECONDS / 20)
 
 
 def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple[Database, JobSummary]]:

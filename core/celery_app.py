@@ -43,10 +43,11 @@ _TRANSPORT_OPTIONS: dict[str, Any] = {
 }
 
 
-def queue_name(database: str, not_on: str = "") -> str:
+def queue_name(database: str, not_on: str = "", run: str = "") -> str:
     """The Celery queue for the tasks of one database, by its name in this installation; with `not_on` for those of them
-    that every host may do but that one."""
-    return f"edbench.{database}.not.{not_on}" if not_on else f"edbench.{database}"
+    that every host may do but that one. `run`: as `Settings.run`."""
+    name = f"edbench.run.{run}.{database}" if run else f"edbench.{database}"
+    return f"{name}.not.{not_on}" if not_on else name
 
 
 def own_first(databases: Sequence[_T], slot: int, slots: int) -> list[_T]:
@@ -62,9 +63,9 @@ def goes_round(databases: int, slots: int) -> bool:
     return databases > slots
 
 
-def queues_of(databases: Sequence[str], hosts: Sequence[str]) -> list[str]:
-    """Those that a worker takes from. `hosts`: as `Settings.hosts` has them."""
-    return [queue_name(database, not_on) for database in databases for not_on in ("", *hosts[1:])]
+def queues_of(databases: Sequence[str], hosts: Sequence[str], run: str = "") -> list[str]:
+    """Those that a worker takes from. `hosts` and `run`: as `Settings` has them."""
+    return [queue_name(database, not_on, run) for database in databases for not_on in ("", *hosts[1:])]
 
 
 def make_app(broker_url: str) -> Celery:

@@ -121,3 +121,65 @@ def holding(path: str | os.PathLike[str], entries: Sequence[MountEntry]) -> Moun
         if inside and (best is None or len(entry.point) >= len(best.point)):
             best = entry
     return best
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What matters here of a line of mountinfo."""
+
+    point: str
+    kind: str
+    source: str
+    options: tuple[str, ...]  # of the mount and of the file system
+
+    @property
+    def reach(self) -> Reach:
+        """Where its bytes lie, as far as its type tells."""
+        return reach_of(self.kind, self.source)[0]
+
+
+def mount_of(directory: Path) -> Mount | None:
+    """The mount that a directory is on; None where /proc does not tell."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            info = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
+        finally:
+            os.close(descriptor)
+        match = re.search(r"^mnt_id:\s*(\d+)$", info, re.MULTILINE)
+        mounts = read_mountinfo()
+    except OSError:
+        return None
+    here = [entry for entry in mounts if match and entry.id == int(match[1])]
+    return Mount(here[0].point, here[0].kind, here[0].source, here[0].options) if here else None
+
+
+def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
+    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
+
+    A type that is neither known as local nor as network storage is said to be that: a FUSE program may be anything.
+    """
+    mount = mounted_at(path, mounts)
+    if mount is None:
+        return f"{Reach.UNKNOWN} (not in the mount table)"
+    reach, name = reach_of(mount.kind, mount.source)
+    return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
+
+
+def mounted_at(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
+    """The mount that a path lies on, in the table that `read_mounts` gives; None where there is none."""
+    return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
+
+
+def read_mounts() -> bytes:
+    """The mount table; empty where there is none."""
+    try:
+        return MOUNTINFO.read_bytes()
+    except OSError:
+        return b""
+
+
+def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
+    """Whether `path` lies on a file system that is memory."""
+    mount = mounted_at(path, mounts)
+    return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 
-from core.kinds import Kind
-
 
 def display_name(name: bytes) -> str:
     """Text for people: UTF-8 where it is, `\\xNN` for every byte that is not and for NUL and other
@@ -32,46 +30,9 @@ def json_name(name: bytes) -> dict[str, str]:
     return out
 
 
-_MOST_NAMES = 200_000
-
-
-class Siblings:
-    """Tells siblings of the same name apart: which one a child is follows from its position among them. Names behind
-    the first 200,000 children are not compared, so that memory stays bounded."""
-
-    __slots__ = ("_count", "_seen")
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._seen: dict[bytes, int] = {}
-
-    def occurrence(self, name: bytes) -> int:
-        """1 for the first child of this name, 2 for the next one …; children are given in order."""
-        self._count += 1
-        if self._count > _MOST_NAMES:
-            return 1
-        occurrence = self._seen.get(name, 0) + 1
-        self._seen[name] = occurrence
-        return occurrence
-
-
 def sibling_name(shown: str, occurrence: int) -> str:
     """The name in a container path: siblings of the same name are numbered from the second on."""
     return shown if occurrence == 1 else f"{shown} ({occurrence})"
-
-
-def own_name(name: bytes, shown: str, kind: Kind) -> str:
-    """What an item is called where it stands, as people see it: without directories, folders of a mail store or an archive, and
-    the number of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may be more
-    than `name` says. An attachment's name is as its message has it: a slash in it is a letter."""
-    own = display_name(name)
-    if kind is Kind.LOOSE_FILE or shown.startswith(own):
-        shown = own
-    if kind is Kind.ATTACHMENT:
-        return shown
-    windows = kind is Kind.ARCHIVE_MEMBER and "/" not in shown and not is_lossy(name)  # else it may begin an escape
-    separator = "\\" if windows else "/"
-    return shown.rstrip(separator).rpartition(separator)[2]
 
 
 MAX_NAME_BYTES = 255

@@ -11,16 +11,13 @@ from typing import Any
 
 import msgspec
 
-from core.errors import ExceptionCode
-from core.kinds import Kind as Kind
-from core.kinds import TextState as TextState
 from core.limits import Limits as Limits
 from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
 from core.options.choices import FilerChoice as FilerChoice
 from core.options.choices import OcrChoice as OcrChoice
 from core.options.choices import ReplayChoice as ReplayChoice
-from core.options.production import JobType, Priority, ProducedFile, ProductionChoice
+from core.options.production import JobType, Priority, ProductionChoice
 from core.plain import surplus
 
 
@@ -89,10 +86,6 @@ class TaskState(enum.StrEnum):
     DISPATCHED = "dispatched"  # a message was sent; pending again after its deadline
     RUNNING = "running"  # claimed by a slot under a lease
     DONE = "done"
-
-
-# Content hash of a message without any field (formats.mail.eml), which says nothing: sha256 of seven fields, each after its length in eight bytes.
-NO_FIELDS = bytes.fromhex("d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb")
 
 
 class ExceptionLevel(enum.StrEnum):
@@ -177,69 +170,6 @@ class JobOptions:
         return options
 
 
-class ItemException(msgspec.Struct, frozen=True, kw_only=True):
-    """One recorded failure of one item."""
-
-    item: uuid.UUID
-    code: ExceptionCode
-    level: ExceptionLevel
-    detail: str
-    missing: int | None = None  # node-level: announced children that have no row, where known
-
-
-class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """One item of a job; one row of table `item`."""
-
-    id: uuid.UUID
-    parent: uuid.UUID | None
-    family: uuid.UUID | None  # topmost non-container around it, itself included; None outside any family
-    custodian: int  # row number of the custodian in its job
-    ordinal: bytes  # see core.ids
-    depth: int  # 0 for a loose file
-    name: bytes  # as the source or the parent gives it
-    container_path: tuple[str, ...]  # display names from the loose file's relative path down to this item's
-    kind: Kind
-    container: bool
-    media_type: str
-    size: int  # bytes, as stored or extracted
-    sha256: bytes | None  # None when its bytes could not be read
-    content_hash: bytes | None = None  # messages: over normalised fields
-    message_id_hash: bytes | None = None  # messages: EDRM MIH (MD5)
-    location: bytes | None = None  # written file relative to the storage root; None for loose files
-    mtime_ns: int | None = None  # loose files
-
-
-class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
-    """What one container announced and what came of it; counts of several ranges add up.
-
-    expected = announced where the format announces, else emitted + failed; a container cut short has one
-    failed child that stands for the unknown remainder.
-    """
-
-    item: uuid.UUID
-    announced: int | None
-    emitted: int
-    failed: int
-    remainder_unknown: bool = False
-
-
-class ItemText(msgspec.Struct, frozen=True, kw_only=True):
-    """What text extraction gave for one item; one row of table `item_text`."""
-
-    item: uuid.UUID
-    state: TextState
-    characters: int
-    pages: int
-    metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # subject, from, to, date, title, author, …
-
-
-class IndexOwner(msgspec.Struct, frozen=True, kw_only=True):
-    """Which shard holds the only valid index document of an item; it carries the claim token of its writer."""
-
-    item: uuid.UUID
-    shard: uuid.UUID
-
-
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     """A task to be put into the ledger."""
 
@@ -270,36 +200,6 @@ class ClaimedTask:
     def owner(self) -> str:
         """What the index documents written under this claim carry."""
         return self.token.hex
-
-
-class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
-    at all."""
-
-    items: tuple[Item, ...] = ()
-    exceptions: tuple[ItemException, ...] = ()
-    containers: tuple[ContainerCount, ...] = ()
-    texts: tuple[ItemText, ...] = ()
-    owners: tuple[IndexOwner, ...] = ()
-    shard: Shard | None = None
-    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (replay)
-    files: tuple[ProducedFile, ...] = ()  # of a job that produces: what was written below its output directory
-    pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
-    follow_on: tuple[NewTask, ...] = ()
-    written: int = 0  # items that were written in portions
-    portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
-    spent: dict[uuid.UUID, float] = msgspec.field(
-        default_factory=dict
-    )  # seconds by loose file, of those that share a total
-    raw_bytes: int = 0  # loose files read by this task
-    extracted_bytes: int = 0  # children written by this task
-    index_bytes: int = 0  # written to publish index files
-
-    @property
-    def durable(self) -> bool:
-        """Whether its commit has to outlive a crash of the database, because something outside goes on from it: a slot
-        publishes to its shard again and again, and a replay cannot be gone on with."""
-        return self.replay_client is not None or (self.shard is not None and self.shard.first)
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,3 +140,13 @@ def _drop_everything() -> bool:
     except OSError:
         return False
     return True
+
+
+def regular_files(directory: Path) -> Iterator[Path]:
+    """Every regular file below a directory, in a fixed order; links are not followed, what vanishes is left out."""
+    for parent, directories, names in os.walk(directory):
+        directories.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.is_file() and not path.is_symlink():
+                yield path

@@ -16,7 +16,6 @@ from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
 LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody
-PLUGINS = ("edbench_extra_formats",)  # unless EDBENCH_PLUGINS says others, or none; lies in plugins/ (decision 31)
 _BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)(B|kB|MB|GB|TB)")
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -49,9 +48,10 @@ class Settings:
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
-    plugins: tuple[str, ...] = PLUGINS  # modules with format handlers of their own (worker.plugins)
+    plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.plugins)
 
     @property
     def embedded(self) -> bool:
@@ -80,12 +80,10 @@ class Settings:
             "EDBENCH_FILER": self.filer,
             "EDBENCH_OBSERVE": "on" if self.observe else "off",
             "EDBENCH_BOX": "on" if self.box else "off",
-            "EDBENCH_PLUGINS": ",".join(self.plugins),  # empty: none, where unset means the default
+            "EDBENCH_PLUGINS": ",".join(self.plugins),
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
-        if self.hosts:
-            out["EDBENCH_HOSTS"] = ",".join(self.hosts)
         if self.filer_cache is not None:
             out["EDBENCH_FILER_CACHE"] = f"{self.filer_cache}B"
         if self.filer_arbiter:
@@ -238,8 +236,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
         box=_switch(env, "EDBENCH_BOX"),
-        hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
-        plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),
+        plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )
 
 

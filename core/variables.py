@@ -57,15 +57,19 @@ _ALL = (
     Variable("EDBENCH_GRACE_S", "seconds that a running task gets to finish when its worker is stopped", "10"),
     Variable(
         "EDBENCH_PLUGINS",
-        "modules with readers of more formats, comma-separated; set and empty: none. The default"
-        " ([plugins/edbench_extra_formats](../plugins/edbench_extra_formats/README.md)) shows how to make your own",
-        "edbench_extra_formats",
+        "modules with readers of more formats, comma-separated; [packages/readers](../packages/readers/README.md) shows how"
+        " to make one",
     ),
-    Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
         "EDBENCH_TOKEN",
         "token of the web UI and the API, 16 characters or more; unset: generated, in `page-token` in scratch",
     ),
+    Variable("EDBENCH_TOKEN_FILE", "a file with that token, where `EDBENCH_TOKEN` is not set"),
+    Variable(
+        "EDBENCH_WEB_ADDRESS",
+        "set in containers: `ADDRESS:PORT` of the host at which the web UI is published; links that sign in are printed where that is loopback",
+    ),
+    Variable("EDBENCH_GRAFANA_ADDRESS", "set in containers: the same of Grafana"),
     Variable(
         "EDBENCH_CORPORA",
         "directories besides the storage root from which the web UI offers sources, separated by colons",
@@ -100,10 +104,7 @@ _ALL = (
     Variable("EDBENCH_METRICS_ADDRESS", "address of the Prometheus port", "127.0.0.1"),
     Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
     Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
-    Variable(
-        "EDBENCH_HOSTS",
-        "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
-    ),
+    Variable("EDBENCH_NULL", "memory file system that the workers of a host share, for null storage", "/dev/shm"),
 )
 
 VARIABLES = {variable.name: variable for variable in _ALL}

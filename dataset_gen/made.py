@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from core.records import Kind
+from readers.records import Kind
 
 
 # Not frozen, though nothing changes them: a corpus has millions, and a frozen one takes three times as long to make.

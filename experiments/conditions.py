@@ -5,59 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-import socket
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from controller.doctor.mounts import mount_of
-from controller.observe.place_kind import read_mounts, storage_label
 from core.filer import FilerModel
-from core.filer.machine import SpeedMeter, probe
-from core.memory import client_memory
-from experiments.filer_numbers import numbers_of
-from experiments.processes import processors
-
-_CPUINFO = Path("/proc/cpuinfo")
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+from monitoring.machine import place
 
 
 def configuration_hash(config: Mapping[str, Any]) -> str:
     """Of the canonical JSON of a configuration."""
     return hashlib.sha256(json.dumps(config, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def host() -> dict[str, Any]:
-    """This machine. The speed of its processors is measured now, in a tenth of a second, and is that of one which works alone
-    where nothing else runs."""
-    model = next((line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")), "")
-    return {
-        "name": socket.gethostname(),
-        "processors": processors(),
-        "model": model or platform.machine(),
-        "processor_speed": round(SpeedMeter(probe).speed, 4),
-        "memory_bytes": client_memory(),
-        "kernel": platform.release(),
-        "boot_id": next(iter(_lines(_BOOT)), ""),
-    }
-
-
-def place(path: Path) -> dict[str, Any]:
-    """A directory's file system: how it is mounted, and the room there is."""
-    mount = mount_of(path)
-    room = os.statvfs(path)
-    return {
-        "path": str(path),
-        "label": storage_label(path, read_mounts()),
-        "mount": None
-        if mount is None
-        else {"point": mount.point, "type": mount.kind, "source": mount.source, "options": list(mount.options)},
-        "free_bytes": room.f_bavail * room.f_frsize,
-        "total_bytes": room.f_blocks * room.f_frsize,
-        "free_inodes": room.f_favail,
-        "device": os.stat(path).st_dev,
-    }
 
 
 def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
@@ -96,7 +55,19 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
         "ceiling_filer_ops_per_s": None if none or filer.protocol is None else filer.ceiling_filer_ops_per_s,
         "assumptions": assumptions(filer),
         "digest": filer.digest,
-        "numbers": numbers_of(filer),
+        "numbers": {
+            "description": filer.description,
+            "metadata": asdict(filer.metadata),
+            "data": asdict(filer.data),
+            "link_bytes_per_s": filer.link_bytes_per_s,
+            "disk": asdict(filer.disk),
+            "mix": {op.label: share for op, share in filer.mix.items()},
+            "source": filer.source,
+            "protocol": None if filer.protocol is None else filer.protocol.to_plain(),
+            "client": asdict(filer.client),
+            "sizes": asdict(filer.sizes),
+            "directory": asdict(filer.directory),
+        },
     }
 
 
@@ -121,21 +92,5 @@ def assumptions(filer: FilerModel) -> list[str]:
     )
     if filer.directory.entry_us:
         said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
-    if filer.site is not None:
-        said += [
-            f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the emulated site",
-            f"CPU: a second of a core of speed 1 stands for {filer.site.processor_factor:g} of an emulated core; this machine's speed is"
-            " measured while it runs",
-            "CPU: the slot's own thread and its sandbox are charged; the index engine's own threads, 91 to 93 % of its"
-            " CPU time where it was measured, wait for no emulated core",
-            "databases: transactions of slots are charged, those of queue manager and controller are not",
-        ]
     said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
     return said
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text().splitlines()
-    except OSError:
-        return []

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from controller.labels.rules import UNJUDGED
 from core.errors import UsageError
 from experiments.kinds.kind import Findings
 from experiments.kinds.plan import kind_of
@@ -22,9 +21,6 @@ from experiments.result.verdict import labels_of, points_of, sentence, warnings_
 from experiments.telling import Telling
 from experiments.workload import About
 from experiments.workloads import about as about_of
-
-_NO_VERDICT = "no verdict: this machine was too slow for the site that it emulated"
-_NOT_KNOWN = "no verdict: whether this machine kept up with the site that it emulated was not measured"
 
 
 def evaluated(study: Study, records: Records) -> Result:
@@ -70,9 +66,6 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
                     levels=levels)  # fmt: skip
     if told := telling.sentence(points):
         said = f"{about.titled(kind)} on {telling.where()}: {told}"
-    void = telling.void(points)
-    if void:
-        labels, said = (*labels[:1], void, *labels[1:]), _NOT_KNOWN if void.startswith(UNJUDGED) else _NO_VERDICT
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,
@@ -93,8 +86,7 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "levels": levels,
     }
     result = about.result(**fields, **telling.beside(points))
-    remarks = () if void else telling.remarks(result)
-    return dataclasses.replace(result, verdict="; ".join([*labels, said, *remarks]))
+    return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
 
 
 def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 
-from experiments.capacity.network import BUSY
 from experiments.report import words
 
+BUSY = 0.85  # utilisation from which a station is called the limit
 THE_STORAGE = "limit: the storage"  # one that is not emulated: what of it is not known
 Stations = Mapping[str, Mapping[str, float]]  # by name: {"utilisation": 0 to 1, …}
 
@@ -33,8 +33,7 @@ def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list
         return []
     name, share = limit
     if share >= BUSY:
-        what = name if " " in name else f"the filer's {name}"  # host 1, database 2: of the site around it
-        return [f"limit: {what}, {words.percent(min(share, 1.0))} busy"]
+        return [f"limit: the filer's {name}, {words.percent(min(share, 1.0))} busy"]
     if waits:
         return [f"limit: the filer's delays, no station over {words.percent(share)} busy"]
     return []

@@ -12,8 +12,10 @@ from pydantic import Field
 
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
+from core.errors import UsageError
 from core.options.bounds import MOST_SECONDS, MOST_SEED
 from core.options.choices import DEFAULT_ZONE
+from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 
 # Of what may be asked of a discovery, what a study may vary nothing of.
@@ -67,6 +69,12 @@ class StudyOrder(Order):
         ),
         Metavar("SIZE"),
     ] = None
+    no_baseline: Annotated[
+        bool,
+        Field(
+            description="Run no point on null storage; the result is labelled NO BASELINE and names no storage share."
+        ),
+    ] = False
     cold: Annotated[
         bool, Field(description="Drop the caches before each run and report those that cannot be dropped.")
     ] = False
@@ -126,35 +134,36 @@ class JobTypesOrder(Order):
     seed: Seed = None
 
 
-class R1Order(Order):
-    """Report R1's rows on an emulated site."""
+class R1Points(Order):
+    """The rows of report R1: few workers and many on one database, many on two."""
 
-    scale: Annotated[
-        str,
-        Field(max_length=40, pattern=TEXT, description="Use this part of the report's data; 1/500 is 90 MB."),
-        Metavar("1/K"),
-    ] = "1/500"
-    time_scale: Annotated[
-        str,
+    workers: Annotated[
+        str | None,
         Field(
-            max_length=40,
+            max_length=200,
             pattern=TEXT,
-            description="Slow the site down by this factor; 0.5 is twice as fast; auto: as slow as this host"
-            " needs (docs/dev/site.md).",
+            description="Run the first row with N workers, the others with M.  [default: one and three for each six cores]",
         ),
-        Metavar("K|auto"),
-    ] = "auto"
-    index_streams: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=512,
-            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: as fitted, docs/dev/site.md]",
-        ),
+        Metavar("N,M"),
     ] = None
-    repeats: Repeats = DEFAULT_REPEATS
-    min_seconds: MinSeconds = _LEAST_SECONDS
+    source_copies: Annotated[bool, Field(description="Let each job read its own copy of the source.")] = False
     seed: Seed = None
+
+
+def r1_rows(workers: str) -> tuple[int, int]:
+    """The two numbers of workers of R1's rows; raises UsageError."""
+    counts = numbers(workers, "--workers")
+    if len(counts) != 2 or not 1 <= counts[0] < counts[1]:
+        raise UsageError(
+            f"--workers is {workers!r}; it must be two numbers, the smaller first, such as 10,30", field="workers"
+        )
+    return counts[0], counts[1]
+
+
+def fitting_rows(cores: int) -> tuple[int, int]:
+    """R1's rows on so many cores: its workers had two each, and three times as many ran in the second row as in the first."""
+    few = max(1, cores // 6)
+    return few, 3 * few
 
 
 class ProfileOrder(Order):

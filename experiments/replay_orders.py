@@ -1,4 +1,4 @@
-"""What a person may ask for of replays and of predictions; as `experiments.orders` for the other studies."""
+"""What a person may ask for of replays; as `experiments.orders` for the other studies."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from pydantic import Field
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.filer.load import profile_names
-from core.options.bounds import MOST_RAW_GB, MOST_SEED
-from core.options.production import JobType
-from experiments.capacity import DEFAULT_RAW_GB
+from core.options.bounds import MOST_SEED
 from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, MinSeconds, Repeats
 from experiments.result.steady import MIN_SECONDS
 from replay.plan import MAX_CLIENTS
 
-DEFAULT_WORKERS = "10,30,100"
-DEFAULT_DATABASES = "1,2,4"
 _MOST_RATE = 10**9
 _NUMBERS = Metavar("N,N,…")
 
@@ -95,55 +91,3 @@ class ReplayStudyOrder(Order):
     seed: Annotated[
         int, Field(ge=0, le=MOST_SEED, description="Generate the files and order the points randomly from this seed.")
     ] = 0
-
-
-class PredictOrder(Order):
-    """Points that were not measured."""
-
-    workers: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="Predict for these numbers of workers."), _NUMBERS
-    ] = DEFAULT_WORKERS
-    databases: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="Predict for these numbers of databases."), _NUMBERS
-    ] = DEFAULT_DATABASES
-    filer: Annotated[
-        str | None,
-        Field(
-            max_length=4_000,
-            pattern=TEXT,
-            description="Predict for this filer: a profile, or (commands only) a TOML file.  [default: the calibration's]",
-        ),
-        Metavar("NAME"),
-    ] = None
-    job_type: Annotated[
-        JobType, Field(description="Predict for this type of job; others than discovery require --from.")
-    ] = JobType.DISCOVERY
-    slots: Annotated[
-        int | None,
-        Field(
-            ge=1, le=64, description="Give each worker this many slots.  [default: the calibration's; with --site 4]"
-        ),
-    ] = None
-    raw_gb: Annotated[
-        float | None,
-        Field(
-            ge=0.0001,
-            le=MOST_RAW_GB,
-            title="Raw GB",
-            description="Assume this size of the data set, with items as in the calibration."
-            f"  [default: {DEFAULT_RAW_GB:g}; of a site's data its part]",
-        ),
-    ] = None
-    index_streams: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=512,
-            description="Index with at most N tasks of a job at a time; 0: no limit.  [default: the calibration's]",
-        ),
-    ] = None
-    shard: Annotated[bool, Field(description="Distribute the custodians over the databases.")] = False
-    one_host: Annotated[
-        bool,
-        Field(description="Put everything on one host like the calibration's, not each worker and server on its own."),
-    ] = False

@@ -57,10 +57,6 @@ class Telling:
         """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
         return False
 
-    def void(self, points: Sequence[Any]) -> str:
-        """The label of a study that comes to no verdict at all; empty where it does."""
-        return ""
-
     def sentence(self, points: Sequence[Any]) -> str:
         """What was found, for the first line; empty: the rate at the highest load against that at the lowest."""
         return ""

@@ -85,7 +85,6 @@ class About:
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
     offered: Callable[[Any], float | None] = lambda _run: None  # what a run was asked for, in units of the rate
     mean_response_us: Callable[[Any], float | None] = lambda _run: None  # of all that it was asked for
-    upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data  # its results of version 1
     raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
     telling: Callable[[dict[str, Any]], Telling] = Telling
@@ -98,7 +97,7 @@ class About:
     @property
     def load_type(self) -> type[At]:
         """What its points are put under."""
-        kind: type[At] = get_type_hints(self.point)["at"]
+        kind: type[At] = _given(self.point)[0]
         return kind
 
     @property
@@ -106,7 +105,7 @@ class About:
         """What is observed of a run."""
         if self.raw is not None:
             return self.raw()
-        kind: type[Any] = get_args(get_type_hints(self.point)["repeats"])[0]
+        kind: type[Any] = _given(self.point)[1]
         return kind
 
     @property
@@ -122,6 +121,15 @@ class About:
     def rate(self, run: Run) -> float:
         """What a knee looks for the highest of."""
         return self.headlines[0].of(run) or 0.0
+
+
+def _given(point: type[Point]) -> tuple[Any, Any]:
+    """The load and the run of a `PointOf`, or of a point that declares its own."""
+    bases = get_args(getattr(point, "__orig_bases__", ((),))[0])
+    if bases:
+        return bases[0], bases[1]
+    hints = get_type_hints(point)
+    return hints["at"], get_args(hints["repeats"])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from core.errors import DatabaseFault
 from monitoring.broker import connect
 from monitoring.frame_rows import add_calls, add_observations, job_seconds, note_workers
 from monitoring.frames import Frame, decode_frame
-from monitoring.sender import FIELD, STREAM
+from monitoring.sender import FIELD, stream_of
 from sql.faces.calls import CALLS
 from sql.session import Database
 
@@ -37,7 +37,10 @@ log = logging.getLogger(__name__)
 class Collector:
     """`run` in a thread until `stop`, or `step` by hand."""
 
-    def __init__(self, broker_url: str, databases: Mapping[str, Database], *, block_seconds: float = 1.0) -> None:
+    def __init__(
+        self, broker_url: str, databases: Mapping[str, Database], *, block_seconds: float = 1.0, run: str = ""
+    ) -> None:
+        self._stream = stream_of(run)
         self._client = connect(broker_url, block_seconds=block_seconds)
         self._databases = dict(databases)
         self._block_ms = max(1, int(block_seconds * 1000))
@@ -84,7 +87,7 @@ class Collector:
 
         Raises redis.RedisError, DatabaseFault, SQLAlchemyError; the batch is still in the stream then.
         """
-        reply = self._client.xread({STREAM: "0"}, count=_BATCH, block=self._block_ms if block else None)
+        reply = self._client.xread({self._stream: "0"}, count=_BATCH, block=self._block_ms if block else None)
         entries = _entries(reply)
         if not entries:
             return 0
@@ -95,7 +98,7 @@ class Collector:
             except ValueError:
                 self.undecodable += 1
         self._store(frames)
-        self._client.xdel(STREAM, *(entry for entry, _ in entries))
+        self._client.xdel(self._stream, *(entry for entry, _ in entries))
         self.frames += len(frames)
         return len(entries)
 

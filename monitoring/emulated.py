@@ -34,8 +34,7 @@ class EmulatedSampler:
             self._series.append((at, _between(before, after)))
 
     def to_json(self) -> dict[str, Any]:
-        """`stations` over the time in which there were calls, `misses`, what clients' caches answered, `series` by sample; of a
-        site `site_waits`, as `core.filer.surroundings` tells of them.
+        """`stations` over the time in which there were calls, `misses`, what clients' caches answered, `series` by sample.
 
         utilisation is 0…1 (more than 1 only while bookings reach beyond the sample), times are microseconds.
         """
@@ -54,14 +53,7 @@ class EmulatedSampler:
                     "bytes": end[1].cached_bytes - begin[1].cached_bytes,
                 },
                 "series": [[at, point] for at, point in self._series],
-                **_site_waits(begin[1], end[1]),
             }
-
-
-def _site_waits(before: ArbiterCounts, after: ArbiterCounts) -> dict[str, dict[str, float]]:
-    """What waits for processors and databases of a site were booked for, and how much later they ended; seconds over all slots."""
-    booked, late = after.site_booked_ns - before.site_booked_ns, after.site_late_ns - before.site_late_ns
-    return {"site_waits": {"booked_s": round(booked / 1e9, 3), "late_s": round(late / 1e9, 3)}} if booked else {}
 
 
 def _calls(counts: ArbiterCounts) -> int:

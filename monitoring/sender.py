@@ -12,20 +12,31 @@ import redis
 from monitoring.broker import TIMEOUT_SECONDS, connect
 from monitoring.frames import Frame, encode_frame
 
-STREAM = "edbench:frames"
+STREAM = "edbench:frames"  # of the system's own jobs
 FIELD = b"f"
 STREAM_FRAMES = 50_000  # about; older ones are dropped by the broker when nobody collects (a gap tells)
 HELD_FRAMES = 900  # kept here while the broker is away: a quarter of an hour
 _BATCH = 50
 
 
+def stream_of(run: str) -> str:
+    """The stream of frames; `run`: as `core.settings.Settings.run`."""
+    return f"{STREAM}:{run}" if run else STREAM
+
+
 class FrameSender:
     """One worker's sender; used by one thread."""
 
     def __init__(
-        self, broker_url: str, *, held: int = HELD_FRAMES, monotonic: Callable[[], float] = time.monotonic
+        self,
+        broker_url: str,
+        *,
+        run: str = "",
+        held: int = HELD_FRAMES,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = connect(broker_url)
+        self._stream = stream_of(run)
         self._held: deque[bytes] = deque()
         self._limit = held
         self._monotonic = monotonic
@@ -52,7 +63,7 @@ class FrameSender:
             batch = [self._held[i] for i in range(min(_BATCH, len(self._held)))]
             pipeline = self._client.pipeline(transaction=False)
             for data in batch:
-                pipeline.xadd(STREAM, {FIELD: data}, maxlen=STREAM_FRAMES, approximate=True)
+                pipeline.xadd(self._stream, {FIELD: data}, maxlen=STREAM_FRAMES, approximate=True)
             try:
                 # A batch that went through although the answer did not is sent twice: the collector knows them.
                 pipeline.execute()

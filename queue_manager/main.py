@@ -26,6 +26,7 @@ from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.commons import Commons
 from queue_manager.manager import Manager
 from queue_manager.metrics import QueueMetrics, collectors
+from queue_manager.runs import Runs, forget_messages
 from sql.session import Database
 
 log = logging.getLogger("queue_manager")
@@ -58,19 +59,25 @@ def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> 
             metrics.of[d.name],
             observe=settings.observe,
             apart=len(settings.hosts) > 1,
+            run=settings.run,
         )
         for d in databases
     ]
-    collector = Collector(settings.broker, {database.name: database for database in databases})
+    collector = Collector(settings.broker, {database.name: database for database in databases}, run=settings.run)
     silence = endpoint.serve_or_tell(collectors(metrics, collector))
-    with ThreadPoolExecutor(len(managers) + 1, thread_name_prefix="manager") as threads:
-        ends = [threads.submit(_until_any_ends, part, stop) for part in (collector.run, *(m.run for m in managers))]
+    parts = [collector.run, *(manager.run for manager in managers)]
+    if not settings.run:  # of a run there are no further runs
+        parts.append(Runs(settings, manage_all, stop).run)
+    with ThreadPoolExecutor(len(parts), thread_name_prefix="manager") as threads:
+        ends = [threads.submit(_until_any_ends, part, stop) for part in parts]
         stop.wait()
         collector.stop()
         wait(ends)
         for end in ends:
             end.result()
     _drain(collector)
+    if settings.run:
+        forget_messages(settings)
     silence()
 
 

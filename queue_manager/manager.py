@@ -57,13 +57,15 @@ class Manager:
         *,
         observe: bool = True,
         apart: bool = False,
+        run: str = "",
     ) -> None:
         """`commons`: shared with the managers of the other databases; None: there are no others.
 
         `numbers`: where to say what was done. `observe`: as the settings say. `apart`: tasks may name a host
-        that is not to do them.
+        that is not to do them. `run`: as `core.settings.Settings.run`.
         """
         self._apart = apart
+        self._run_id = run
         self._observe = observe
         self._numbers = numbers or DatabaseNumbers()
         self._database = database
@@ -92,7 +94,7 @@ class Manager:
                 self._stop.wait(self._outage.failed(fault, time.monotonic()))
 
     def _dispatch(self, held: HeldConnection) -> None:
-        sender = Sender(self._broker_url, self._database.name)
+        sender = Sender(self._broker_url, self._database.name, self._run_id)
         try:
             held.subscribe(CHANNEL)
             names = (self._database.name, self._commons, self._numbers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-_Id = TypeVar("_Id")
+_Id = TypeVar("_Id", covariant=True)
 
 
 class _Ordered(Protocol[_Id]):

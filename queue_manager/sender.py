@@ -19,10 +19,11 @@ _ERRORS = (KombuError, redis.RedisError, OSError)
 class Sender:
     """The way to one database's queue. Every method raises BrokerFault within about two seconds."""
 
-    def __init__(self, broker_url: str, database: str) -> None:
+    def __init__(self, broker_url: str, database: str, run: str = "") -> None:
+        """`run`: as `Settings.run`."""
         self._app = make_app(broker_url)
         self._client = connect(broker_url)
-        self._database = database
+        self._database, self._run = database, run
         # One of our own: a pool whose connections were closed after a fault never lends one again.
         self._producer: Any = None  # a kombu Producer, which has no types
 
@@ -37,7 +38,7 @@ class Sender:
                     self._app.send_task(
                         TASK_NAME,
                         args=[self._database, str(job), str(task)],
-                        queue=queue_name(self._database, not_on.get(task, "")),
+                        queue=queue_name(self._database, not_on.get(task, ""), self._run),
                         producer=producer,
                         retry=False,
                         ignore_result=True,

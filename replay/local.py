@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from core.errors import EdbenchError, Interrupted, RunFailed
-from core.filer.places import SHARED_MEMORY
+from core.filer.use import SHARED_MEMORY
 from core.services.launch import PR_SET_PDEATHSIG
 from core.storage.delay import Station
 from replay.client import run_client

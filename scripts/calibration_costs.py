@@ -13,10 +13,11 @@ from benchmarks.bare_job import bare_job
 from benchmarks.queue.noop import SLOTS, WORKERS, run
 from controller.cluster.embedded import EmbeddedCluster
 from core.ids import item_id
-from core.records import Item, Kind
 from core.services import embedded_services
 from core.settings import Settings
+from readers.records import Kind
 from sql import bulk
+from sql.findings import Item
 from sql.migrate import migrate
 from sql.session import Database
 

@@ -35,9 +35,14 @@ def edbench(*arguments: str, quiet: bool = False) -> None:
         sys.exit(f"{done.stdout or ''}demo: `edbench {' '.join(arguments)}` failed with exit status {done.returncode}")
 
 
+def to(name: str) -> list[str]:
+    """The options that make a command write its JSON document under this name."""
+    return ["-o", "json", "--output-file", str(DIRECTORY / f"{name}.json")]
+
+
 def document(name: str) -> Any:
     """A JSON document that a command has written."""
-    return json.loads((DIRECTORY / name).read_text(encoding="utf-8"))
+    return json.loads((DIRECTORY / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def generate(place: Path, profile: str, scale: str) -> None:
@@ -54,26 +59,20 @@ def main() -> None:
     generate(CORPUS, "reference", "0.0005")
     generate(SMALL, "many-small", "0.0005")
     if (DIRECTORY / "job.json").exists():  # of an earlier demo: it would only take room
-        subprocess.run([EDBENCH, "job", "delete", document("job.json")["job_id"]], check=False, capture_output=True)
-    job_file, verify_file, study_file = (str(DIRECTORY / name) for name in ("job.json", "verify.json", "scale-up.json"))
-    edbench("discover", str(CORPUS), "--workers", "2", "-o", "json", "--output-file", job_file)
-    edbench("verify", "last", "-o", "json", "--output-file", verify_file, quiet=True)
-    points = ",".join(map(str, WORKERS))
-    load = [
+        subprocess.run([EDBENCH, "job", "delete", document("job")["job_id"]], check=False, capture_output=True)
+    edbench("discover", str(CORPUS), "--workers", "2", *to("job"))
+    edbench("verify", "last", *to("verify"), quiet=True)
+    load = f"--workers {','.join(map(str, WORKERS))} --slots 1 --repeats 1 --filer cloud-nas --no-baseline"
+    edbench(
+        "bench",
+        "scale-up",
         "--corpus",
         str(SMALL / "data" / "melvyn_moret"),
-        "--workers",
-        points,
-        "--slots",
-        "1",
-        "--repeats",
-        "1",
-        "--filer",
-        "cloud-nas",
-    ]
-    without_baseline = ["--null-memory", "1kB"]
-    edbench("bench", "scale-up", *load, *without_baseline, "-o", "json", "--output-file", study_file, quiet=True)
-    print("\n" + "\n".join(summary(document("job.json"), document("verify.json"), document("scale-up.json"))))
+        *load.split(),
+        *to("scale-up"),
+        quiet=True,
+    )
+    print("\n" + "\n".join(summary(document("job"), document("verify"), document("scale-up"))))
     edbench("simulate", "r1", "--brief")
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 

@@ -16,10 +16,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def product(root: Path = ROOT) -> list[Path]:
-    """Modules that are installed: the packages of pyproject.toml and the plugins."""
+    """Modules that are installed: the packages of pyproject.toml and those of packages/."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = [root / name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]]
-    return sorted(path for folder in (*packages, root / "plugins") for path in folder.rglob("*.py"))
+    packages = [root / name for name in project["tool"]["uv"]["build-backend"]["module-name"]]
+    return sorted(path for folder in (*packages, root / "packages") for path in folder.rglob("*.py"))
 
 
 def lines(paths: Iterable[Path]) -> list[int]:

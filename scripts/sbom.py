@@ -1,8 +1,8 @@
-"""`make sbom`: what this product is made of, as CycloneDX 1.6 in JSON, from the lock and the packages' own metadata.
+"""`make sbom`: the bill of materials as CycloneDX 1.5 in JSON: uv's export of the lock, with licences and what is in wheels.
 
-The same lock gives the same bytes. Licences are SPDX expressions, from the packages' metadata or, where that has none, from
-licences.toml. Limits: what lies inside of a wheel (PostgreSQL, Valkey, PDFium, libarchive) is not listed by itself, nor
-are system packages and images.
+Licences are SPDX expressions, from the packages' metadata or, where that has none, from licences.toml. The contents of a wheel
+are in the component of its package: as its own SBOM (PEP 770) lists them, if it is installed here, and as wheels.toml does.
+The same lock and installation give the same bytes. System packages and images are not listed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import argparse
 import importlib.metadata
 import json
 import re
+import subprocess
 import sys
 import tomllib
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from locked import LOCK, OURSELVES, REPOSITORY, Locked, read_lock, shipped
-
+REPOSITORY = Path(__file__).resolve().parents[1]
+UV = REPOSITORY / ".venv" / "bin" / "uv"
 _OURS = uuid.UUID("6b2a0d2e-5a40-4a54-9f4b-2c8f3d0f6a51")  # namespace of serial numbers
 _BY_CLASSIFIER = {  # those that leave no doubt about the version
     "MIT License": "MIT",
@@ -31,7 +33,7 @@ _VENDORED = REPOSITORY / "web" / "static" / "vendor" / "uPlot.iife.min.js"
 
 
 def licence_of(name: str, known: dict[str, str]) -> str:
-    """Its SPDX expression; SystemExit when nobody knows."""
+    """Its SPDX expression; SystemExit when neither the metadata nor licences.toml has one."""
     if name in known:
         return known[name]
     try:
@@ -50,77 +52,56 @@ def licence_of(name: str, known: dict[str, str]) -> str:
     raise SystemExit(f"sbom: {name} does not say its licence; put it into scripts/licences.toml")
 
 
-def component(package: Locked, licence: str, *, required: bool) -> dict[str, Any]:
-    """One package as CycloneDX has it."""
-    reference = f"pkg:pypi/{package.name}@{package.version}"
-    return {
-        "type": "library",
-        "bom-ref": reference,
-        "name": package.name,
-        "version": package.version,
-        "scope": "required" if required else "excluded",  # excluded: for developing and testing only
-        "hashes": [{"alg": "SHA-256", "content": digest} for digest in package.hashes],
-        "licenses": [{"expression": licence}],
-        "purl": reference,
-    }
+def exported(*options: str) -> dict[str, Any]:
+    """The lock as uv has it in CycloneDX."""
+    line = [UV, "export", "--quiet", "--frozen", "--all-packages", "--all-extras", *options]
+    line += ["--format", "cyclonedx1.5", "--preview-features", "sbom-export"]
+    document: dict[str, Any] = json.loads(subprocess.run(line, cwd=REPOSITORY, check=True, capture_output=True).stdout)
+    return document
 
 
-def vendored(licence: str) -> dict[str, Any]:
-    """uPlot, whose files are in the repository."""
-    version = re.search(r"\(v([0-9.]+)\)", _VENDORED.read_text(encoding="utf-8"))
-    assert version is not None
-    reference = f"pkg:npm/uplot@{version[1]}"
-    return {
-        "type": "library",
-        "bom-ref": reference,
-        "name": "uplot",
-        "version": version[1],
-        "scope": "required",
-        "licenses": [{"expression": licence}],
-        "purl": reference,
-    }
+def in_wheel(package: dict[str, Any], listed: dict[str, dict[str, str]]) -> Iterator[dict[str, Any]]:
+    """The components in a package's wheel, without the files that they were built from."""
+    for name, version in listed.get(f"{package['name']} {package['version']}", {}).items():
+        yield component(f"pkg:generic/{name}@{version}")
+    try:
+        files = importlib.metadata.distribution(package["name"]).files or ()
+    except importlib.metadata.PackageNotFoundError:
+        return
+    for file in sorted(file for file in files if "sboms" in file.parts and file.suffix == ".json"):
+        for found in json.loads(file.read_text(encoding="utf-8")).get("components", ()):
+            name = re.sub(r"[^a-z0-9.+-]+", "-", found["name"].lower())
+            purl = found.get("purl", f"pkg:generic/{name}@{found.get('version')}").partition("?")[0]
+            if not purl.startswith("pkg:pypi/"):  # the wheel itself, and its own modules
+                yield component(purl)
+
+
+def component(purl: str, **more: Any) -> dict[str, Any]:
+    name, _, version = purl.rpartition("@")
+    return {"type": "library", "name": name.rpartition("/")[2], "version": version, "purl": purl, **more}
 
 
 def bill() -> dict[str, Any]:
     """The whole document."""
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    known = tomllib.loads(Path(__file__).with_name("licences.toml").read_text(encoding="utf-8"))
-    packages = read_lock()
-    named = {re.split(r"[^A-Za-z0-9._-]", wanted, maxsplit=1)[0].lower() for wanted in project["dependencies"]}
-    needed = shipped(packages, named)
-    components = [component(p, licence_of(p.name, known), required=p.name in needed) for p in packages]
-    product = f"pkg:pypi/{OURSELVES}@{project['version']}"
-    return {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "serialNumber": f"urn:uuid:{uuid.uuid5(_OURS, LOCK.read_text(encoding='utf-8'))}",
-        "version": 1,
-        "metadata": {
-            "component": {
-                "type": "application",
-                "bom-ref": product,
-                "name": OURSELVES,
-                "version": project["version"],
-                "licenses": [{"expression": project["license"]}],
-                "purl": product,
-            }
-        },
-        "components": [*components, vendored(known["uplot"])],
-        "dependencies": _dependencies(packages, product),
-    }
-
-
-def _dependencies(packages: list[Locked], product: str) -> list[dict[str, Any]]:
-    """Who needs whom. The product's are what the lock says it asks for, tools for development among them."""
-    references: dict[str, list[str]] = {OURSELVES: [product]}
+    known: dict[str, str] = tomllib.loads(Path(__file__).with_name("licences.toml").read_text(encoding="utf-8"))
+    listed = tomllib.loads(Path(__file__).with_name("wheels.toml").read_text(encoding="utf-8"))
+    document = exported()
+    del document["metadata"]["timestamp"]
+    document["serialNumber"] = f"urn:uuid:{uuid.uuid5(_OURS, (REPOSITORY / 'uv.lock').read_text(encoding='utf-8'))}"
+    shipped = {package["purl"] for package in exported("--no-dev")["components"] if "purl" in package}
+    packages = [package for package in document["components"] if "purl" in package]
+    if stale := listed.keys() - {f"{package['name']} {package['version']}" for package in packages}:
+        raise SystemExit(f"sbom: {', '.join(sorted(stale))} is not in uv.lock; look at scripts/wheels.toml")
     for package in packages:
-        references.setdefault(package.name, []).append(f"pkg:pypi/{package.name}@{package.version}")
-    needs: dict[str, set[str]] = {reference: set() for several in references.values() for reference in several}
-    for package in packages:
-        for user in package.via:
-            for reference in references.get(user, ()):
-                needs[reference].add(f"pkg:pypi/{package.name}@{package.version}")
-    return [{"ref": reference, "dependsOn": sorted(wanted)} for reference, wanted in sorted(needs.items())]
+        package["scope"] = "required" if package["purl"] in shipped else "excluded"  # excluded: development and tests
+        package["licenses"] = [{"expression": licence_of(package["name"], known)}]
+        if inner := {each["purl"]: each for each in in_wheel(package, listed)}:
+            package["components"] = list(inner.values())
+    uplot = re.search(r"\(v([0-9.]+)\)", _VENDORED.read_text(encoding="utf-8"))  # its files are in the repository
+    assert uplot is not None
+    licence = [{"expression": known["uplot"]}]
+    document["components"].append(component(f"pkg:npm/uplot@{uplot[1]}", scope="required", licenses=licence))
+    return document
 
 
 def main() -> int:
@@ -130,7 +111,8 @@ def main() -> int:
     target = parser.parse_args().output
     document = bill()
     target.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    sys.stdout.write(f"{target}: {len(document['components'])} components\n")
+    inner = sum(len(each.get("components", ())) for each in document["components"])
+    sys.stdout.write(f"{target}: {len(document['components'])} components, and {inner} in their wheels\n")
     return 0
 
 

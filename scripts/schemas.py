@@ -17,26 +17,27 @@ sys.path.insert(0, str(ROOT))
 from controller.browse.search import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
+from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
+from controller.jobs.leftovers import Leftover
 from controller.search.named import Search, Tag, TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
 from controller.verify.production import ProductionVerification
 from core.document import Document
-from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
-from experiments.sizing.steps import SizingDocument
+from experiments.sizing import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
-from review.one_item import Equal, Message, Near
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
+from web.api.models.system import SignIn
 
 
 class ShownItem(Document):
@@ -210,7 +211,6 @@ DOCUMENTS = {
             "description": "What `edbench trace info -o json` prints. Units are part of the names: _s seconds, _us microseconds."
         }
     ),
-    "prediction": lambda: _schema(PredictionDocument, "What `edbench bench predict -o json` writes."),
     "simulation": lambda: _schema(
         SimulationDocument, "What `edbench simulate -o json` prints, and `simulation.json` of its report."
     ),
@@ -220,6 +220,8 @@ DOCUMENTS = {
     "near": lambda: _schema(NearDuplicates, "What `edbench review near-dup -o json` writes."),
     "languages": lambda: _schema(LanguagesFound, "What `edbench review languages -o json` writes."),
     "threads": lambda: _schema(ThreadsFound, "What `edbench review threads -o json` writes."),
+    "token": lambda: _schema(SignIn, "What `edbench token -o json` prints."),
+    "leftovers": lambda: _schema(list[Leftover], "What `edbench storage clean -o json` prints."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor -o json` prints."),
 }
 

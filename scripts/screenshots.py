@@ -70,23 +70,27 @@ def main() -> int:
 
 
 def _job(browser: Browser, home: Path, out: Path, scale: str) -> None:
-    """The page of a discovery in phase index, then of the same job once it is over."""
-    _edbench("corpus", "generate", f"{home}/storage/corpora/sample", "--profile", "reference", "--scale", scale)
+    """The page of a discovery in phase index, of the same job once it is over, and of one whose source disappears."""
+    corpus = home / "storage" / "corpora" / "sample"
+    _edbench("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale)
     with _served(home) as (address, token):
-        order = {"corpus": "0:corpora/sample", "workers": 2, "name": "sample"}
-        job = _asked(f"{address}/api/v1/jobs", token, order)["id"]
+        job = _created(address, token, "sample")
         pages = {
             "run": _opened(browser, address, token, job, 1400, "light"),
             "run-dark": _opened(browser, address, token, job, 1400, "dark"),
             "run-narrow": _opened(browser, address, token, job, 400, "light"),
         }
-        _until(lambda: _asked(f"{address}/api/v1/jobs/{job}", token)["phase"] in ("index", "finalise"))
+        _until(lambda: _job_of(address, token, job)["phase"] in ("index", "finalise"))
         time.sleep(SEEN_S)
         for name, page in pages.items():
             _taken(page, out / f"{name}.png")
-        _until(lambda: _asked(f"{address}/api/v1/jobs/{job}", token)["state"].startswith("completed"))
-        finished = _opened(browser, address, token, job, 1400, "light")
-        _taken(finished, out / "finished.png")
+        _until(lambda: _job_of(address, token, job)["state"].startswith("completed"))
+        _taken(_opened(browser, address, token, job, 1400, "light"), out / "finished.png")
+        failing = _created(address, token, "unmounted")
+        _until(lambda: _job_of(address, token, failing)["phase"] != "walk")
+        corpus.rename(corpus.with_name("unmounted"))
+        _until(lambda: _job_of(address, token, failing)["state"] == "suspended")
+        _taken(_opened(browser, address, token, failing, 1400, "light"), out / "suspended.png")
 
 
 def _scale_up(home: Path, out: Path) -> None:
@@ -132,6 +136,16 @@ def _served(home: Path) -> Iterator[tuple[str, str]]:
         server.wait(timeout=DEADLINE_S)
 
 
+def _created(address: str, token: str, name: str) -> str:
+    """The id of a new job over the corpus."""
+    order = {"corpus": "0:corpora/sample", "workers": 2, "name": name}
+    return str(_asked(f"{address}/api/v1/jobs", token, order)["id"])
+
+
+def _job_of(address: str, token: str, job: str) -> dict[str, Any]:
+    return _asked(f"{address}/api/v1/jobs/{job}", token)
+
+
 def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     """GET, or POST of a body as JSON."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -144,6 +158,7 @@ def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str
 def _opened(browser: Browser, address: str, token: str, job: str, width: int, scheme: Literal["light", "dark"]) -> Page:
     """The job's page, logged in."""
     context = browser.new_context(viewport={"width": width, "height": 1050}, color_scheme=scheme)
+    context.set_default_timeout(1000 * DEADLINE_S)
     page = context.new_page()
     page.goto(f"{address}/login#token={token}")
     page.wait_for_url(lambda url: "/login" not in url)

@@ -1,14 +1,16 @@
 #!/bin/sh
 # Makes .venv in the current directory from the lock file. Does nothing when it is there and up to date.
 # EDBENCH_SETUP_PYTHON (`make setup PYTHON=…`) names the interpreter; otherwise the first supported one that is found.
+# EDBENCH_SETUP_OPTIONS=--no-dev is satisfied by a .venv with all packages, too.
 set -eu
 
 # CONTRIBUTING.md, "Supported interpreters": the tests run on both ends.
 least="3.11" most="3.14"
 wanted="${EDBENCH_SETUP_PYTHON:-}"
 [ "$wanted" != .venv/bin/python ] || wanted=""
+options="${EDBENCH_SETUP_OPTIONS:-}" # of `uv export`: --no-dev leaves out what only development needs
 stamp=.venv/.complete
-uv_lock="${0%/*}/uv.txt"
+scripts="${0%/*}"
 
 fail() {
     printf 'setup: %s\n' "$1" >&2
@@ -17,16 +19,24 @@ fail() {
 
 # What .venv depends on: these files, and where we are (a virtual environment cannot be moved).
 state() {
-    cksum requirements.lock pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
+    cksum uv.lock pyproject.toml packages/*/pyproject.toml 2>/dev/null || true
     pwd -P
 }
 
 # Once, and not by every process where Python may not write bytecode.
 compile_ours() {
     .venv/bin/python -c 'import compileall, tomllib
-named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
-for name in [*named, "plugins"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
-    state >"$stamp"
+named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["uv"]["build-backend"]["module-name"]
+for name in [*named, "packages"]: compileall.compile_dir(name, quiet=2)' || true
+    { state && printf '%s\n' "$options"; } >"$stamp"
+}
+
+# Whether .venv was made from the present files with these options or with all packages.
+made() {
+    [ -f "$stamp" ] && [ "$(state)" = "$(sed '$d' "$stamp")" ] || return 1
+    had="$(tail -n 1 "$stamp")"
+    [ -z "$had" ] || [ "$had" = "$options" ] || return 1
+    options="$had"
 }
 
 # Whether a source is newer than what was compiled, as after a pull.
@@ -58,28 +68,6 @@ venv_fits() {
     [ -z "$wanted" ] || [ "$(.venv/bin/python -V)" = "$("$wanted" -V 2>&1)" ]
 }
 
-# A setting of pip's configuration files; `pip config get` does not find those of [global].
-pip_setting() {
-    .venv/bin/python -m pip config list 2>/dev/null | sed -n "s/^global\\.$1='\\(.*\\)'\$/\\1/p" || true
-}
-
-# uv installs what pip would, from the same hashed lock, in a tenth of the time; quiet where it cannot, pip says why.
-install_with_uv() {
-    .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: --no-deps -r "$uv_lock" 2>/dev/null ||
-        return 1
-    # uv does not read pip's settings: take its index and its certificates, as of a company's proxy.
-    if [ -z "${UV_DEFAULT_INDEX:-}" ]; then
-        index="${PIP_INDEX_URL:-$(pip_setting index-url)}"
-        [ -z "$index" ] || export UV_DEFAULT_INDEX="$index"
-    fi
-    if [ -z "${SSL_CERT_FILE:-}" ]; then
-        certificates="${PIP_CERT:-$(pip_setting cert)}"
-        [ -z "$certificates" ] || export SSL_CERT_FILE="$certificates"
-    fi
-    .venv/bin/python -m uv pip install --quiet --python .venv/bin/python --require-hashes --only-binary :all: \
-        --compile-bytecode -r requirements.lock 2>/dev/null
-}
-
 # pip keeps its cache and looks for its configuration under HOME; without a usable one it does without.
 if [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; then
     HOME="$(pwd -P)/.venv"
@@ -90,8 +78,8 @@ fi
 unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX || true
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
-[ -f requirements.lock ] || fail "requirements.lock is not here; run make in the repository"
-if [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ] && { [ -z "$wanted" ] || venv_fits; }; then
+[ -f uv.lock ] || fail "uv.lock is not here; run make in the repository"
+if made && { [ -z "$wanted" ] || venv_fits; }; then
     ! sources_changed || compile_ours
     exit 0
 fi
@@ -109,10 +97,9 @@ if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_EN
     rm -rf .venv
     "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
 fi
-install_with_uv ||
-    .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
-    fail "the packages of requirements.lock could not be installed (see above); is the package index reachable?"
-.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat \
-    -e . $(printf -- '-e %s ' plugins/*/) ||
+# shellcheck disable=SC2086  # a list of options of `uv export`
+sh "$scripts/packages.sh" .venv .venv --all-extras $options ||
+    fail "the packages of uv.lock could not be installed (see above); is the package index reachable?"
+.venv/bin/uv pip install --quiet --no-deps --python .venv $(printf -- '-e %s ' . packages/*/) ||
     fail "edbench itself could not be installed (see above)"
 compile_ours

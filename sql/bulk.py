@@ -13,20 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
 from core.options.production import ProducedFile
-from core.records import (
-    ClaimedTask,
-    ContainerCount,
-    Custodian,
-    IndexOwner,
-    Item,
-    ItemException,
-    ItemText,
-    NewTask,
-    Shard,
-    TaskState,
-)
+from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
+from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
 from sql.queries import QUERIES
-from sql.session import ROWS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -108,7 +97,6 @@ def _id(value: uuid.UUID | None) -> str | None:
 
 
 def _run(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
-    conn.info[ROWS] = conn.info.get(ROWS, 0) + len(rows)
     for start in range(0, len(rows), ROWS_AT_ONCE):
         text = json.dumps(rows[start : start + ROWS_AT_ONCE], separators=(",", ":"), allow_nan=False)
         QUERIES[query].run(conn, rows=text, **parameters)

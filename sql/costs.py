@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import ExceptionCode
 from core.records import Phase
+from readers.errors import ExceptionCode
 from sql.queries import QUERIES
 
 if TYPE_CHECKING:

@@ -8,9 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from core.errors import ExceptionCode
-from core.records import ExceptionLevel, Item, ItemText, Kind, TextState
+from core.records import ExceptionLevel
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from sql import models
+from sql.findings import Item, ItemText
 
 
 def load_items(conn: Connection, ids: Sequence[uuid.UUID]) -> list[Item]:

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import ExceptionCode, TaskLost
-from core.records import ClaimedTask, Phase, TaskResult
+from core.errors import TaskLost
+from core.records import ClaimedTask, Phase
+from readers.errors import ExceptionCode
 from sql import bulk, costs, replay
 from sql.costs import Death
+from sql.findings import TaskResult
 from sql.queries import QUERIES
 from sql.states import suspend
 

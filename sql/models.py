@@ -28,7 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from core.records import ExceptionLevel, GroupKind, JobState, Kind, Phase, TaskState, TextState
+from core.records import ExceptionLevel, GroupKind, JobState, Phase, TaskState
+from readers.records import Kind, TextState
 from sql import afterwards as afterwards  # its tables are of the same metadata
 from sql.schema import job_column as _job
 from sql.schema import metadata as metadata
@@ -173,7 +174,7 @@ task = Table(
     Index("ix_task_job", "job", "phase"),
 )
 
-# Parsers that slots have had, each set once (formats.parsers). They stay when jobs go: there are as many as installations.
+# Parsers that slots have had, each set once (readers.parsers). They stay when jobs go: there are as many as installations.
 parser_set = Table(
     "parser_set",
     metadata,

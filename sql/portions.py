@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.errors import TaskLost
-from core.records import ClaimedTask, TaskResult, TaskState
+from core.records import ClaimedTask, TaskState
 from sql import bulk
+from sql.findings import TaskResult
 from sql.queries import QUERIES
 
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ _SERVER_OPTIONS = (
 )
 
 
-ROWS = "rows"  # in a connection's `info`: written by `sql.bulk` in this transaction
 SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
 
 
@@ -48,10 +47,8 @@ class Database:
         pool_size: int = 2,
         timer: Callable[[int], None] | None = None,
         silent_seconds: float | None = None,
-        committed: Callable[[int], None] | None = None,
     ) -> None:
-        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit;
-        `committed` the rows that one wrote with `sql.bulk`, after its commit, when nothing is locked any more.
+        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit.
 
         `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel goes on
         answering for it, and what its open transaction has locked would keep everybody else waiting for ever. The server
@@ -62,7 +59,6 @@ class Database:
         self._application = application
         self._pool_size = pool_size
         self._timer = timer
-        self._committed = committed
         self._silent_seconds = silent_seconds
         self._engine: Engine | None = None
         self._pid = 0
@@ -83,11 +79,9 @@ class Database:
         try:
             with self._begun() as conn:
                 raw = conn.connection.dbapi_connection
-                conn.info[ROWS] = 0
                 if durable:
                     conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 yield conn
-                rows = conn.info[ROWS]
                 reached("commit")
             reached("committed")
         except driver_errors() as error:
@@ -100,8 +94,6 @@ class Database:
         finally:
             if self._timer is not None:
                 self._timer(time.perf_counter_ns() - began)
-        if self._committed is not None:
-            self._committed(rows)
 
     def _begun(self) -> AbstractContextManager[Connection]:
         """A connection in a transaction."""

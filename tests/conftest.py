@@ -24,9 +24,8 @@ from session_services import _migrated, services
 from taskbench import TaskBench
 
 from core.services import broker_keeper_url
-from core.settings import PLUGINS, Settings
+from core.settings import Settings
 from sql.session import Database
-from worker.plugins import load_plugins
 
 __all__ = [  # of tests/support
     "_migrated",
@@ -57,8 +56,6 @@ if PROFILE == "steady":
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the tests with `&` leaves them deaf …
     signal.signal(signal.SIGINT, signal.default_int_handler)  # … and every command that they press Ctrl-C on
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
-
-load_plugins(PLUGINS)  # as every process that reads files does
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,7 +1,7 @@
 """`python -m web`: a container's controller (`controller.__main__`) with the web UI and the API at port 8080.
 
-It listens at every address of its container, so it wants EDBENCH_TOKEN; which addresses of the host lead there is the
-Compose file's to say.
+It listens at every address of its container, so it requires a token. The Compose file publishes the port at an address of the
+host and passes that on in EDBENCH_WEB_ADDRESS.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from web.app import create_app
 from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
+from web.measuring.runs import Measurements
+from web.published import GRAFANA, WEB, published, start_lines
 from web.server import Stage, address, listening, served
-from web.token import VARIABLE, given_token
+from web.token import FILE_VARIABLE, VARIABLE, given_token
 
 HOST = "0.0.0.0"
 PORT = 8080
@@ -28,18 +30,37 @@ PORT = 8080
 
 @contextlib.contextmanager
 def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterator[str]:
-    """Serve the web UI during the block; other containers run the workers. Raises UsageError, DatabaseFault."""
+    """Serve the web UI during the block, and print how to sign in; other containers run the workers.
+
+    Raises UsageError, DatabaseFault, StorageFault.
+    """
     token = given_token(env)
     if token is None:  # a generated one could not be read outside of the container
-        raise UsageError(f"set {VARIABLE} to a long random text: other machines can reach the web UI")
-    clock = SystemClock()
+        raise UsageError(
+            f"set {VARIABLE} to a long random text, or {FILE_VARIABLE} to a file with one: other machines can reach the web UI"
+        )
+    clock, door, reached = SystemClock(), Door(token), published(env, WEB)
+    measurements = Measurements(settings, env, embedded=False)
     with (
         listening(HOST, port) as sock,
         web_context(
-            settings, env, OthersWork(settings, clock), embedded=False, door=Door(token), clock=clock
+            settings,
+            env,
+            OthersWork(settings, clock),
+            embedded=False,
+            door=door,
+            clock=clock,
+            measurements=measurements,
         ) as context,
         served(Stage(create_app(context)), sock),
+        contextlib.ExitStack() as ending,
     ):
+        ending.callback(measurements.stop)
+        if reached is not None:
+            code = door.new_code() if reached.loopback else ""
+            for line in start_lines(reached, published(env, GRAFANA), code, settings.storage):
+                sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
         yield address(sock)
 
 

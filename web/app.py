@@ -17,6 +17,7 @@ from web.api.routes import api_router
 from web.auth import Guard
 from web.context import WebContext
 from web.headers import SafeHeaders
+from web.silence import Silence
 from web.stream import Streams
 
 STATIC = Path(__file__).parent / "static"
@@ -57,6 +58,7 @@ def create_app(context: WebContext) -> FastAPI:
     app.include_router(pages.router())
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=6)  # live events excepted
+    app.add_middleware(Silence, health=context.health)
     app.add_middleware(Guard, door=app.state.door)
     return app
 

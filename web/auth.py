@@ -16,6 +16,7 @@ from web.token import VARIABLE
 LOGIN = "/login"
 HEALTH = f"{errors.API}v1/health"  # monitoring asks without a token, and learns up or not
 ANONYMOUS = "edbench.anonymous"  # in the scope of such a request
+BEARER = "edbench.bearer"  # in the scope of a request with the token, not with a session
 _OPEN = (LOGIN, "/static/")  # available without a session
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -65,6 +66,7 @@ class Guard:
             return _foreign(request)
         try:
             if self._bearer(request):
+                request.scope[BEARER] = True
                 return None  # other sites cannot send this header
         except Throttled as error:
             return throttled(request, error)

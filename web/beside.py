@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.settings import Settings
+from experiments.result.schema import At
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.site import Deployment, Machine, Site, Target
 from web import HOST
@@ -89,9 +90,9 @@ class _Shown:
         self._results = results
         self._door = door
 
-    def taken(self) -> contextlib.AbstractContextManager[Machine]:
+    def taken(self, points: Sequence[At]) -> contextlib.AbstractContextManager[Machine]:
         """As the site does."""
-        return self._site.taken()
+        return self._site.taken(points)
 
     @contextlib.contextmanager
     def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _HEALTH_SECONDS = 1.0
+_SILENT_SECONDS = 5.0  # after which a database that was asked counts as one that does not answer
 
 
 class Runner(Protocol):
@@ -62,27 +63,33 @@ class DatabaseHealth:
         self._now = now
         self._lock = threading.Lock()
         self._asked = -math.inf
+        self._asking: tuple[str, float] | None = None  # the database that is being asked, and since when
         self._states: dict[str, str] = {}
 
     def states(self) -> dict[str, str]:
         """`ok` or the problem, by database."""
-        if self._lock.acquire(blocking=not self._states):  # others get the latest answer meanwhile
+        if self._lock.acquire(timeout=0 if self._states else _SILENT_SECONDS):  # others get the latest answer meanwhile
             try:
                 if self._now() - self._asked >= _HEALTH_SECONDS:
-                    self._states = {database.name: _state_of(database) for database in self._databases}
+                    self._states = {database.name: self._state_of(database) for database in self._databases}
                     self._asked = self._now()
             finally:
+                self._asking = None
                 self._lock.release()
-        return self._states
+        name, since = self._asking or ("", math.inf)
+        silent = self._now() - since
+        return self._states | (
+            {name: f"database {name}: no answer for {silent:.0f} s"} if silent >= _SILENT_SECONDS else {}
+        )
 
-
-def _state_of(database: Database) -> str:
-    try:
-        with database.transaction() as conn:
-            conn.exec_driver_sql("SELECT 1")
-    except DatabaseFault as fault:
-        return str(fault)
-    return "ok"
+    def _state_of(self, database: Database) -> str:
+        self._asking = (database.name, self._now())
+        try:
+            with database.transaction() as conn:
+                conn.exec_driver_sql("SELECT 1")
+        except DatabaseFault as fault:
+            return str(fault)
+        return "ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

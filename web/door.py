@@ -1,4 +1,4 @@
-"""Checks tokens and keeps sessions."""
+"""Checks tokens and sign-in codes, and keeps sessions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from core.errors import EdbenchError
 
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 1_000  # the oldest is removed
+CODE_SECONDS = 15 * 60
+MOST_CODES = 100  # unused ones; the oldest is removed
 WRONG_AT_ONCE = 10  # wrong tokens before an address has to wait
 SECONDS_A_TRY = 6.0  # per further try
 MOST_ADDRESSES = 10_000  # remembered with wrong tokens; the oldest is forgotten
@@ -28,23 +30,35 @@ class Throttled(EdbenchError):
 
 
 class Door:
-    """The token and the sessions of one server, in memory; used by one event loop."""
+    """The token, the sign-in codes and the sessions of one server, in memory; used by one event loop."""
 
     def __init__(self, token: str, now: Callable[[], float] = time.monotonic) -> None:
         self._digest = _digest(token)
         self._now = now
         self._sessions: dict[bytes, float] = {}  # digest → when it ends; oldest first
+        self._codes: dict[bytes, float] = {}  # the same of unused codes
         self._wrong: dict[
             str, tuple[float, float]
         ] = {}  # address → wrong tokens that still count, and the time of that count
 
     def knows(self, token: str, address: str) -> bool:
         """Whether it is the token, in constant time. Raises Throttled, also for the right token, so that guessing stops."""
+        return self._checked(address, lambda: hmac.compare_digest(_digest(token), self._digest))
+
+    def new_code(self) -> str:
+        """Create a sign-in code, which `redeem` takes once within CODE_SECONDS."""
+        return _remember(self._codes, self._now() + CODE_SECONDS, MOST_CODES)
+
+    def redeem(self, code: str, address: str) -> bool:
+        """Whether it is an unused code that has not expired; it is used now. Wrong codes count as wrong tokens: raises Throttled."""
+        return self._checked(address, lambda: self._now() < self._codes.pop(_digest(code), -math.inf))
+
+    def _checked(self, address: str, check: Callable[[], bool]) -> bool:
         who = _who(address)
         count = self._counting(who)
         if count > WRONG_AT_ONCE - 1:
             raise Throttled((count - WRONG_AT_ONCE + 1) * SECONDS_A_TRY)
-        right = hmac.compare_digest(_digest(token), self._digest)
+        right = check()
         if not right:
             self._wrong.pop(who, None)
             self._wrong[who] = (count + 1, self._now())
@@ -58,11 +72,7 @@ class Door:
 
     def begin(self) -> str:
         """Create a session; returns its random name."""
-        session = secrets.token_urlsafe(32)
-        self._sessions[_digest(session)] = self._now() + SESSION_SECONDS
-        if len(self._sessions) > MOST_SESSIONS:
-            del self._sessions[next(iter(self._sessions))]
-        return session
+        return _remember(self._sessions, self._now() + SESSION_SECONDS, MOST_SESSIONS)
 
     def admits(self, session: str) -> bool:
         """Whether the session is valid."""
@@ -71,6 +81,15 @@ class Door:
     def end(self, session: str) -> None:
         """End the session, including every copy of its cookie."""
         self._sessions.pop(_digest(session), None)
+
+
+def _remember(names: dict[bytes, float], until: float, most: int) -> str:
+    """A new random name, whose digest is kept with the time that it ends at; the oldest is removed when there are too many."""
+    name = secrets.token_urlsafe(32)
+    names[_digest(name)] = until
+    if len(names) > most:
+        del names[next(iter(names))]
+    return name
 
 
 def _digest(text: str) -> bytes:

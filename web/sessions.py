@@ -18,13 +18,14 @@ router = APIRouter(include_in_schema=False)
 
 @router.post(LOGIN)
 async def login(request: Request) -> Response:
-    """Fields `token` and `next`; sets the session's cookie, or shows the form again with `failed=1`."""
+    """Fields `token` or `code`, and `next`; sets the session's cookie, or shows the form again with `failed`."""
     form = parse_qs((await _body(request)).decode("utf-8", "replace"))
-    token, wanted = form.get("token", [""])[0], form.get("next", ["/"])[0]
+    token, code, wanted = (form.get(name, [""])[0] for name in ("token", "code", "next"))
     door = door_of(request)
     try:
-        if not door.knows(token.strip(), caller(request)):
-            return RedirectResponse(f"{LOGIN}?failed=1", 303)
+        right = door.redeem(code, caller(request)) if code else door.knows(token.strip(), caller(request))
+        if not right:
+            return RedirectResponse(f"{LOGIN}?failed={'code' if code else 'token'}", 303)
     except Throttled as error:
         return throttled(request, error)
     out = RedirectResponse(inner(wanted), 303)

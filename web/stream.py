@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -17,7 +19,10 @@ from controller.jobs.overview import JobRow
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from web.errors import line_of, one_line
 
+NOTHING_NEW = ": nothing new\n\n"
 KEEP_SECONDS = 10.0  # without an event, a comment tells proxies and the browser that the stream is alive
+SILENT_SECONDS = 5.0  # that a look at a job may take
+_SILENCE = DatabaseFault(f"no answer for {SILENT_SECONDS:.0f} s", transient=True)
 QUEUED = 64  # events that a slow listener may lag before it is disconnected; browsers connect again by themselves
 
 
@@ -48,7 +53,7 @@ class Listener:
                 async with asyncio.timeout(KEEP_SECONDS):
                     text = await self._queue.get()
             except TimeoutError:
-                yield ": nothing new\n\n"
+                yield NOTHING_NEW
                 continue
             if text is None:
                 return
@@ -85,6 +90,7 @@ class _Reader:
         self._last_row: Any = None
         self._since = since
         self._trouble: str | None = None
+        self._looking = math.inf  # since when it waits for the database
         self.listeners: set[Listener] = set()
         self.thread = threading.Thread(target=self._run, name="timeline", daemon=True)
 
@@ -103,6 +109,7 @@ class _Reader:
 
     def _turn(self) -> bool:
         """Read once; True if it was the last time."""
+        self._looking = time.monotonic()
         try:
             seen = self._look(self._since)
         except DatabaseFault as fault:  # until the database answers again or the stream ends
@@ -114,8 +121,10 @@ class _Reader:
         except EdbenchError as error:
             self._complain(str(error))
             return False
+        finally:
+            self._looking = math.inf
+        changed = seen.row != self._last_row or self._trouble is not None  # an event ends the notice of the trouble
         self._trouble = None
-        changed = seen.row != self._last_row
         self._last_row = seen.row
         if changed:
             self._send(event("timeline", seen.timeline) + event("job", seen.row))
@@ -124,6 +133,11 @@ class _Reader:
             self._send(event("end", {"state": seen.row.state}))
             return True
         return False
+
+    def complain_of_silence(self) -> None:
+        """Report a database that has not answered the present look, if that is so."""
+        if time.monotonic() - self._looking >= SILENT_SECONDS:
+            self._complain(line_of(_SILENCE))
 
     def _complain(self, line: str) -> None:
         if line != self._trouble:
@@ -176,6 +190,8 @@ class Streams:
                     yield event("end", {"state": first.row.state})
                     return
             async for text in listener.texts():
+                if text is NOTHING_NEW:
+                    reader.complain_of_silence()
                 yield text
         finally:
             self._leave(reader, listener)

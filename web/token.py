@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import UsageError
+from core.reading import read_problem
 
 VARIABLE = "EDBENCH_TOKEN"
+FILE_VARIABLE = "EDBENCH_TOKEN_FILE"
 LEAST_CHARACTERS = 16
 FILE = "page-token"  # below scratch
 _MADE_BYTES = 24
@@ -20,11 +22,22 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def given_token(env: Mapping[str, str]) -> str | None:
-    """The token of EDBENCH_TOKEN, None if it is not set. Raises UsageError when it is too short."""
-    token = env.get(VARIABLE, "").strip()
-    if token and len(token) < LEAST_CHARACTERS:
-        raise UsageError(f"{VARIABLE} has fewer than {LEAST_CHARACTERS} characters; set it to a longer random text")
+    """The token of EDBENCH_TOKEN, or the one in the file of EDBENCH_TOKEN_FILE; None if neither is set. Raises UsageError when it
+    is too short or cannot be read."""
+    token, name = env.get(VARIABLE, "").strip(), VARIABLE
+    if not token and (file := env.get(FILE_VARIABLE)):
+        token, name = read_secret(Path(file)), file
+    if (name != VARIABLE and not token) or (token and len(token) < LEAST_CHARACTERS):
+        raise UsageError(f"{name} has fewer than {LEAST_CHARACTERS} characters; set it to a longer random text")
     return token or None
+
+
+def read_secret(path: Path) -> str:
+    """The text of a file, without the space around it. Raises UsageError."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(read_problem(path, error)) from error
 
 
 def kept_token(scratch: Path) -> str:

@@ -1,8 +1,11 @@
-"""Several workers of one host, forked from one process that has loaded everything: they share its memory and are up at once.
+"""The workers of one member of a crew, forked from one process that has loaded everything: they share its memory and are up at once.
 
 Each is a whole worker: a supervisor with slots, a reporter and leases of its own, which may die without the others. They order
 their boxes from one nursery. It has no thread and no connection to anything, so that it can fork at any time; its workers
 die with it. When the nursery ends, it ends too, and whoever keeps it running starts it again.
+
+The member's agent (worker.member.agent), another child of it, takes orders from the controller and has it end the workers that
+there are and fork others, for a run of an experiment and back.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import select
 import signal
 import time
 from collections.abc import Callable, Sequence
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from types import FrameType
 
 from worker.box.start import NurseryAddress, start_nursery
@@ -28,6 +33,10 @@ _ENDED_EARLY = 1
 
 log = logging.getLogger(__name__)
 
+Agent = Callable[
+    [Connection, int], int
+]  # in a child of its own: the way to the crowd, the crowd's process id; exit status
+
 
 class Crowd:
     """From `run` to its end."""
@@ -37,9 +46,17 @@ class Crowd:
         plans: Sequence[WorkerPlan],
         become: Callable[[WorkerPlan], int] = lambda plan: Supervisor(plan).run(),
         monotonic: Callable[[], float] = time.monotonic,
+        *,
+        agent: Agent | None = None,
+        like: WorkerPlan | None = None,
     ) -> None:
-        """`plans` differ in their names; `become` is what a forked process does with its own. Raises OSError."""
+        """`plans` differ in their names; `become` is what a forked process does with its own. `agent`: None where nobody may
+        give orders; `like`: what the workers have that it orders, and these may be none then. Raises OSError."""
         self._plans, self._become, self._now = plans, become, monotonic
+        self._like = like or plans[0]
+        self._agent, self._agent_pid, self._agent_due = agent, 0, 0.0
+        self._pipe: Connection | None = None
+        self._changing = False  # the workers that there are end, others follow
         self._alive: dict[int, WorkerPlan] = {}
         self._due: list[tuple[float, WorkerPlan]] = [(0.0, plan) for plan in plans]
         self._nursery: NurseryAddress | None = None
@@ -53,19 +70,22 @@ class Crowd:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        settings = self._plans[0].settings
+        settings = self._like.settings
         if settings.box:
             self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
-        self._plans[0].preload(settings)
+        self._like.preload(settings)
         told = 0
         while self._alive or not self._stops:
             if self._stops > told:
                 told = self._stops
                 self._tell(signal.SIGTERM)
             if not self._stops:
+                self._tend_agent()
+                self._heed()
                 self._fork_due()
             self._wait()
             self._reap()
+        self._dismiss_agent()
         if self._nursery is not None:
             self._nursery.close()  # nobody is left who might order: it ends, or with us
         return _ENDED_EARLY if self._failed else 0
@@ -78,11 +98,67 @@ class Crowd:
             os.kill(pid, number)
 
     def _wait(self) -> None:
-        ready, _, _ = select.select([self._wake_read], [], [], _TICK_SECONDS)
-        if ready:
+        told = [] if self._pipe is None else [self._pipe.fileno()]
+        ready, _, _ = select.select([self._wake_read, *told], [], [], _TICK_SECONDS)
+        if self._wake_read in ready:
             os.read(self._wake_read, 4096)
 
+    # The agent
+
+    def _tend_agent(self) -> None:
+        """Fork it, or another one when it died: the lease that it held is over then, and its workers with it."""
+        now = self._now()
+        if self._agent is None or self._agent_pid or now < self._agent_due:
+            return
+        self._agent_due = now + AGAIN_SECONDS
+        agent, crowd = self._agent, os.getpid()
+        self._close_pipe()
+        self._pipe, theirs = Pipe()
+
+        def be(parent: int) -> int:
+            die_with_parent(parent)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's business is with the crowd
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            return agent(theirs, crowd)
+
+        self._agent_pid = fork_into(be, self._let_go)
+        theirs.close()
+
+    def _heed(self) -> None:
+        """An order of the agent's: the plans to have from now on, None for those of the beginning. The answer comes when the
+        workers before are gone and these are forked."""
+        if self._pipe is not None and self._pipe.poll():
+            try:
+                wanted: Sequence[WorkerPlan] | None = self._pipe.recv()
+            except (EOFError, OSError):
+                self._close_pipe()
+                return
+            self._change(self._plans if wanted is None else wanted)
+        if self._changing and not self._alive:
+            self._changing = False
+            self._fork_due()
+            if self._pipe is not None:
+                self._pipe.send(None)
+
+    def _change(self, plans: Sequence[WorkerPlan]) -> None:
+        self._changing, self._due = True, [(0.0, plan) for plan in plans]
+        self._tell(signal.SIGTERM)
+
+    def _dismiss_agent(self) -> None:
+        self._close_pipe()  # it leaves in good order
+        if self._agent_pid:
+            os.waitpid(self._agent_pid, 0)
+
+    def _close_pipe(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
     def _fork_due(self) -> None:
+        if self._changing:
+            return
         now, waiting = self._now(), []
         for at, plan in self._due:
             if at > now:
@@ -110,6 +186,7 @@ class Crowd:
     def _let_go(self) -> None:
         os.close(self._wake_read)
         os.close(self._wake_write)
+        self._close_pipe()
 
     def _reap(self) -> None:
         while True:
@@ -125,7 +202,13 @@ class Crowd:
                     self._failed = True
                     self._stops += 1
                 continue
+            if pid == self._agent_pid:
+                self._agent_pid = 0
+                if not self._stops:
+                    log.error("the agent of this member ended with %s; starting another", describe(status))
+                    self._change(self._plans)
+                continue
             plan = self._alive.pop(pid)
-            if not self._stops:
+            if not self._stops and not self._changing:
                 log.error("worker %s ended with %s; starting another", plan.name, describe(status))
                 self._due.append((self._now() + AGAIN_SECONDS, plan))

@@ -9,7 +9,9 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 
 from core.errors import EdbenchError, UsageError
 from core.program.urls import without_logins
@@ -17,9 +19,10 @@ from core.settings import read_settings
 from monitoring.metrics.endpoint import NOWHERE, read_endpoint
 from worker.crowd import Crowd
 from worker.host.neighbours import refuse_strange_host
+from worker.member.agent import Agent
 from worker.plugins import load_plugins
 from worker.run_task import handle
-from worker.supervisor import Supervisor, WorkerPlan
+from worker.supervisor import Supervisor, WorkerPlan, refuse_no_services
 
 MOST_WORKERS = 1_000
 
@@ -35,9 +38,17 @@ def _number(env: Mapping[str, str], key: str, default: float) -> float:
     return value
 
 
-def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerPlan]:
-    """What the command line and the environment ask for, a plan for each worker; raises UsageError (SystemExit for a bad
-    option)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plans:
+    """What the command line and the environment ask for."""
+
+    each: list[WorkerPlan]  # a plan for each worker
+    offered: int = 0  # workers that an experiment may have; 0: the process is no member of the crew
+    idle: bool = False  # no worker until one is ordered
+
+
+def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> Plans:
+    """Raises UsageError (SystemExit for a bad option)."""
     settings = read_settings(env)
     parser = argparse.ArgumentParser(prog="python -m worker", description="Run a worker of edbench.")
     parser.add_argument(
@@ -56,6 +67,12 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerP
         default=_number(env, "EDBENCH_GRACE_S", 10.0),
         help="seconds that a running task gets to finish when the worker is stopped (EDBENCH_GRACE_S)",
     )
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="take tasks of the settings' databases only; offer no workers to experiments",
+    )
+    parser.add_argument("--idle", action="store_true", help="start no worker until an experiment orders it")
     options = parser.parse_args(arguments)
     if options.slots < 1:
         raise UsageError(f"--slots is {options.slots}; a worker has at least one slot")
@@ -68,27 +85,36 @@ def make_plans(arguments: Sequence[str], env: Mapping[str, str]) -> list[WorkerP
         grace_seconds=options.grace,
         metrics=read_endpoint(env),
     )
+    offered = 0 if options.alone else max(1, options.workers)
     if not options.workers:
-        return [one]
+        return Plans(each=[one], offered=offered, idle=options.idle)
     numbers = range(1, options.workers + 1)
-    return [dataclasses.replace(one, name=f"{options.name}{n}", metrics=NOWHERE) for n in numbers]
+    each = [dataclasses.replace(one, name=f"{options.name}{n}", metrics=NOWHERE) for n in numbers]
+    return Plans(each=each, offered=offered, idle=options.idle)
 
 
 def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
     """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
     try:
         plans = make_plans(arguments, env)
-        plan = plans[0]
+        plan = plans.each[0]
         logging.basicConfig(
             level=logging.getLevelName(plan.settings.log_level.upper()),
             format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
         )
         refuse_strange_host(plan.settings)
         load_plugins(plan.settings.plugins)  # before the slots are forked
-        return Supervisor(plan).run() if len(plans) == 1 else Crowd(plans).run()
+        if not plans.offered:
+            return Supervisor(plan).run() if len(plans.each) == 1 else Crowd(plans.each).run()
+        refuse_no_services(plan.settings)
+        return Crowd([] if plans.idle else plans.each, like=plan, agent=_agent(plan, env, plans.offered)).run()
     except EdbenchError as error:
         sys.stderr.write(f"{without_logins(str(error))}\n")
         return 2 if isinstance(error, UsageError) else 1
+
+
+def _agent(plan: WorkerPlan, env: Mapping[str, str], offered: int) -> Callable[[Connection, int], int]:
+    return lambda pipe, crowd: Agent(plan, env, offered, pipe, crowd).run()
 
 
 def run() -> int:

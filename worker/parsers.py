@@ -11,10 +11,11 @@ import platform
 import re
 from collections.abc import Iterable, Iterator
 
-from formats.base import Handler
-from formats.libraries import LIBRARIES
-from formats.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
-from formats.registry import all_handlers, handler_for
+from readers.base import Handler
+from readers.identification import libmagic
+from readers.libraries import LIBRARIES
+from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
+from readers.registry import all_handlers, handler_for
 from worker.office.engine import OfficeUnavailable, find_office
 
 _OURS = "edbench"
@@ -40,7 +41,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
             "python": platform.python_version(),
             "types": types | {media_type: handler.name for media_type, handler in others.items()},
             "handlers": {name: f"{package} {_version(package) or _UNKNOWN}" for name, package in packages.items()},
-            "libraries": {**dict(_libraries(plugins)), **_office()},
+            "libraries": {**dict(_libraries(plugins)), **_office(), **_magic()},
         }
     )
 
@@ -74,6 +75,12 @@ def _office() -> dict[str, str]:
         return {"libreoffice": find_office().version}
     except OfficeUnavailable:
         return {}
+
+
+def _magic() -> dict[str, str]:
+    """libmagic, which identifies what our own table does not know."""
+    found = libmagic.found()
+    return {} if found is None else {"libmagic": found}
 
 
 def _version(package: str) -> str | None:

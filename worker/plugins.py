@@ -2,16 +2,16 @@
 
 A plugin is an importable module with one of
 
-    HANDLERS: Iterable[Handler]                    # see formats.base
-    MEDIA_TYPES: Mapping[str, tuple[str, ...]]     # or where they are, as in formats.modules, but with full names
+    HANDLERS: Iterable[Handler]                    # see readers.base
+    MEDIA_TYPES: Mapping[str, tuple[str, ...]]     # or where they are, as in readers.modules, but with full names
 
-and, where its types are not among those that are known anyway (formats.identification),
+and, where its types are not among those that are known anyway (readers.identification),
 
     MAGIC: Mapping[bytes, str]                     # first bytes → media type
     IDENTIFY: Callable[[bytes], str | None]        # what first bytes alone do not tell
 
 Its handlers run under the same limits and in the same slots as ours; every worker of an installation must have the
-same plugins. `plugins/edbench_extra_formats` is one, and the default.
+same plugins (packages/readers/README.md).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from core.errors import UsageError
-from formats.identification.identify import register_identify, register_magic
-from formats.registry import register, register_modules
+from readers.identification.identify import register_identify, register_magic
+from readers.registry import register, register_modules
 
 
 def load_plugins(names: Iterable[str]) -> None:

@@ -21,9 +21,10 @@ from sqlalchemy import Connection
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
 from core.moments import reached
 from core.places import job_location
-from core.records import ClaimedTask, Phase, TaskResult
+from core.records import ClaimedTask, Phase
 from monitoring.metrics.tally import Outcome
 from sql import costs, jobs, ledger, states
+from sql.findings import TaskResult
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.ocr import phase as ocr
@@ -81,8 +82,6 @@ _RETRY_SECONDS = 0.25
 def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
     """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
     db = context.databases[database]
-    if context.filer is not None and context.filer.around is not None:
-        context.filer.around.begin()
     context.crumb.doing(Activity.CLAIMING)
     claimed = _claim(context, db, job, task)
     if claimed is None:

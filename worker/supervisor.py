@@ -59,14 +59,19 @@ class WorkerPlan:
     nursery: NurseryAddress | None = None  # that several workers have in common (worker.crowd); None: one of its own
 
 
+def refuse_no_services(settings: Settings) -> None:
+    """Raises UsageError where there is nothing to work for."""
+    if not settings.databases or not settings.broker:
+        raise UsageError(
+            "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
+        )
+
+
 class Supervisor:
     """One worker, from `run` to its end."""
 
     def __init__(self, plan: WorkerPlan, monotonic: Callable[[], float] = time.monotonic) -> None:
-        if not plan.settings.databases or not plan.settings.broker:
-            raise UsageError(
-                "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
-            )
+        refuse_no_services(plan.settings)
         self._plan = plan
         self._now = monotonic
         slots = plan.settings.slots

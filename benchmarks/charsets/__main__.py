@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.charsets import declared, files
 from benchmarks.charsets.samples import LENGTHS, Sample, samples
 from dataset_gen.languages.texts import TEXTS, texts
-from formats.charset import Detected, decode
+from readers.charset import Detected, decode
 
 ENOUGH = 200  # bytes from which on a text is expected to be read right
 

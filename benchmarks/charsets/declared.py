@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from benchmarks.charsets.samples import Sample, samples
 from dataset_gen.languages.texts import CHARSETS
-from formats.charset import decode
-from formats.charset_labels import by_label
-from formats.mail.headers import decode_text
+from readers.charset import decode
+from readers.charset_labels import by_label
+from readers.mail.headers import decode_text
 
 LENGTHS = (10, 20, 50, 200, 2_000)  # bytes
 _WESTERN = "iso-8859-1"  # what programs write that know no other

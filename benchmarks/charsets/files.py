@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formats.ours import lines_of
-from formats.charset_labels import by_label
+from readers.charset_labels import by_label
 
 LENGTHS = (20, 50, 200, 2_000)  # bytes; 0 stands for all of it
 _WHOLE = 100_000  # bytes: what a message may hold and be read fast

@@ -21,9 +21,9 @@ from dataset_gen.formats.order import Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import BUILDERS, Workshop
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text

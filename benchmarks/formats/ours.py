@@ -20,18 +20,16 @@ from benchmarks.processor_time import used
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.settings import PLUGINS
 from core.storage.layer import Storage
 from dataset_gen.formats.mail.eml import write
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
 from worker.inspect.file import Loose, inspect_files
 from worker.inspect.tree import find_loose, inspect_paths
-from worker.plugins import load_plugins
 
 PROCESSES = 2
 _MEMORY_MB = 1024
@@ -76,7 +74,7 @@ def lines_of(source: Path) -> list[dict[str, Any]]:
     memory = (
         _MEMORY_MB + psutil.Process().memory_info().data // 1_000_000
     )  # they are forks of this one, which may be large
-    lines = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=memory, plugins=PLUGINS)
+    lines = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=memory)
     return [json.loads(line) if isinstance(line, bytes) else line for line in lines]
 
 
@@ -84,7 +82,7 @@ def _rate(source: Path, files: Sequence[str], rounds: int, scratch: str) -> tupl
     """Files a second on two processes, and processor seconds for a file; each writes its lines to a file of its own."""
     parts = [files[at : at + _TOGETHER] for at in range(0, len(files), _TOGETHER)]
     context = multiprocessing.get_context("forkserver")
-    with ProcessPool(PROCESSES, initializer=load_plugins, initargs=[PLUGINS], context=context) as pool:
+    with ProcessPool(PROCESSES, context=context) as pool:
         started = used_before = 0.0
         for number in range(rounds + 1):
             if number == 1:
@@ -110,7 +108,7 @@ def _seconds_each(source: Path, files: Sequence[str], rounds: int) -> tuple[list
     out: dict[str, float] = {}
     with (
         tempfile.TemporaryDirectory(prefix="edbench-formats-") as scratch,
-        ProcessPool(1, initializer=load_plugins, initargs=[PLUGINS], context=context) as pool,
+        ProcessPool(1, context=context) as pool,
     ):
         futures = {n: pool.schedule(_timed, args=[str(source), n, rounds, scratch]) for n in files}
         for name, future in futures.items():
@@ -133,7 +131,6 @@ def _timed(source: str, name: str, rounds: int, scratch: str) -> float:
 
 def identify_us(source: Path, files: Sequence[str]) -> float:
     """Microseconds to tell a file's media type, mean over the files, their bytes in memory."""
-    load_plugins(PLUGINS)
     sources = [MemorySource(os.fsencode(name), (source / name).read_bytes()) for name in files]
     best = math.inf
     for _ in range(_TIMES + 1):

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from core.records import TextState
+from readers.records import TextState
 from worker.indexes.readings import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from core.filer.places import SHARED_MEMORY
+from core.filer.use import SHARED_MEMORY
 from core.operations import Op
 from replay.local import run_local
 from replay.plan import plan_replay

@@ -24,7 +24,6 @@ from benchmarks.results.sizes import Sizes
 from benchmarks.results.steps import Step, steps
 from benchmarks.results.storages import CannotBeHad, Storage, own_directory
 from core.errors import EdbenchError
-from core.filer.machine import speed_at_work
 from core.mounts import MountEntry, holding, read_mountinfo
 
 STATE = record.REPOSITORY / ".results"
@@ -108,7 +107,7 @@ def _begun(state: Path, storage: Storage, sizes: Sizes, place: int) -> dict[str,
     return {
         "schema": record.SCHEMA, "storage": storage.name, "title": storage.title, "about": storage.about, "place": place,
         "size": sizes.name, "edbench": version("edbench"), "host": host, "why_not": None, "mount": None, "steps": [],
-        "beside": [], "prediction": None, "counters": None,
+        "beside": [], "counters": None,
     }  # fmt: skip
 
 
@@ -121,8 +120,8 @@ def _refuse_mixed(what: str, begun: str, sizes: Sizes) -> None:
 def _make(bench: Bench, step: Step, kept: dict[str, Any], until: float | None) -> None:
     """One step, and what is known of it afterwards."""
     kept["steps"] = [entry for entry in kept["steps"] if entry["name"] != step.name]
-    busy, speed, began = psutil.cpu_percent(_LOOK_S) / 100, speed_at_work(1), time.time()
-    entry = {"name": step.name, "began": began, "busy": round(busy, 2), "speed": round(speed, 2), "took_s": 0.0, "why_not": None,
+    busy, began = psutil.cpu_percent(_LOOK_S) / 100, time.time()
+    entry = {"name": step.name, "began": began, "busy": round(busy, 2), "took_s": 0.0, "why_not": None,
              "again": False}  # fmt: skip
     if bench.place.s3 and not step.s3:
         entry["why_not"] = "an endpoint, and no file system"

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.results import steps
 from benchmarks.results.told import NOTHING, Told
 from experiments.result.schema import Point
-from experiments.workloads.block_8k.telling import bounded
+from experiments.workloads.block_8k import bounded
 
 _OURS = "°"  # the host was the limit: no verdict on the storage
 BOUND_MS = 10  # of block-8k, case 6
@@ -23,7 +23,6 @@ def rows() -> list[tuple[str, str, Cell]]:
         title = f"discovery, {workers} worker{'s' * (workers > 1)}: GB/hour discovered (storage share)"
         out.append((title, package, _discovery(package, workers)))
     out += [
-        ("predicted for 4 workers by the model from 1 and 2 (its interval) ÷ measured", "prediction", predicted),
         ("predicted for 1 worker by the replay of ext4's trace ÷ measured", steps.LOOP, replayed),
         ("the same job's calls in closed loop: seconds, by clients", steps.LOOP, _loop),
         (f"knee ({steps.BOUNDS} p99): clients, calls/s there", steps.KNEE, _knee),
@@ -78,19 +77,6 @@ def _discovery(package: str, workers: int) -> Cell:
         return marked(point, said) + (f" ({share.median * 100:.0f} %)" if share else " (no pair)")
 
     return cell
-
-
-def predicted(one: Told) -> str:
-    """What the model said of four workers before they ran."""
-    told, measured = one.record.get("prediction"), one.figure(steps.MOST, {"workers": 4}, "gb_per_hour_discovered")
-    if not told or measured is None or told["written"] > _begun(one, steps.MOST):
-        return NOTHING
-    said = next(point for point in told["document"]["points"] if point["workers"] == 4)
-    value = float(said["gb_per_hour_discovered"])
-    low, high = said["gb_per_hour_discovered_interval"]
-    interval = f"({said['coverage']:.0%}: {number(low)} – {number(high)})"
-    outside = "" if low <= measured <= high else ", outside of it"
-    return f"{number(value)} {interval} ÷ {number(measured)} = {value / measured:.2f}{outside}"
 
 
 def replayed(one: Told) -> str:

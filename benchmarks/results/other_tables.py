@@ -10,7 +10,7 @@ from benchmarks.results import steps
 from benchmarks.results.differs import differs
 from benchmarks.results.figures_table import marked, number
 from benchmarks.results.told import NOTHING, Told
-from experiments.summary.rows import NO_RESULT
+from experiments.summary import NO_RESULT
 
 APART = 0.10  # a ratio further from one than that, as it is written, is explained
 _HOUR = 60  # minutes
@@ -141,14 +141,13 @@ def _ratio(over: int, under: int) -> str:
 
 def packages(storages: Sequence[Told]) -> list[str]:
     """What lies there, and how it was made."""
-    lines = ["| storage | step | began (UTC) | took | processors busy before | speed of one | package, and the hash of its manifest |",
-             "|---|---|---|---:|---:|---:|---|"]  # fmt: skip
+    lines = ["| storage | step | began (UTC) | took | processors busy before | package, and the hash of its manifest |",
+             "|---|---|---|---:|---:|---|"]  # fmt: skip
     for one in storages:
         for step in one.record["steps"]:
             began = time.strftime("%Y-%m-%d %H:%M", time.gmtime(step["began"]))
-            speed = f"{step['speed']:.2f}" if "speed" in step else NOTHING  # earlier records have none
             lines.append(
-                f"| {one.title} | {step['name']} | {began} | {step['took_s']:.0f} s | {step['busy']:.0%} | {speed} | {_where(one, step)} |"
+                f"| {one.title} | {step['name']} | {began} | {step['took_s']:.0f} s | {step['busy']:.0%} | {_where(one, step)} |"
             )
     return lines
 

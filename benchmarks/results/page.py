@@ -64,7 +64,7 @@ def _machine(storages: Sequence[Told]) -> str:
                    else f"Measured on {said}; busy before each step:")  # fmt: skip
         out.append("; ".join(f"{title} {least:.0%} – {most:.0%}" for _, title, least, most in mine)
                    + ".")  # fmt: skip
-    return "\n".join([*out, *_speeds(storages), *_beside(storages), "", *map(_what, storages), *_given(storages)])
+    return "\n".join([*out, *_beside(storages), "", *map(_what, storages), *_given(storages)])
 
 
 def _given(storages: Sequence[Told]) -> list[str]:
@@ -75,15 +75,6 @@ def _given(storages: Sequence[Told]) -> list[str]:
         return []
     return ["", f"What follows is said of storages that this command brings up itself. Those that somebody had mounted ({', '.join(titles)}) have"
             " servers and networks of their own, as the line above tells; what their figures are worth, their packages' labels say."]  # fmt: skip
-
-
-def _speeds(storages: Sequence[Told]) -> list[str]:
-    """How far the processors differed from themselves, where it was looked at."""
-    speeds = [step["speed"] for one in storages for step in one.record["steps"] if "speed" in step]
-    if not speeds:
-        return []
-    return [f"A processor had {min(speeds):.2f} – {max(speeds):.2f} of the speed that emulated sites are stated for ([site.md](../site.md)) before the {len(speeds)} steps"
-            " at which that was looked at: neighbours on the same host take what they take, and figures that processors limit differ by as much."]  # fmt: skip
 
 
 def _beside(storages: Sequence[Told]) -> list[str]:

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from benchmarks.results.campaign import say
-from benchmarks.results.record import ENDING, PUBLISHED, lighten, packed, published, unpacked
+from benchmarks.results.record import ENDING, lighten, packed, published, unpacked
 from benchmarks.results.told import told
 from experiments.package.check import check, told_again
 from experiments.package.finish import finish
@@ -14,18 +14,15 @@ from experiments.package.manifest import seal
 from experiments.package.records import RAW
 from experiments.result.codec import write_result
 
-SITE = PUBLISHED.parents[1] / "site"  # what docs/dev/site.md tells of report R1's rows
-
 
 def retell() -> None:
     """Every published package; a signature of before goes with the manifest that it was over."""
-    for there in (*published(), SITE):
+    for there in published():
         with unpacked(there) as packages:
             for name, package in packages.items():
                 again(package)
                 (there / f"{name}{ENDING}").write_bytes(packed(package))
-        if there != SITE:
-            seal(there)
+        seal(there)
         say(f"{there.name}: told anew")
 
 
@@ -36,9 +33,6 @@ def differences() -> list[str]:
         for one in storages:
             for name, package in one.directories.items():
                 out += _differences(f"{one.title}/{name}", package)
-    with unpacked(SITE) as packages:
-        for name, package in packages.items():
-            out += _differences(f"{SITE.name}/{name}", package)
     return out
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.results import counted, tools
-from benchmarks.results.bench import Bench, StepFailed
-from experiments.package.manifest import MANIFEST
+from benchmarks.results.bench import Bench
 from experiments.result.codec import read_result
 
 BOUNDS = "read=20ms,write=40ms"
@@ -34,12 +29,11 @@ class Step:
 
 
 def steps() -> tuple[Step, ...]:
-    """The replay says how long a job would take there, then the job is run; the model says what four workers would, then they do.
+    """The replay says how long a job would take there, then the job is run.
     Where the time is over, the last ones are what is left out."""
     return (
         Step(name=LOOP, make=_closed_loop),
         Step(name=CALIBRATION, make=_discovery(CALIBRATION, "1,2")),
-        Step(name="prediction", make=_prediction, key="prediction"),
         Step(name=MOST, make=_discovery(MOST, "4")),
         Step(name=EMPTY, make=_profile(EMPTY, "insert-drift", _empty_files), s3=True),
         Step(name="tools-metadata", make=tools.metadata, key="beside"),
@@ -64,22 +58,6 @@ def _discovery(name: str, workers: str) -> Callable[[Bench], None]:
         bench.keep(name, page)
 
     return make
-
-
-def _prediction(bench: Bench) -> dict[str, Any]:
-    """Of four workers, from the package of one and two; with the moment and the hash of what it was told from."""
-    package = bench.state / "packages" / CALIBRATION
-    if not package.is_dir():
-        raise StepFailed("there is no calibration")
-    run = read_result(package).points[0].repeats[0]
-    raw = run.result["raw_bytes"] / 1e9  # type: ignore[attr-defined]  # of a discovery
-    file = bench.work / "prediction.json"
-    asked = ("--workers", "1,2,4", "--databases", "1", "--slots", "1", "--one-host", "--raw-gb", f"{raw:.6f}")
-    bench.edbench("bench", "predict", "--from", str(package), *asked, "-o", "json", "--output-file", str(file))
-    document = json.loads(file.read_text())
-    document["calibration"]["source"] = f"{bench.storage.name}/{CALIBRATION}"
-    document["assumptions"] = [line.replace(str(package), CALIBRATION) for line in document["assumptions"]]
-    return {"written": time.time(), "observed": observed_hash(package), "document": document}
 
 
 def _closed_loop(bench: Bench) -> None:
@@ -146,9 +124,3 @@ def _matrix(bench: Bench) -> dict[str, object]:
     files = ",".join(f"{mib}MiB" for mib in sizes.matrix_mib)
     threads = ",".join(map(str, sizes.matrix_threads))
     return {"threads": threads, "records": "64KiB,1MiB", "files": files, "seconds": sizes.matrix_s}
-
-
-def observed_hash(package: Path) -> str:
-    """Over what was observed alone, which stays when reports are made anew."""
-    lines = (package / MANIFEST).read_text(encoding="utf-8").splitlines(keepends=True)
-    return hashlib.sha256("".join(line for line in lines if line[64:].startswith("  raw/")).encode()).hexdigest()

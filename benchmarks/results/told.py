@@ -13,7 +13,7 @@ from benchmarks.results.record import PUBLISHED, published, read, unpacked
 from experiments.package.manifest import MANIFEST
 from experiments.result.codec import read_result
 from experiments.result.schema import Point, Result
-from experiments.summary.rows import best_point, limit_of
+from experiments.summary import best_point, limit_of
 
 NOTHING = "–"
 

@@ -46,15 +46,8 @@ def import_array(
     Takes the place of what was imported under the same name. Of a group the first job has it, as the timeline is one.
     Raises UsageError when nothing overlaps the job's time or something cannot be read, SystemFault, DatabaseFault.
     """
-    if not math.isfinite(offset_s):
-        raise UsageError(f"--offset is a number of seconds, not {offset_s}")
     start, finish = job_time(handles)
-    if file is not None:
-        readings = read_collected(file, mapping) if is_collected(file) else read_csv(file, mapping)
-    else:
-        asked = (start - MARGIN_SECONDS - offset_s, finish + MARGIN_SECONDS - offset_s)
-        readings = ask_prometheus(mapping, *asked, env)
-    refuse_no_overlap(readings, start, finish, offset_s)
+    readings = read_array(mapping, file, (start, finish), offset_s, env)
     seconds = _by_second(mapping.name, readings, (start, finish), offset_s)
     try:
         rows = [(second, Observation(ARRAY, source, values)) for (second, source), values in sorted(seconds.items())]
@@ -74,6 +67,23 @@ def import_array(
         outside=len(times) - len(inside),
         bad=readings.bad,
     )
+
+
+def read_array(
+    mapping: ArrayMap, file: Path | None, span: tuple[float, float], offset_s: float, env: Mapping[str, str]
+) -> Readings:
+    """What the array counted around that time, by its own clock; `file`: None asks Prometheus. Raises UsageError when nothing
+    overlaps the time or something cannot be read, SystemFault."""
+    if not math.isfinite(offset_s):
+        raise UsageError(f"--offset is a number of seconds, not {offset_s}")
+    start, finish = span
+    if file is not None:
+        readings = read_collected(file, mapping) if is_collected(file) else read_csv(file, mapping)
+    else:
+        asked = (start - MARGIN_SECONDS - offset_s, finish + MARGIN_SECONDS - offset_s)
+        readings = ask_prometheus(mapping, *asked, env)
+    refuse_no_overlap(readings, start, finish, offset_s)
+    return readings
 
 
 def forget_array(handles: Sequence[JobHandle], name: str) -> int:

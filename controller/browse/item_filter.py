@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
-from core.kinds import Kind, TextState
 from core.options.dates import asked_in_utc
-from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
 from production.loadfiles.imported import KEY
+from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
+from readers.records import Kind, TextState
 
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")
 MOST_CONDITIONS = 20

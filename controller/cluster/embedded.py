@@ -38,8 +38,19 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
     if name == _QUEUE_MANAGER:
         return (sys.executable, "-m", "queue_manager")
     if together := _TOGETHER.fullmatch(name):
-        return (sys.executable, "-m", "worker", "--name", "w", "--workers", together[1], "--slots", str(slots))
-    return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots))
+        return (
+            sys.executable,
+            "-m",
+            "worker",
+            "--name",
+            "w",
+            "--workers",
+            together[1],
+            "--slots",
+            str(slots),
+            "--alone",
+        )
+    return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots), "--alone")
 
 
 def together(workers: int, env: Mapping[str, str]) -> bool:

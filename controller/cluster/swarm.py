@@ -78,7 +78,9 @@ def stack_of(
             for name, net in definition.get("networks", {}).items()
         },
         "volumes": {
-            name: {key: volume[key] for key in ("driver", "driver_opts") if volume and volume.get(key)}
+            # A name of its own: Compose's volume on the same host has databases with other passwords.
+            name: {"name": f"edbench-stack_{name}"}
+            | {key: volume[key] for key in ("driver", "driver_opts") if volume and volume.get(key)}
             for name, volume in definition.get("volumes", {}).items()
             if not name.startswith(_SECRET)
         },
@@ -137,10 +139,12 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         out["volumes"] = mounts
     if service.get("networks"):
         out["networks"] = list(service["networks"])
+    # A swarm publishes a port at all addresses of a host: one that is for loopback alone is not published.
     ports = [
         {"target": p["target"], "published": int(p["published"]), "mode": "host"}
         for p in service.get("ports", ())
         if p.get("published")
+        and not str(p.get("host_ip", "")).startswith("127.")  # Swarm would listen at every address
     ]
     if ports:
         out["ports"] = ports

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle
 from core.records import Phase
-from formats.parsers import parser_of
+from readers.parsers import parser_of
 from sql.faces.custody import CUSTODY, CustodyRow, TaskRow
 
 if TYPE_CHECKING:

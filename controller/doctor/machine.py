@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from controller.doctor.finding import Finding, bad, ok, warn
 from core.errors import UsageError
 from core.services.binaries import installed_postgres, valkey_server
-from formats.identification import libmagic
+from readers.identification import libmagic
 from worker.box.probe import try_out
 from worker.ocr.engine import OcrUnavailable, find_engine
 from worker.office.engine import INSTALL, PARTS, OfficeUnavailable, find_office
@@ -64,12 +64,14 @@ def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
 
 def magic() -> Finding:
     """libmagic, for types that our own table does not know."""
-    why = libmagic.preload()
-    if why is None:
-        return ok("libmagic loads")
-    return warn(
-        f"libmagic does not load ({why}): rare file types are recorded as application/octet-stream", "run: make setup"
-    )
+    install = "install the system's (Debian, Ubuntu: apt-get install libmagic1)"
+    found = libmagic.found()
+    if found is None:
+        why = libmagic.preload()
+        return warn(f"no libmagic ({why}): rare file types are recorded as application/octet-stream", install)
+    if "wheel" in found:
+        return warn(f"libmagic {found} is old, and it reads hostile bytes", install)
+    return ok(f"libmagic {found}")
 
 
 def ocr() -> Finding:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from controller.doctor.finding import Finding, bad, ok, warn
-from controller.doctor.mounts import judge_mount, mount_of
+from controller.doctor.mounts import judge_mount
 from core.clock import Clock
+from core.mounts import mount_of
 from core.storage.naming import naming_of
 from core.storage.sync import syncfs
 from core.storage.whole import parts_of

@@ -12,10 +12,7 @@ from controller.filer.choice import filer_choice
 from core.errors import UsageError
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
-from core.filer.hosts import no_common_arbiter
-from core.filer.load import load_filer
-from core.filer.machine import SpeedMeter
-from core.filer.site import SiteModel
+from core.filer.use import no_common_arbiter
 from core.settings import Settings
 from monitoring.emulated import EmulatedSampler
 from sql import workers
@@ -44,22 +41,6 @@ class Watch(Protocol):
         """`filer` for a result, up to now; nothing where no filer is emulated."""
 
 
-class _Speed:
-    """This machine's, measured while jobs run and told to the slots of an emulated site."""
-
-    def __init__(self, site: SiteModel, arbiter: Arbiter) -> None:
-        self._site, self._arbiter, self._meter = site, arbiter, SpeedMeter()
-        arbiter.tell_speed(self._meter.speed)
-
-    def look(self) -> None:
-        self._arbiter.tell_speed(self._meter.look())
-
-    def to_json(self) -> dict[str, Any]:
-        """`core_s`: of the fastest emulated core, for a processor second here at the lowest speed (`experiments.overrun`)."""
-        told = self._meter.to_json()
-        return {"machine_speed": told, "core_s": round(self._site.core_seconds(told["lowest"]), 4)}
-
-
 class FilerWatch:
     """What the stations did between its start and its end."""
 
@@ -68,12 +49,8 @@ class FilerWatch:
         self._choice = filer_choice(settings)
         self._arbiter: Arbiter | None = open_arbiter(settings)
         self._over = threading.Event()
-        self._speed: _Speed | None = None
         self._sampler: EmulatedSampler | None = None
         self._thread: threading.Thread | None = None
-        model = load_filer(settings.filer)
-        if self._arbiter is not None and model is not None and model.site is not None:
-            self._speed = _Speed(model.site, self._arbiter)
         if self._arbiter is not None:
             self._sampler = EmulatedSampler(self._arbiter.snapshot, time.monotonic_ns)
             self._thread = threading.Thread(target=self._watch, args=(self._sampler,), name="filer", daemon=True)
@@ -82,17 +59,12 @@ class FilerWatch:
     def _watch(self, sampler: EmulatedSampler) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
             sampler.sample()
-            if self._speed is not None:
-                self._speed.look()
 
     def figures(self) -> dict[str, Any]:
-        """`filer` for a result, up to now: stations over the time in which there were calls, the series, and of a
-        site how fast this machine was."""
+        """`filer` for a result, up to now: stations over the time in which there were calls, and the series."""
         if self._sampler is None:
             return {}
-        about = {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()
-        site = {"site": self._choice.site} if self._choice.site else {}
-        return {"filer": about | site | ({} if self._speed is None else self._speed.to_json())}
+        return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
 
     def close(self) -> None:
         """Stop looking; the arbiter goes when nobody else uses it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from controller.databases import JobHandle, Jobs, alone
+from controller.databases import JobHandle, Jobs, alone, refuse_experiment
 from controller.jobs.groups.create import create_discovery_group
 from controller.jobs.jobs import create_discovery_job
 from controller.jobs.plan import DiscoveryPlan
@@ -31,6 +31,7 @@ def create_discovery(
 
     Raises UsageError, StorageFault, DatabaseFault.
     """
+    refuse_experiment(databases[0])
     plan = dataclasses.replace(plan, workers=workers, slots=slots)
     around = surroundings_of(settings, source.path)
     if len(databases) > 1:

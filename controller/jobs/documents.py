@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer
@@ -11,6 +12,7 @@ from pydantic import PlainSerializer
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
 from controller.jobs.figures import ProductionFigures
+from controller.jobs.rates import gb_per_hour
 from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
 from controller.replay.outcome import Played
@@ -81,6 +83,21 @@ class JobDocument(JobHolds):
     production: Annotated[ProductionFigures | None, NotNone] = None  # of a job that takes the items of others
 
 
+class GroupSum(Document):
+    """The jobs of a group together."""
+
+    elapsed_s: Milli  # of the longest job
+    items: int
+    containers: int
+    loose_files: int
+    raw_bytes: int
+    discovered_bytes: int
+    gb_per_hour_raw: Milli  # over the longest job's elapsed time, as in report R1
+    gb_per_hour_discovered: Milli
+    exceptions: int
+    children: Children
+
+
 class GroupDocument(Document):
     """A group with its jobs."""
 
@@ -92,6 +109,7 @@ class GroupDocument(Document):
     source_copies: int
     created_at: Moment
     wire: WireShares | None
+    sum: GroupSum
     jobs: list[JobHolds]
 
 
@@ -123,7 +141,23 @@ def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds])
         source_copies=row.source_copies,
         created_at=row.created_at,
         wire=wire,
+        sum=sum_of(jobs),
         jobs=jobs,
+    )
+
+
+def sum_of(jobs: Sequence[JobHolds]) -> GroupSum:
+    """Of the jobs of a group."""
+    names = ("items", "containers", "loose_files", "raw_bytes", "discovered_bytes")
+    sums = {name: sum(getattr(job, name) for job in jobs) for name in names}
+    elapsed = max((job.elapsed_s for job in jobs), default=0.0)
+    return GroupSum(
+        **sums,
+        elapsed_s=elapsed,
+        gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
+        gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),
+        exceptions=sum(row.exceptions for job in jobs for row in job.exceptions),
+        children=Children(**{n: sum(getattr(job.children, n) for job in jobs) for n in Children.model_fields}),
     )
 
 

@@ -67,7 +67,6 @@ class FilerFigures(Document):
 
     name: str
     scale: float
-    site: Annotated[str | None, NotNone] = None  # scales of the emulated site around it; nothing where there is none
     seconds: Annotated[float | None, NotNone] = None
     stations: Annotated[dict[str, Station] | None, NotNone] = None
     misses: Annotated[dict[str, int | float] | None, NotNone] = None
@@ -75,13 +74,6 @@ class FilerFigures(Document):
         None  # reads that clients' caches answered whole, and bytes of all
     )
     series: Annotated[list[tuple[float, dict[str, Station]]] | None, NotNone] = None
-    # Of a site: median, lowest and highest speed of this machine's processors (core.filer.machine), and seconds of the fastest
-    # emulated core for a processor second at the lowest (experiments.overrun).
-    machine_speed: Annotated[dict[str, float] | None, NotNone] = None
-    core_s: Annotated[float | None, NotNone] = None
-    # Of a site: seconds that waits for its processors and databases were booked for (`booked_s`), and how much later they
-    # ended (`late_s`).
-    site_waits: Annotated[dict[str, float] | None, NotNone] = None
 
 
 class TraceFigures(Document):

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from controller.databases import JobHandle, Jobs, alone, newest_jobs
 from controller.jobs.disturbances import elapsed_note
+from controller.jobs.groups.find import list_groups, load_group
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
@@ -102,7 +103,7 @@ class Overview:
         offset: int = 0,
         of: Collection[uuid.UUID] | None = None,
     ) -> tuple[list[JobRow], int]:
-        """Jobs, newest first, and how many there are: those in `state` if one is given, and, where jobs are given in `of`,
+        """Single jobs, newest first, and how many there are: those in `state` if one is given, and, where jobs are given in `of`,
         those that take items of one of them. Raises DatabaseFault."""
         pairs = [
             (database, summary)
@@ -110,6 +111,28 @@ class Overview:
             if state in (None, summary.job.state) and (of is None or any(source in of for source in _sources(summary)))
         ]
         return [self.row(*pair) for pair in pairs[offset : offset + limit]], len(pairs)
+
+    def listed(
+        self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int = 0
+    ) -> tuple[list[JobRow], int]:
+        """Jobs and groups, newest first, and how many there are. A group is one row, in the place of its newest job. Raises
+        DatabaseFault, UsageError for a group of a database that is not among these."""
+        pairs = newest_jobs(databases, _MOST_JOBS)
+        groups = {row.id: row for row in list_groups(databases)} if any(s.group_id for _, s in pairs) else {}
+        members: dict[uuid.UUID, list[tuple[Database, JobSummary]]] = {}
+        for pair in pairs:
+            group = pair[1].group_id
+            members.setdefault(group if group in groups else pair[1].job.id, []).append(pair)
+        chosen = [
+            each
+            for each in members.items()
+            if state in (None, group_state([summary.job.state for _, summary in each[1]]))
+        ]
+        rows = [
+            self.row_of(load_group(databases, groups[identity])) if identity in groups else self.row(*found[0])
+            for identity, found in chosen[offset : offset + limit]
+        ]
+        return rows, len(chosen)
 
     def row(self, database: Database, summary: JobSummary) -> JobRow:
         """One job."""

@@ -118,7 +118,7 @@ def _filer(choice: FilerChoice) -> FilerFigures | None:
     """What was emulated, if anything."""
     if not choice.digest:
         return None
-    return FilerFigures(name=choice.name, scale=choice.scale, site=choice.site or None)
+    return FilerFigures(name=choice.name, scale=choice.scale)
 
 
 def _counted(counts: JobCounts) -> dict[str, Any]:

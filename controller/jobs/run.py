@@ -11,7 +11,6 @@ from controller.cluster.base import Tended
 from controller.cluster.embedded import EmbeddedCluster
 from controller.cluster.embedded import together as best_together
 from controller.databases import JobHandle, open_databases
-from controller.filer.choice import refuse_crowded_site
 from controller.jobs.groups.progress import combined
 from controller.jobs.jobs import settle_job
 from controller.jobs.monitor import pause_all, wait_all
@@ -137,7 +136,6 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
 @contextmanager
 def _processes(crew: Crew) -> Iterator[Tended]:
     """Of many workers nothing is dispatched before all are there: the first would have begun alone. Raises UsageError."""
-    refuse_crowded_site(crew.settings, crew.workers)
     together = best_together(crew.workers, crew.env)
     with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together) as cluster:
         if together:

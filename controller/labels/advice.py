@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.labels.rules import LOWERED, NO_BASELINE, OVERRUN, UNDECLARED, UNJUDGED
+from controller.labels.rules import LOWERED, NO_BASELINE, UNDECLARED
 from controller.labels.surroundings import ELSEWHERE
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
-from core.options.choices import FILER, SITE
+from core.options.choices import FILER
 
 _ADVICE = {
     FILER: "its delays are modelled; measure the filer itself, without --filer",
-    SITE: "its machines and its filer are modelled; measure the real ones, without --site",
-    OVERRUN: "there is no verdict, because this machine was too slow and its speed is in the figures; use a larger time_scale or fewer"
-    " workers, with nothing else on this machine",
-    UNJUDGED: "there is no verdict: calls, waits or this machine's CPU were not measured in a run; run it again with the"
-    " workers on this machine and EDBENCH_OBSERVE on, for at least some seconds",
     ELSEWHERE: "copy the source to the storage under test, to measure what is read of it",
     "CACHED": f"use at least {CACHE_FACTOR} x as much data as the memory of this client and the filer's cache together",
     "SHORT": "short runs measure start-up and caches; use more data or a longer trace, until every run takes as long as the"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.observe.place_kind import caches_itself, read_mounts
+from controller.observe.place_kind import caches_itself
 from controller.timeline.thresholds import (
     CACHE_FACTOR,
     CACHED,
@@ -17,12 +17,10 @@ from controller.timeline.thresholds import (
     SHORT,
     UNSTEADY,
 )
-from core.options.choices import FILER, SITE
+from core.mounts import read_mounts
+from core.options.choices import FILER
 from core.records import GroupKind
 
-EMULATED = (FILER, SITE)  # how the label of an emulated filer begins, alone and with a site around it
-OVERRUN = "EMULATION OVERRUN"  # this machine was too slow for the site that it emulated: no verdict
-UNJUDGED = "EMULATION NOT JUDGED"  # it was not measured whether it kept up: no verdict
 NO_BASELINE = "NO BASELINE"  # no run of a point has a null baseline
 UNDECLARED = "FILER CACHE UNDECLARED"
 LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule
@@ -95,7 +93,7 @@ def job_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limit
 
 def ruled(label: str) -> bool:
     """Whether it is one of `job_labels`; those of a group are told of its jobs together."""
-    return label.startswith((*EMULATED, CACHED, UNDECLARED, LIMITED))
+    return label.startswith((FILER, CACHED, UNDECLARED, LIMITED))
 
 
 def study_labels(

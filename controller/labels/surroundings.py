@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from controller.labels.rules import FilerCache, filer_cache
-from controller.observe.place_kind import Place, on_one_storage, place_of, read_mounts
+from controller.observe.place_kind import Place, on_one_storage, place_of
+from core.mounts import read_mounts
 from core.settings import Settings
 
 ELSEWHERE = "SOURCE NOT ON THE STORAGE UNDER TEST"

@@ -26,7 +26,6 @@ from monitoring.steps import step_for
 from sql.faces.timeline import TIMELINE, Values
 
 DOMINATED = 0.5  # of the time in calls, from where on a percentile is the processor's
-MARK = "†"  # of a percentile that waiting for a processor dominates
 PERCENTS = (50, 95, 99)
 ALL = "all"  # in place of an op's label: all calls together
 _POINTS = 600

@@ -7,34 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from core.mounts import MOUNTINFO, MountEntry, Reach, holding, parse_mountinfo, reach_of
+from core.mounts import Reach, mounted_at, reach_of, read_mounts, storage_label
 from core.names import display_name
 from core.settings import Settings
 from core.storage.within import lies_in
 
 
-def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
-    """Whether `path` lies on a file system that is memory."""
-    mount = _mount_of(path, mounts)
-    return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY
-
-
 def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:
     """Whether `path` may lie on storage with a cache beyond this host's memory: network storage, or it cannot be told."""
-    mount = _mount_of(path, mounts)
+    mount = mounted_at(path, mounts)
     return mount is None or reach_of(mount.kind, mount.source)[0] in (Reach.NETWORK, Reach.UNKNOWN)
-
-
-def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
-    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
-
-    A type that is neither known as local nor as network storage is said to be that: a FUSE program may be anything.
-    """
-    mount = _mount_of(path, mounts)
-    if mount is None:
-        return f"{Reach.UNKNOWN} (not in the mount table)"
-    reach, name = reach_of(mount.kind, mount.source)
-    return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +33,7 @@ class Place:
 
 def place_of(path: str | os.PathLike[str], mounts: bytes) -> Place:
     """What `path` is on."""
-    mount = _mount_of(path, mounts)
+    mount = mounted_at(path, mounts)
     return Place(
         label=storage_label(path, mounts),
         source="unknown source" if mount is None else display_name(os.fsencode(mount.source)),
@@ -61,7 +43,7 @@ def place_of(path: str | os.PathLike[str], mounts: bytes) -> Place:
 
 def on_one_storage(path: str | os.PathLike[str], other: str | os.PathLike[str], mounts: bytes) -> bool:
     """Whether two paths are on one file system; one that is mounted twice over a network is known by its source."""
-    one, two = _mount_of(path, mounts), _mount_of(other, mounts)
+    one, two = mounted_at(path, mounts), mounted_at(other, mounts)
     if one is None or two is None or one.device == two.device:
         return True
     same = (one.kind, one.source) == (two.kind, two.source)
@@ -74,22 +56,10 @@ def refuse_off_storage(output: Path, settings: Settings) -> None:
     if settings.embedded:
         return
     mounts, real = read_mounts(), os.path.realpath(output)
-    ours, theirs = _mount_of(real, mounts), _mount_of(settings.storage, mounts)
+    ours, theirs = mounted_at(real, mounts), mounted_at(settings.storage, mounts)
     if ours is None or theirs is None or ours.id == theirs.id or lies_in(Path(real), os.fspath(settings.storage)):
         return
     raise UsageError(
         f"{output} is on {place_of(real, mounts)}, not on the storage under test ({place_of(settings.storage, mounts)});"
         f" give a directory on that, such as {settings.storage}/corpora/{Path(real).name}"
     )
-
-
-def _mount_of(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
-    return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
-
-
-def read_mounts() -> bytes:
-    """The mount table; empty where there is none."""
-    try:
-        return MOUNTINFO.read_bytes()
-    except OSError:
-        return b""

@@ -13,8 +13,8 @@ from controller.search.opened import opened_index
 from controller.search.unknown import refuse_unknown, refuse_unknown_tags, tags_in
 from core.errors import UsageError
 from core.options.production import ProductionChoice
-from core.records import NO_FIELDS
 from core.settings import Settings
+from readers.records import NO_FIELDS
 from sql.faces.production import PRODUCTION, Called
 from worker.indexes.ledger_fields import TAG
 from worker.indexes.nodes import All, Asked, Node, excluded_by

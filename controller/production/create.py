@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from controller.custody.actions import CREATED, note
-from controller.databases import JobHandle, Jobs, alone
+from controller.databases import JobHandle, Jobs, alone, refuse_experiment
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
 from controller.labels.surroundings import surroundings_of
@@ -90,6 +90,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
     by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))
     picked = pick(plan.sources, settings, choice)
     job, database = uuid.uuid4(), plan.sources[0].database
+    refuse_experiment(database)
     storage.keep_below(os.fsencode(settings.storage), own=True)
     absent = missing(Path(choice.out))
     try:

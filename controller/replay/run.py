@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from controller.cluster.base import Tended
 from controller.databases import JobHandle
-from controller.filer.choice import filer_choice, refuse_site
+from controller.filer.choice import filer_choice
 from controller.filer.emulated import watched_filer
 from controller.jobs.jobs import settle_job
 from controller.jobs.progress import Snapshot
@@ -69,7 +69,6 @@ class Replayed:
 def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
     """Check, prepare, play, tell. Raises UsageError before anything is made, StorageFault, DatabaseFault, RunFailed in
     one line when a client died or the replay was ended by somebody, Interrupted."""
-    refuse_site(stage.settings.filer)
     job = uuid.uuid4()
     choice = order.choice(clients)
     order = order if order.name else dataclasses.replace(order, name=default_name(trace.header, order.trace))

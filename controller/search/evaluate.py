@@ -12,8 +12,8 @@ from controller.browse.item_filter import ALL_ITEMS, Condition, ItemFilter
 from controller.databases import JobHandle
 from controller.search.items import JobItems, Mask, streaming
 from controller.search.opened import OpenIndex
-from core.records import TextState
-from formats.keys import DATE, NUMBER, TEXT
+from readers.keys import DATE, NUMBER, TEXT
+from readers.records import TextState
 from sql.faces.search import SEARCH
 from worker.indexes.base import owner_mark
 from worker.indexes.found import Found, Ids, item_ids

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from controller.browse.item_filter import ItemFilter
 from controller.databases import JobHandle
 from core.errors import UsageError
-from formats.modules import MEDIA_TYPES
 from production.loadfiles.imported import KEY
+from readers.modules import MEDIA_TYPES
 from sql.faces.review import REVIEW
 from sql.faces.search import SEARCH
 from worker.indexes.ledger_fields import CUSTODIAN_IS, TAG, TYPE_IS

@@ -9,6 +9,7 @@ STORAGE_SHARE = 0.23  # of elapsed, 1 − null ÷ elapsed: under it (elapsed und
 CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
 CACHED = "CACHED: not a storage result"
 LIMITED = "GENERATOR-LIMITED"
+DOMINATED_MARK = "†"  # of a percentile that waiting for a core dominates
 SHORT = "SHORT: not a storage result"
 UNSTEADY = "NOT STEADY: not a storage result"
 

@@ -15,7 +15,6 @@ from core.filer.client_cache import ClientCache
 from core.filer.directories import Directories
 from core.filer.model import STATIONS, CallCost, FilerModel
 from core.filer.queues import OPS_UNIT, SharedQueues, StationCounts
-from core.filer.site import MOST_WORKERS
 from core.operations import Op
 
 __all__ = ["Arbiter", "ArbiterCounts", "StationCounts"]
@@ -23,11 +22,8 @@ __all__ = ["Arbiter", "ArbiterCounts", "StationCounts"]
 _METADATA, _DATA, _LINK = range(len(STATIONS))
 _MISS_DEBT = 0  # reads, then writes: misses due, in 10^-9
 _DISK = 2  # calls that missed, and nanoseconds added to them
-_SPEED = 4  # of this machine's processors, in millionths; 0: nobody told yet
-_WAITS = 5  # for processors and databases of a site: nanoseconds booked, and by how many they ended later
-_CACHE = 7
+_CACHE = 4
 _WHOLE = 1_000_000_000
-_MILLION = 1_000_000
 _Asked = tuple[
     int, float, float, float, float, float, float
 ]  # station; ns a call, entry, transfer; the same in filer ops
@@ -42,27 +38,21 @@ class ArbiterCounts:
     missed_ns: int  # added to calls by misses
     cached_calls: int = 0  # reads that a client's cache answered whole
     cached_bytes: int = 0
-    site_booked_ns: int = 0  # for processors and databases of a site, over all slots …
-    site_late_ns: int = 0  # … and what ended later than booked
 
 
 class Arbiter:
     """One process's way to the arbiter, made when nobody else uses it: so it begins empty. Not for several threads at once.
 
-    `client`: whose cache reads go through, of several clients of one filer. The process must open it after its fork, and
-    only once: record locks belong to the process. Raises StorageFault.
+    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
     """
 
-    def __init__(self, path: Path, model: FilerModel, client: int = 0) -> None:
+    def __init__(self, path: Path, model: FilerModel) -> None:
         self.path = path
         self.digest = model.digest
         cache_words, entry_us = ClientCache.words(model.client.cache_bytes), model.directory.entry_us
         words = _CACHE + cache_words + Directories.words(entry_us)
         self._stations = [name for name, _ in model.stations]
-        self._site = model.site
-        cores = [] if self._site is None else [self._site.worker_cores] * MOST_WORKERS
-        self._queues = SharedQueues(path, (*(servers for _, servers in model.stations), *cores), words)
-        self._data_op_ns = model.data_op_ns
+        self._queues = SharedQueues(path, [servers for _, servers in model.stations], words)
         self._words, more = self._queues.words, self._queues.more
         self._more = more
         self._costs_of = [[_units(model.cost(op, indexing=indexing)) for op in Op] for indexing in (False, True)]
@@ -72,7 +62,7 @@ class Arbiter:
         self._round_trip = model.client.round_trip_us * 1000 / OPS_UNIT
         self._reread_ns = round(model.client.reread_us * 1000)
         cached = model.client.cache_bytes
-        self._cache = ClientCache(self._words, more + _CACHE, cached, client) if cached else None
+        self._cache = ClientCache(self._words, more + _CACHE, cached) if cached else None
         at = more + _CACHE + cache_words
         self._directories = Directories(self._words, at, entry_us * 1000 * model.scale) if entry_us else None
         disk = model.disk
@@ -130,56 +120,6 @@ class Arbiter:
             trips += ops if station == _METADATA else min(ops, OPS_UNIT)
         return end, worked, trips
 
-    @property
-    def speed(self) -> float:
-        """Of this machine's processors (`core.filer.machine`), as told last; 1 while nobody has."""
-        return (self._words[self._more + _SPEED] or _MILLION) / _MILLION
-
-    @property
-    def knows_speed(self) -> bool:
-        """Whether somebody has told."""
-        return self._words[self._more + _SPEED] != 0
-
-    def tell_speed(self, speed: float) -> None:
-        """To all who share the arbiter: from now on a processor second is booked for so much."""
-        self._words[self._more + _SPEED] = max(1, round(speed * _MILLION))
-
-    def compute(self, worker: int, spent_ns: int, now_ns: int) -> int:
-        """Book a worker's processor seconds of this machine, just spent, on its share of the emulated cores and on its
-        host's; when they would have been served. Only on a site."""
-        site = self._site
-        assert site is not None
-        host = site.host(worker)
-        one = site.processor_factor * self.speed * site.time_scale / site.hosts[host].speed
-        asked = int(spent_ns * one)
-        arrived = now_ns - spent_ns
-        with self._queues.locked():
-            own = self._queues.book(len(self._stations) + worker, asked, arrived, arrived)
-            return max(own, self._queues.book(len(STATIONS) + host, asked, arrived, arrived))
-
-    def transact(self, database: int, rows: int, now_ns: int) -> int:
-        """Book a transaction that wrote so many rows on the emulated server of the run's n-th database, and on the filer
-        where its files lie there; when it would have been committed. Only on a site."""
-        site = self._site
-        assert site is not None
-        server = site.database(database)
-        service = int(server.service_us(rows) * 1000 * site.time_scale)
-        ops = server.filer_ops + server.filer_ops_a_row * rows
-        station = len(STATIONS) + len(site.hosts) + database % len(site.databases)
-        with self._queues.locked():
-            end = self._queues.book(station, service, now_ns, now_ns)
-            if ops:
-                asked = int(ops * self._data_op_ns)
-                end = self._queues.book(_DATA, asked, now_ns, end, int(ops * OPS_UNIT))
-            return end
-
-    def tell_wait(self, booked_ns: int, late_ns: int) -> None:
-        """Somebody has waited for what `compute` or `transact` booked: how long that was to take, and how much later it ended."""
-        words, at = self._words, self._more + _WAITS
-        with self._queues.locked():
-            words[at] += booked_ns
-            words[at + 1] += late_ns
-
     def _miss(self, kind: int, share: int, delay: int) -> int:
         """Every so many calls one misses: spread evenly, the same share in every run."""
         words, debt, disk = self._words, self._more + _MISS_DEBT + kind, self._more + _DISK
@@ -201,8 +141,6 @@ class Arbiter:
             missed_ns=self._words[self._more + _DISK + 1],
             cached_calls=answered[0],
             cached_bytes=answered[1],
-            site_booked_ns=self._words[self._more + _WAITS],
-            site_late_ns=self._words[self._more + _WAITS + 1],
         )
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 Of every file it is kept how far it was read or written from its beginning, and when it was last used, in bytes that
 the client has taken in since. A file is gone when more came in than the cache holds. So no list of pages is kept,
-and a read costs one look into a table in shared memory, which all slots of all clients have in common.
+and a read costs one look into a table in shared memory, which all slots of the host have in common: it is one client.
 
 Limits: what is read from the middle of a file on is not kept; of more than `FILES` files the ones last used are known; attributes
 and names are not cached here, a protocol's expansion says what they cost.
@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from core.operations import Op
 
-MAX_CLIENTS = 256
 _WAYS = 4
 _SETS = 1 << 15
 FILES = _WAYS * _SETS
 _KEY, _STAMP, _EXTENT = range(3)
 _WORDS = 3
-_ANSWERED, _TABLE = MAX_CLIENTS, MAX_CLIENTS + 2  # after what came into each client
+_CAME, _ANSWERED, _TABLE = 0, 1, 3  # bytes taken in so far; reads answered and their bytes
 
 
 class _Place(NamedTuple):
@@ -31,13 +30,12 @@ class _Place(NamedTuple):
 
 
 class ClientCache:
-    """One client's, in words that all have in common; every method only under the lock of the queues."""
+    """The words that all slots have in common; every method only under the lock of the queues."""
 
-    def __init__(self, words: memoryview, at: int, size: int, client: int) -> None:
+    def __init__(self, words: memoryview, at: int, size: int) -> None:
         """`words[at:]` has `words()` of them, all nought at first; `size` in bytes."""
         self._words, self._at, self._size = words, at, size
-        self._came = at + client % MAX_CLIENTS  # bytes taken in so far
-        self._salt = client.to_bytes(8, "little")
+        self._came = at + _CAME
 
     @staticmethod
     def words(size: int) -> int:
@@ -99,7 +97,7 @@ class ClientCache:
 
     def _look(self, path: bytes) -> _Place:
         """Where the file stands, or where it may: in its set the place that is free, or was used longest ago."""
-        digest = hashlib.blake2b(path, digest_size=8, salt=self._salt).digest()
+        digest = hashlib.blake2b(path, digest_size=8).digest()
         key = int.from_bytes(digest, "little", signed=True) or 1
         words = self._words
         first = self._at + _TABLE + (key % _SETS) * _WAYS * _WORDS

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from core.filer.arbiter import Arbiter
 from core.filer.load import load_filer
-from core.filer.machine import SpeedMeter
-from core.filer.model import FilerModel
 from core.filer.pacing import Pacer
-from core.filer.places import arbiter_path
-from core.filer.surroundings import Surroundings
+from core.filer.use import arbiter_path
 from core.histogram import FIRST_BITS
 from core.operations import Op
 from core.records import Phase
@@ -31,16 +26,12 @@ def octave(duration_ns: int) -> int:
 class EmulatedFiler:
     """Makes every call last as long as the arbiter says. One a process, made after its fork.
 
-    `around`: the site that the slot works on beside, if any; a call begins when its processors have done what came before.
     `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer than
     booked (their overshoot: until the process had a processor again, and until what lies beneath had done the call); then
     calls of which the overshoot is more than half, by op and `octave` of their duration.
     """
 
-    def __init__(
-        self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None, around: Surroundings | None = None
-    ) -> None:
-        self.around = around
+    def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:
         self.digest = arbiter.digest
         self._arbiter = arbiter
         self._book = arbiter.book
@@ -65,32 +56,16 @@ class EmulatedFiler:
         return ended
 
 
-def emulated_filer(
-    settings: Settings,
-    served: memoryview | None = None,
-    worker: str = "",
-    used: Callable[[], float] = time.process_time,
-) -> EmulatedFiler | None:
-    """The filer that these settings ask for, attached, as a worker of that name meets it; `used`: processor seconds of the
-    slot's work so far. Raises UsageError, StorageFault."""
-    model = load_filer(settings.filer)
-    if model is None:
-        return None
-    number = 0 if model.site is None else model.site.worker(worker)
-    arbiter, pacer = _attached(settings, model, number), Pacer()
-    # Where nobody watches, what is measured now is as good as there is.
-    if model.site is not None and not arbiter.knows_speed:
-        arbiter.tell_speed(SpeedMeter().speed)
-    around = None if model.site is None else Surroundings(arbiter, pacer, number, used)
-    return EmulatedFiler(arbiter, pacer, served, around)
+def emulated_filer(settings: Settings, served: memoryview | None = None) -> EmulatedFiler | None:
+    """Attach to the filer that the settings name. Raises UsageError, StorageFault."""
+    arbiter = open_arbiter(settings)
+    return None if arbiter is None else EmulatedFiler(arbiter, Pacer(), served)
 
 
 def open_arbiter(settings: Settings) -> Arbiter | None:
-    """The arbiter of the filer that these settings ask for, made when there is none; raises UsageError, StorageFault."""
+    """Open the arbiter of the filer that the settings name, created if it does not exist. Raises UsageError, StorageFault."""
     model = load_filer(settings.filer)
-    return None if model is None else _attached(settings, model)
-
-
-def _attached(settings: Settings, model: FilerModel, client: int = 0) -> Arbiter:
+    if model is None:
+        return None
     directory = Path(os.path.abspath(settings.filer_arbiter)) if settings.filer_arbiter else None
-    return Arbiter(arbiter_path(model, settings.scratch, directory), model, client)
+    return Arbiter(arbiter_path(model.digest, settings.scratch, directory), model)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.errors import UsageError
 from core.filer.model import DATA_OPS, MAX_SERVERS, Client, Directory, Disk, FilerModel, Processor, Sizes
 from core.filer.protocol import Protocol, load_protocol
-from core.filer.site import SITE_KEYS, read_site
 from core.filer.tables import Tables, read_table
 from core.operations import Op
 
 PROFILES = Path(__file__).parent / "profiles"
-SITES = Path(__file__).parent / "sites"
-SITE = "site/"  # before the name of a site of ours, where a profile's name may stand too
 MAX_SERVICE_US = 60e6
 MAX_LINK_BYTES_PER_S = 1e12
 MAX_ENTRY_US = 1e4
@@ -29,8 +23,6 @@ MAX_CALL_BYTES = 1e9
 _METADATA_OPS = frozenset(Op) - DATA_OPS
 _MIX_TOLERANCE = 0.001
 _DEFAULT = "default"  # in service times: of every op that is not named
-# A site of ours, at a scale of its data perhaps, and of its time.
-_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6})(?:x([0-9]{1,7}(?:\.[0-9]{1,6})?))?)?")
 _TABLES = ("metadata", "data", "link", "disk", "directory", "client", "mix", "sizes")
 
 
@@ -39,69 +31,17 @@ def profile_names() -> list[str]:
     return [*sorted(path.stem for path in PROFILES.glob("*.toml")), "none"]
 
 
-def site_names() -> list[str]:
-    """Sites that come with the product."""
-    return sorted(path.stem for path in SITES.glob("*.toml"))
-
-
-def site_source(name_or_path: str) -> str:
-    """What `load_filer` takes for a site by name or file; raises UsageError in one line where there is none."""
-    source = f"{SITE}{name_or_path}" if name_or_path in site_names() else str(Path(name_or_path).absolute())
-    path = SITES / f"{name_or_path}.toml" if source.startswith(SITE) else Path(source)
-    what = f"site {name_or_path!r}"
-    if "filer" not in read_table(path, what, site_names()):
-        raise UsageError(f'{what}: a site names its filer, as in `filer = "titan"`; for a filer alone there is --filer')
-    load_filer(source)
-    return source
-
-
-def scaled_site(name_or_path: str, times: int, time_scale: float = 1.0) -> str:
-    """As `site_source`, for data of one in `times`, everything `time_scale` times as long as on the site; a file says its
-    scales itself. Raises UsageError."""
-    source = site_source(name_or_path)
-    if source.startswith(SITE):
-        scaled = f"{source}@{times}" + (f"x{time_scale:f}" if time_scale != 1.0 else "")
-        load_filer(scaled)
-        return scaled
-    found = load_filer(source)
-    if found is None or found.site is None or found.site.data_scale != times:
-        raise UsageError(f"site {name_or_path!r}: its data_scale must be that of --scale, {times}")
-    if found.site.time_scale != time_scale:
-        raise UsageError(f"site {name_or_path!r}: its time_scale must be that of --time-scale, {time_scale:g}")
-    return source
-
-
 def load_filer(name_or_path: str) -> FilerModel | None:
-    """The emulated filer of that name or file, with the site around it where the file is a site's; None for `none`.
-    Raises UsageError in one line."""
+    """Return the emulated filer of that name or file; None for `none`. Raises UsageError in one line."""
     if name_or_path == "none":
         return None
-    if ours := _OURS.fullmatch(name_or_path):
-        path, source = SITES / f"{ours[1]}.toml", name_or_path
-    elif name_or_path in profile_names():
+    if name_or_path in profile_names():
         path, source = PROFILES / f"{name_or_path}.toml", name_or_path
     else:
         path = Path(name_or_path).absolute()
         source = str(path)
     table = read_table(path, f"filer {name_or_path!r}", profile_names())
-    if ours and ours[2]:
-        table["data_scale"] = float(ours[2])
-    if ours and ours[3]:
-        table["time_scale"] = float(ours[3])
-    own = path.parent in (PROFILES, SITES)
-    if "filer" in table:
-        return _Reader(f"site {name_or_path.removeprefix(SITE)}", ours=own).site(table, source, path.parent)
-    return _Reader(f"filer {name_or_path}", ours=own).model(table, source, path.parent)
-
-
-def _filer_of_a_site(said: str, beside: Path) -> FilerModel | None:
-    """What a site names; None where that is no filer but another site, or itself. Raises UsageError."""
-    if said in profile_names():
-        return load_filer(said)
-    path = beside / said
-    if not said or said.startswith(SITE) or "filer" in read_table(path, f"filer {said!r}", profile_names()):
-        return None
-    return load_filer(str(path))
+    return _Reader(f"filer {name_or_path}", ours=path.parent == PROFILES).model(table, source, path.parent)
 
 
 class _Reader(Tables):
@@ -137,30 +77,9 @@ class _Reader(Tables):
             directory=Directory(entry_us=self.number(directory, "entry_us", "directory.", 0.0, MAX_ENTRY_US)),
         )
 
-    def site(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:
-        """The filer that the site names, with the site around it. Its delays are stretched with everything else."""
-        self.known(table, ("name", "description", "client", *SITE_KEYS), "")
-        said = self.text(table, "filer")
-        filer = _filer_of_a_site(said, beside)
-        if filer is None:
-            raise self.wrong(f"filer is {said!r}; it must be a filer profile or the file of one, not a site")
-        site = read_site(self, table)
-        times = site.time_scale
-        client = self._client(self.table(table, "client")) if "client" in table else filer.client
-        return replace(
-            filer,
-            name=self._filer_name(table),
-            description=self.text(table, "description"),
-            scale=filer.scale * times,
-            disk=replace(filer.disk, read_ms=filer.disk.read_ms * times, write_ms=filer.disk.write_ms * times),
-            client=replace(client, reread_us=client.reread_us * times, round_trip_us=client.round_trip_us * times),
-            source=source,
-            site=site,
-        )
-
     def _filer_name(self, table: Mapping[str, Any]) -> str:
         name = self.name(table, MAX_NAME)
-        if name in (*profile_names(), *site_names()) and not self._ours:
+        if name in profile_names() and not self._ours:
             raise self.wrong(
                 f"name is {name!r}, which is a built-in profile; give another name, so that results show which one was used"
             )

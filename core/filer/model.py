@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from core.filer.protocol import Ops, Protocol
-from core.filer.site import SiteModel
 from core.operations import Op
 from core.records import FilerChoice
 
@@ -101,17 +100,11 @@ class FilerModel:
     client: Client = field(default_factory=Client)
     sizes: Sizes = field(default_factory=Sizes)
     directory: Directory = field(default_factory=Directory)
-    site: SiteModel | None = None  # what stands around it
 
     @property
     def stations(self) -> tuple[tuple[str, int], ...]:
-        """Every station that is told of, with its servers: the filer's, then those of the site."""
-        filer = zip(STATIONS, (self.metadata.servers, self.data.servers, 1), strict=True)
-        if self.site is None:
-            return tuple(filer)
-        hosts = ((f"host {n}", host.cores) for n, host in enumerate(self.site.hosts, 1))
-        databases = ((f"database {n}", one.servers) for n, one in enumerate(self.site.databases, 1))
-        return (*filer, *hosts, *databases)
+        """The name and the number of servers of each station."""
+        return tuple(zip(STATIONS, (self.metadata.servers, self.data.servers, 1), strict=True))
 
     def cost(self, op: Op, *, indexing: bool = False) -> CallCost:
         """Of a call of that op, made in phase index or in any other."""
@@ -151,12 +144,6 @@ class FilerModel:
     def transfers(self, nbytes: int) -> int:
         """How many transfers a call of so many bytes begins."""
         return 0 if self.protocol is None else self.protocol.transfers(nbytes)
-
-    @property
-    def data_op_ns(self) -> float:
-        """What a database's write costs the data unit, scaled: the mean of its ops."""
-        times = self.data.service_us.values()
-        return sum(times) / len(times) * 1000 * self.scale if times else 0.0
 
     @property
     def link_ns_per_byte(self) -> float:
@@ -210,8 +197,7 @@ class FilerModel:
     @property
     def choice(self) -> FilerChoice:
         """How a job says that it runs on this one."""
-        site = "" if self.site is None else f"data 1/{self.site.data_scale:g}, time x {self.site.time_scale:g}"
-        return FilerChoice(source=self.source, name=self.name, scale=self.scale, digest=self.digest, site=site)
+        return FilerChoice(source=self.source, name=self.name, scale=self.scale, digest=self.digest)
 
     @property
     def digest(self) -> str:
@@ -225,7 +211,7 @@ class FilerModel:
             found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
             found += [asdict(self.cost(op, indexing=True)) for op in sorted(self.protocol.index_calls)]
         more = (one for one, usual in ((self.client, Client()), (self.directory, Directory())) if one != usual)
-        return [*found, *more, *([self.site] if self.site else [])]
+        return [*found, *more]
 
     def _each(self, op: Op) -> tuple[float, float]:
         cost = self.cost(op)

@@ -1,4 +1,4 @@
-"""Who uses the file of an arbiter: the first begins with an empty one, the last removes it, and what killed ones left goes.
+"""The file of an arbiter and its users: the first begins with an empty one, the last removes it, and what killed ones left goes.
 
 A byte of it is locked by each user (fcntl(2), shared). The kernel releases that when a process is killed, but the file stays: so
 whoever finds nobody else's lock on it makes a new one, and nothing of an old run's queues and caches is in the next.
@@ -8,22 +8,51 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import stat
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 from core.errors import StorageFault
 
+SHARED_MEMORY = Path("/dev/shm")
 PREFIX = "edbench-filer-"  # of all arbiters' names
-_NAME = re.compile(re.escape(PREFIX) + "[0-9a-f]{24}")  # as `places.arbiter_path` makes them
+_NAME = re.compile(re.escape(PREFIX) + "[0-9a-f]{24}")  # as `arbiter_path` makes them
 _USE_BYTE = 1
 _File = tuple[int, int, int]  # process, device, inode
 
 # Record locks belong to the process: a second look at a file of its own would find it unlocked, and closing it unlocks it.
 _open_here: dict[_File, int] = {}
 _turn = threading.Lock()  # of this process's threads, which no record lock parts
+
+
+def arbiter_path(digest: str, scratch: Path, directory: Path | None = None) -> Path:
+    """One file for each emulated filer and installation; `directory` belongs to one installation, whose processes share it."""
+    home = "" if directory is not None else scratch
+    key = hashlib.sha256(f"{os.geteuid()} {home} {digest}".encode()).hexdigest()[:24]
+    return (directory or SHARED_MEMORY) / f"{PREFIX}{key}"
+
+
+def no_common_arbiter(database: str, hosts: Collection[tuple[str, str]], arbiter: str) -> str | None:
+    """Why workers on these (host name, boot id) have no arbiter in common, with what to do; None where they have.
+
+    Workers of one kernel share its memory; containers do not unless `arbiter` (EDBENCH_FILER_ARBITER) names a
+    directory that is the same for all of them.
+    """
+    if len({boot for _, boot in hosts}) > 1:
+        return (
+            f"the workers of {database} run on several hosts ({', '.join(sorted(host for host, _ in hosts))}),"
+            " which cannot share one emulated filer; run them on one host, or without an emulated filer"
+        )
+    if len({host for host, _ in hosts}) > 1 and not arbiter:
+        return (
+            f"the workers of {database} run in several containers; set EDBENCH_FILER_ARBITER"
+            " to a directory that all of them and this command share"
+        )
+    return None
 
 
 def attach(path: Path, size: int) -> int:

@@ -6,6 +6,5 @@ MOST_SEED = 10**15  # below 2**53: whole in whatever reads JSON
 MOST_SECONDS = 366 * 86_400.0  # a year, of whatever is waited for or measured
 DAY_SECONDS = 86_400.0
 MOST_SCALE = 1e6  # of a corpus: 45 PB of the reference profile
-MOST_RAW_GB = 100_000.0  # of a prediction: two million times the reference calibration
 MOST_BYTES = (1 << 63) - 1  # what a file, a database's column and a C program count to
 MOST_PASSWORDS = 10_000  # in a bank: each is tried on every encrypted item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 DEFAULT_ZONE = "UTC"
-FILER, SITE = "EMULATED FILER", "EMULATED SITE"  # how its label begins
+FILER = "EMULATED FILER"  # how its label begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,10 @@ class FilerChoice:
     name: str = "none"
     scale: float = 1.0
     digest: str = ""  # filers with different numbers differ in it
-    site: str = ""  # scales of the emulated site around it; empty: there is none
 
     @property
     def label(self) -> str:
         """The first words of a result; empty when nothing is emulated."""
-        if self.site:
-            return f"{SITE} {self.name}, {self.site}"
         return f"{FILER} {self.name}, scale 1/{self.scale:g}" if self.digest else ""
 
 

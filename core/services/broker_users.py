@@ -9,23 +9,29 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from core.roles import CONTROLLER, QUEUE_MANAGER, WORKER, Login, login_name
+from core.roles import CONTROLLER, PROVISIONER, QUEUE_MANAGER, WORKER, Login, login_name
 
 # What a client library says before anything else; names no key.
 _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 # Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
 # the frames of the call record (monitoring.sender.STREAM).
-_QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames"
+_QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames*"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
 _ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
-# Where hosts meet the command of an experiment (experiments.hosts): a broker of that command's, with none of the above.
-HOST = "host"
-_HOSTS = "edbench:hosts"
+# The crew (core.crew.messages): members report and take orders, only the controller gives any.
+_CREW = "edbench:crew"
+_ANSWER = f"(~{_CREW}:answers:* +rpush +expire)"
+_MEMBER = f"(~{_CREW}:members +sadd) (~{_CREW}:member:* +set +del) (~{_CREW}:leased:* +exists) (~{_CREW}:orders:member:* +blpop) {_ANSWER}"
+_COMMANDER = (
+    f"(~{_CREW}:members +smembers +srem) (~{_CREW}:member:* +mget) (~{_CREW}:leased:* +set +del)"
+    f" (~{_CREW}:orders:* +rpush +lrem +del) (~{_CREW}:answers:* +blpop)"
+)
+_OF_RUNS = "(~edbench.run.* +del) (~_kombu.binding.edbench.run.* +del) (~edbench:frames:* +del)"  # when a run is over
 _MAY = {
-    HOST: f"(~{_HOSTS}:alive:* +set +del) (~{_HOSTS}:orders:* +blpop) (~{_HOSTS}:answers:* +rpush +expire)",
-    WORKER: f"{_DECLARE} {_ANSWERED} ({_QUEUES} +brpop) ({_FRAMES} +xadd)",
-    QUEUE_MANAGER: f"{_DECLARE} +info ({_QUEUES} +lpush) ({_FRAMES} +xread +xdel)",
-    CONTROLLER: f"+info +time ({_QUEUES} +llen) ({_FRAMES} +xlen +xrange)",
+    PROVISIONER: f"(~{_CREW}:orders:provisioner +blpop) {_ANSWER}",
+    WORKER: f"{_DECLARE} {_ANSWERED} ({_QUEUES} +brpop) ({_FRAMES} +xadd) {_MEMBER}",
+    QUEUE_MANAGER: f"{_DECLARE} +info ({_QUEUES} +lpush) ({_FRAMES} +xread +xdel) {_OF_RUNS}",
+    CONTROLLER: f"+info +time ({_QUEUES} +llen) ({_FRAMES} +xlen +xrange) {_COMMANDER}",
 }
 
 

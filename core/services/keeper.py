@@ -14,6 +14,7 @@ import os
 import secrets
 import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from pathlib import Path
 from types import FrameType
 
 from core.errors import EdbenchError, SystemFault
-from core.roles import ROLES, Login
+from core.program.stopping import Stop
+from core.roles import PROVISIONER, ROLES, Login
 from core.services.address import Addresses, read_addresses, write_addresses
 from core.services.broker import BrokerServer
 from core.services.locks import FileLock
@@ -45,7 +47,10 @@ class Keeper:
         connections = connections_for(slots)
         self._logins = tuple(Login(role=role, password=secrets.token_hex(24)) for role in ROLES)
         self._servers = [PostgresServer(name, home, connections, self._logins, listen) for name in databases]
-        self._broker = BrokerServer(home, 4 * connections, self._logins, listen)
+        self._provisioner = Login(role=PROVISIONER, password=secrets.token_hex(24))
+        self._provisions = Stop()
+        self._provisioning: threading.Thread | None = None
+        self._broker = BrokerServer(home, 4 * connections, [*self._logins, self._provisioner], listen)
         self._has_broker = broker
         self._tended = [Tended(server) for server in self._servers]
         if broker:
@@ -60,8 +65,9 @@ class Keeper:
         stale = read_addresses(self._home.address_file)
         for server in stale.servers if stale else ():
             remove_socket_dir(Path(server.socket_dir))
-        with contextlib.suppress(OSError):
-            self._home.broker_request.unlink()  # of another keeper's life
+        for request in (self._home.broker_request, self._home.provisioner_request):
+            with contextlib.suppress(OSError):
+                request.unlink()  # of another keeper's life
         try:
             for service in self._tended:  # all of them come up at the same time
                 service.service.begin()
@@ -89,6 +95,18 @@ class Keeper:
             self._has_broker = True
             self._tended.append(Tended(self._broker))
 
+    def _add_provisioner(self) -> None:
+        """Start it when an experiment has come that needs databases for its runs."""
+        if self._provisioning is not None or not self._has_broker or not self._home.provisioner_request.exists():
+            return
+        from core.services.provisioner import Provisioner, client_of  # few need it, and it brings the broker's client
+
+        servers = [server.superuser() for server in self._servers]
+        client = client_of(self._provisioner.into(self._broker.address().url))
+        part = Provisioner(servers, client, self._provisions)
+        self._provisioning = threading.Thread(target=part.run, name="provisioner", daemon=True)
+        self._provisioning.start()
+
     def _publish(self) -> None:
         addresses = Addresses(
             keeper=os.getpid(),
@@ -107,6 +125,7 @@ class Keeper:
         logs = [self._home.keeper_log, *map(Path, theirs)]
         while not self._stopping and not users.try_alone():
             self._add_broker()
+            self._add_provisioner()
             started = [service.tend() for service in self._tended]  # a list: every one gets its turn
             for log in logs:
                 trim(log)
@@ -119,6 +138,9 @@ class Keeper:
 
     def close(self) -> None:
         """Stop everything; no address is left behind."""
+        self._provisions.set()
+        if self._provisioning is not None:
+            self._provisioning.join()
         with contextlib.suppress(FileNotFoundError):
             self._home.address_file.unlink()
         for service in reversed(self._tended):

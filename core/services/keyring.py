@@ -6,7 +6,8 @@ gets new secrets, but for the superuser's password, which the databases' files k
 STORAGE, a volume of the engine's that was just made and so is root's, is given to the user of controller and workers.
 
     controller, queue_manager, worker   `login`: user and password, at the databases and the broker
-    controller                          `token`: of the page
+    provisioner                         `login`: at the broker
+    controller                          `token` of the web UI, `grafana`: a copy of the password, for `edbench token`
     database                            `password`: of the superuser, for the server and for `core.services.admit`
     broker                              `users.acl`: who may do what there, and what their passwords are checked by
     grafana                             `password`: of its user admin
@@ -18,14 +19,14 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import EdbenchError, StorageFault, UsageError
 from core.program.urls import without_logins
 from core.reading import read_problem
-from core.roles import CONTROLLER, ROLES, Login
+from core.roles import CONTROLLER, PROVISIONER, ROLES, Login
 from core.services.address import write_private
 from core.services.broker_users import user_lines
 from core.settings import read_login
@@ -34,6 +35,7 @@ LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
 DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"
 # As whom the public images work.
 SERVER_USERS = {DATABASE: 999, BROKER: 999, GRAFANA: 472}
+_LOGINS = (*ROLES, PROVISIONER)
 _GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the web UI token"}
 
 
@@ -66,12 +68,14 @@ def read_given(env: Mapping[str, str]) -> Given:
 def make_secrets(directory: Path, given: Given) -> None:
     """Make what is missing below `directory`. Raises StorageFault, UsageError for a file that holds no secret."""
     try:
-        for part in (*ROLES, *SERVER_USERS):
+        for part in (*_LOGINS, *SERVER_USERS):
             (directory / part).mkdir(exist_ok=True)
-        logins = [_login(directory, role) for role in ROLES]
+        logins = [_login(directory, role) for role in _LOGINS]
         _keep(directory / CONTROLLER / TOKEN, given.token or secrets.token_hex(24), anew=given.token is not None)
         _keep(directory / DATABASE / PASSWORD, given.superuser or secrets.token_hex(24))
         _keep(directory / GRAFANA / PASSWORD, secrets.token_hex(24))
+        shown = (directory / GRAFANA / PASSWORD).read_text(encoding="ascii").strip()
+        _keep(directory / CONTROLLER / GRAFANA, shown, anew=True)
         _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), anew=True)
     except OSError as error:
         raise StorageFault(f"cannot write the secrets to {directory}: {error.strerror or error}") from error
@@ -83,7 +87,7 @@ def give_away(directory: Path, given: Given) -> None:
     Raises StorageFault.
     """
     try:
-        for part in (*ROLES, *SERVER_USERS):
+        for part in (*_LOGINS, *SERVER_USERS):
             owner = SERVER_USERS.get(part)
             _give(directory / part, *((given.user, given.group) if owner is None else (owner, owner)))
     except OSError as error:
@@ -92,10 +96,10 @@ def give_away(directory: Path, given: Given) -> None:
         ) from error
 
 
-def read_logins(directory: Path) -> list[Login]:
+def read_logins(directory: Path, roles: Sequence[str] = ROLES) -> list[Login]:
     """The roles' logins as they were made. Raises UsageError when they were not."""
     out = []
-    for role in ROLES:
+    for role in roles:
         path = directory / role / LOGIN
         try:
             text = path.read_text(encoding="ascii")

@@ -76,6 +76,11 @@ class Home:
         return self.directory / "broker.wanted"
 
     @property
+    def provisioner_request(self) -> Path:
+        """A file that an experiment makes, whose runs need databases of their own."""
+        return self.directory / "provisioner.wanted"
+
+    @property
     def keeper_log(self) -> Path:
         """What the keeper says."""
         return self.logs / "keeper.log"

@@ -219,7 +219,7 @@ class PostgresServer:
         import psycopg2  # a third of the keeper's start, and the server needs longer for its own
 
         try:
-            psycopg2.connect(dbname="postgres", **self._superuser()).close()
+            psycopg2.connect(dbname="postgres", **self.superuser()).close()
         except psycopg2.OperationalError as error:
             if "password authentication failed" in str(error):
                 raise UsageError(
@@ -228,7 +228,8 @@ class PostgresServer:
             return False
         return True
 
-    def _superuser(self) -> dict[str, Any]:
+    def superuser(self) -> dict[str, Any]:
+        """How psycopg2 connects as the superuser; the database is to be added."""
         password = self._password
         place = {"host": str(self._socket_dir), "port": self._port}
         return {**place, "user": SUPERUSER, "password": password, "connect_timeout": 5}
@@ -240,7 +241,7 @@ class PostgresServer:
         from core.services.database_logins import prepare_server
 
         try:
-            prepare_server(self._superuser(), self.name, self._logins)
+            prepare_server(self.superuser(), self.name, self._logins)
         except psycopg2.errors.DiskFull as error:
             raise StorageFault(f"no space left for database {self.name}; free space in {self._place}") from error
         except psycopg2.Error as error:

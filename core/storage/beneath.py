@@ -114,10 +114,14 @@ class Beneath:
     path below no root is refused. All raise OSError, UnsafePath among them."""
 
     def __init__(self) -> None:
+        self._added: set[bytes] = set()
         self._roots: list[Root] = []  # longest path first: one may lie in another
 
     def add(self, path: bytes, *, own: bool, hold: bool) -> None:
         """Calls below this directory are let through from now on."""
+        if path in self._added:  # by every file of a directory
+            return
+        self._added.add(path)
         for spelled in (path, os.path.abspath(path)):
             if all(root.path != spelled for root in self._roots):
                 self._roots.append(Root(spelled, own=own, hold=hold))

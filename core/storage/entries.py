@@ -33,13 +33,20 @@ class Space(NamedTuple):
 
 
 def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
-    """By the directory's own type field; only a file system without one costs an lstat(2)."""
-    if entry.is_symlink():
-        return EntryKind.LINK
-    if entry.is_file(follow_symlinks=False):
+    """By the directory's own type field; only a file system without one costs an lstat(2).
+
+    An entry whose lstat(2) is refused counts as a file: the caller's own `stat` of it reports why, and the other
+    entries of the directory are read.
+    """
+    try:
+        if entry.is_symlink():
+            return EntryKind.LINK
+        if entry.is_file(follow_symlinks=False):
+            return EntryKind.FILE
+        if entry.is_dir(follow_symlinks=False):
+            return EntryKind.DIRECTORY
+    except PermissionError:
         return EntryKind.FILE
-    if entry.is_dir(follow_symlinks=False):
-        return EntryKind.DIRECTORY
     return EntryKind.SPECIAL
 
 

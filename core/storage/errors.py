@@ -6,9 +6,10 @@ import errno
 import os
 import stat
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.storage.beneath import UnsafePath
+from readers.errors import ExceptionCode
 
 # Errors that say nothing about one file: the filer, the network to it or this process is in trouble.
 _FAULTS = frozenset(

@@ -14,10 +14,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op
 from core.storage.errors import reading_error, storage_fault
+from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

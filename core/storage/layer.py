@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
@@ -33,6 +33,7 @@ from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
 from core.storage.nowhere import lead_nowhere
 from core.storage.sync import SyncBeside, Unsynced, syncfs
+from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 
-from core.errors import ExceptionCode
 from dataset_gen.faults.common import ZIP, container_fault, member, text
 from dataset_gen.formats.archives.sevenz import MEDIA_TYPE as SEVENZ
 from dataset_gen.formats.archives.zip_tar import stored_already
@@ -12,6 +11,7 @@ from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.packing.sevenz import SevenZipWriter
 from dataset_gen.packing.zip import ZipWriter
+from readers.errors import ExceptionCode
 
 PASSWORD = "edbench"
 _MTIME = 1_500_000_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import struct
 
-from core.errors import ExceptionCode
 from dataset_gen.faults.common import ZIP, container_fault, member, text
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch
 from dataset_gen.material.text import planted_token
 from dataset_gen.packing.compress import crc32, deflated, deflated_zeros
 from dataset_gen.packing.zip import ZipWriter
+from readers.errors import ExceptionCode
 
 GZIP = "application/gzip"
 BOMB_BYTES = 200_000_000

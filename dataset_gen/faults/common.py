@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.errors import ExceptionCode
-from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, leaf
 from dataset_gen.material.text import prose
+from readers.errors import ExceptionCode
+from readers.records import Kind
 
 ZIP = "application/zip"
 

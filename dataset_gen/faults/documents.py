@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.errors import ExceptionCode
 from dataset_gen.faults.common import text
 from dataset_gen.formats.documents import pdf
 from dataset_gen.formats.images import jpeg
@@ -14,6 +13,7 @@ from dataset_gen.formats.office import docx, xlsx
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch, leaf
 from dataset_gen.packing.zip import ZipWriter
+from readers.errors import ExceptionCode
 
 PROGRAM = "application/x-dosexec"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.errors import ExceptionCode
 from dataset_gen.formats.mail import eml
 from dataset_gen.formats.office import xlsx
 from dataset_gen.formats.office.ooxml import MAIN, OFFICE, PACKAGE
@@ -13,6 +12,7 @@ from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch, leaf
 from dataset_gen.material.text import planted_token, prose
 from dataset_gen.packing.zip import ZipWriter
+from readers.errors import ExceptionCode
 
 _DEEP = 25_000  # elements inside one another
 _LAUGHS = 9  # levels of entities, ten times as much at each

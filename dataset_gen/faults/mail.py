@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.errors import ExceptionCode
-from core.mail_form import base64_lines
-from core.records import Kind
 from dataset_gen.faults.common import text
 from dataset_gen.formats.images import jpeg
 from dataset_gen.formats.mail import eml
@@ -14,6 +11,9 @@ from dataset_gen.formats.order import Order
 from dataset_gen.formats.outlook import pst_store
 from dataset_gen.made import Made, Placed, branch, leaf
 from dataset_gen.material.text import planted_token
+from readers.errors import ExceptionCode
+from readers.mail_form import base64_lines
+from readers.records import Kind
 
 MEDIA_TYPE = "message/rfc822"
 _LINE, _WIDTH = 57, 77  # bytes in a line of base64, and characters with its newline

@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from core.errors import ExceptionCode
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, leaf
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
+from readers.errors import ExceptionCode
 
 _NOISE = 65_536  # bytes drawn; a longer recording repeats them
 _RATE = 8000  # samples a second of a voice memo

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from dataclasses import replace
 
-from core.mail_form import base64_lines
 from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_forms, pairs, states
 from dataset_gen.languages.texts import fitting, own_texts
 from dataset_gen.made import Made, leaf
 from dataset_gen.rng import Dice, derive
+from readers.mail_form import base64_lines
 
 SIZES = (200, 500, 1_000, 2_000, 4_000, 8_000, 20_000)  # bytes, in turn
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"

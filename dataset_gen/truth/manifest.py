@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from core.ids import number
-from core.names import Siblings, display_name, sibling_name, unsafe_name
-from core.records import Kind, Limits
+from core.names import display_name, sibling_name, unsafe_name
+from core.records import Limits
 from dataset_gen.made import Truth
 from dataset_gen.truth.columns import (
     ANNOUNCED as ANNOUNCED,
@@ -96,6 +96,8 @@ from dataset_gen.truth.columns import (
 from dataset_gen.truth.columns import (
     Row as Row,
 )
+from readers.errors import ExceptionCode
+from readers.records import Kind, Siblings
 
 _GROUP_ROWS = 20_000  # at least, in a row group: a footer of thousands of groups takes 100 MB
 FILE_NAME = "manifest.parquet"

@@ -28,7 +28,7 @@ from core.services import launch
 from core.settings import Settings
 from experiments.clients.orders import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
 from experiments.clients.tally import Counted, merged
-from experiments.processes import processors
+from monitoring.processes import processors
 
 MOST = 1_000
 _AHEAD_NS = 20_000_000  # that all know of an order before it begins

@@ -13,6 +13,8 @@ import numpy as np
 from core.histogram import BUCKETS, CELLS, Histogram
 from core.operations import MOST_BYTES, Op
 from experiments.clients.counters import Counter
+from experiments.result.latency import latency
+from experiments.result.schema import Latency
 from replay.tally import buckets_of
 
 WHOLE_WRITE, WHOLE_READ, WHOLE_REMOVE = range(len(Op), len(Op) + 3)
@@ -169,3 +171,10 @@ def _sum(label: str, counts: list[Counted]) -> Counted:
         max_ns=max(one.max_ns for one in counts),
         cells=tuple(sorted(histogram.cells.items())),
     )
+
+
+def latencies(counted: Iterable[Counted]) -> dict[str, Latency]:
+    """By label."""
+    return {
+        one.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns) for one in counted if one.calls
+    }

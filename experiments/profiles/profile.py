@@ -111,8 +111,8 @@ class Profile(ABC, Generic[S]):
 
     @property
     def direct(self) -> bool:
-        """Whether reads and writes pass the page cache by."""
-        return False
+        """Whether reads and writes bypass the page cache: as the settings say."""
+        return bool(getattr(self.settings, "direct", False))
 
     @property
     def least_seconds(self) -> float | None:

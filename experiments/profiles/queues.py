@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.doctor.mounts import mount_of
 from core.errors import UsageError
+from core.mounts import mount_of
 from core.plain import unambiguous
 from experiments.profiles.owner import Owner, this_process
 

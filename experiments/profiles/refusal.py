@@ -31,12 +31,10 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
 
 
 def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where an emulated filer is asked for that would delay nothing, or no filer but a site."""
+    """Raises UsageError where an emulated filer is asked for that would delay nothing."""
     filer = load_filer(source)
     if filer is None:
         return
-    if filer.site is not None:
-        raise UsageError(f"{profile.name} does not run on a site: give a filer, or --filer none")
     if profile.targets.paths and not profile.emulates:
         raise UsageError(
             f"{profile.name}: the emulated filer {filer.name} delays the calls of edbench's own clients only, and this test runs another program; use --filer none"

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from controller.labels.rules import filer_cache
-from controller.observe.place_kind import in_memory, read_mounts
 from core.clock import Clock
 from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.memory import client_memory, free_memory
+from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
-from experiments.conditions import emulated, host, place
+from experiments.conditions import emulated
 from experiments.profiles.direct import Direct, direct_on
 from experiments.profiles.filer_meter import FilerMeter, metered
 from experiments.profiles.live import Live
@@ -28,6 +28,7 @@ from experiments.profiles.queues import restore_dead
 from experiments.profiles.result import Observed
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
+from monitoring.machine import host, place
 
 MEMORY = Path("/dev/shm")
 NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.typing import RcKeyType
+from typing import TYPE_CHECKING, Any
 
 from experiments.report.palette import FAINT, GRID, INK, PAPER, line_style, marker, series_colour
+
+if TYPE_CHECKING:  # half a second to import: only where something is drawn
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
+else:  # for annotations elsewhere
+    Axes = Any
 
 WIDTH = 9.2  # inches
 HEIGHT = 3.1
@@ -51,6 +53,8 @@ _STYLE: dict[RcKeyType, Any] = {
 def _parameters() -> dict[RcKeyType, Any]:
     """Every parameter but the backend, as matplotlib comes and with our style over it. It checks each and sorts all of them
     again for each that it takes out: worked out for every figure, that was a tenth of drawing."""
+    import matplotlib as mpl
+
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -62,6 +66,8 @@ def _parameters() -> dict[RcKeyType, Any]:
 @contextmanager
 def drawing() -> Iterator[None]:
     """The report's style, whatever the caller's own matplotlib settings are, which come back afterwards."""
+    import matplotlib as mpl
+
     with mpl.rc_context(_parameters()):
         yield
 
@@ -70,6 +76,8 @@ def new_figure(
     columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
 ) -> tuple[Figure, list[Axes]]:
     """A figure of the report's width with its axes in reading order."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
     return figure, [axes for line in grid for axes in line]
@@ -77,10 +85,25 @@ def new_figure(
 
 def from_zero(axes: Axes, *, whole: bool = False) -> None:
     """Let the y axis start at zero, with plain numbers and thousands separators; `whole`: it counts something."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     top = float(axes.dataLim.y1)
     axes.set_ylim(0, top * 1.08 if top > 0 and math.isfinite(top) else 1)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10], integer=whole))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def written(
+    axis: Axis, write: Callable[[float], str], *, most: int | None = None, subs: Sequence[float] = (1.0,)
+) -> None:
+    """Write the major ticks of an axis like this and the minor ones not at all; `most`: of a logarithmic one, at most so many
+    ticks, at these multiples of powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if most is not None:
+        axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=most))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def plain(value: float) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
+from core.reading import read_problem
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note
@@ -78,7 +79,7 @@ def sheet_in(directory: Path) -> Sheet | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{FILE} cannot be read: {error}") from error
+        raise UsageError(read_problem(directory / FILE, error)) from error
 
 
 def sheet_section(result: Result, sheet: Sheet) -> Section:

@@ -3,58 +3,50 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, note, paragraph
+from experiments.report.columns import Column, tabled
+from experiments.report.parts import Section, note, paragraph
 from experiments.report.views import named
-from experiments.result.schema import Result
+from experiments.result.schema import Result, Steady
 from experiments.result.steady import RULE
 
 ANCHOR, TITLE = "steady", "Length and steady state"
-_HEADER = ("point", "repeat", "of", "judged", "per second", "spread", "drift", "95 % interval of the drift", "")
-_COLUMNS = (
-    "point",
-    "repeat",
-    "of",
-    "start_s",
-    "seconds",
-    "rate",
-    "spread",
-    "drift",
-    "drift_low",
-    "drift_high",
-    "steady",
+_Row = tuple[str, int, Steady]  # the point, the repeat, the interval
+
+
+def _drift(value: float) -> str:
+    return f"{value * 100:+.1f} %".replace("-", "\u2212")
+
+
+_COLUMNS: tuple[Column[_Row], ...] = (
+    Column("point", "point", lambda row: row[0], text=True),
+    Column("repeat", "repeat", lambda row: row[1]),
+    Column("of", "of", lambda row: row[2].what, text=True),
+    Column("start_s", None, lambda row: row[2].start_s),
+    Column("seconds", "judged", lambda row: row[2].seconds, words.seconds),
+    Column("rate", "per second", lambda row: row[2].rate, words.figure),
+    Column("spread", "spread", lambda row: row[2].spread, words.percent),
+    Column("drift", "drift", lambda row: row[2].drift, _drift),
+    Column("", "95 % interval of the drift", lambda row: f"{_drift(row[2].drift_low)} to {_drift(row[2].drift_high)}"),
+    Column("drift_low", None, lambda row: row[2].drift_low),
+    Column("drift_high", None, lambda row: row[2].drift_high),
+    Column("steady", "", lambda row: int(row[2].steady), lambda steady: "" if steady else "not steady", text=True),
 )
 
 
 def steadiness(result: Result) -> Section:
     """A line for each interval of each run that is long enough."""
-    shown, numbers = [], list[tuple[Cell, ...]]()
-    for point in result.points:
-        for run in point.repeats:
-            for one in run.steady:
-                name = named(point, result)
-                drift = [
-                    f"{value * 100:+.1f} %".replace("-", "\u2212")
-                    for value in (one.drift, one.drift_low, one.drift_high)
-                ]
-                shown.append(
-                    (name, run.repeat + 1, one.what, words.seconds(one.seconds), words.figure(one.rate),
-                     words.percent(one.spread), drift[0], f"{drift[1]} to {drift[2]}", "" if one.steady else "not steady")
-                )  # fmt: skip
-                numbers.append(
-                    (name, run.repeat + 1, one.what, one.start_s, one.seconds, one.rate, one.spread, one.drift,
-                     one.drift_low, one.drift_high, int(one.steady))
-                )  # fmt: skip
-    marked = frozenset(place for place, row in enumerate(shown) if row[-1])
-    if not shown:
+    rows = [
+        (named(point, result), run.repeat + 1, one)
+        for point in result.points
+        for run in point.repeats
+        for one in run.steady
+    ]
+    if not rows:
         return Section(
             anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), note("No interval is long enough."))
         )
-    tabled = Tabled(
-        table=table(_HEADER, shown, text_columns=frozenset({0, 2, 8}), marked=marked),
-        series=Series(name="steady", header=_COLUMNS, rows=tuple(numbers)),
-    )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), tabled, note(f"Steady: {RULE}.")))
+    shown = tabled("steady", _COLUMNS, rows, mark=lambda row: not row[2].steady)
+    return Section(anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), shown, note(f"Steady: {RULE}.")))
 
 
 def _length(result: Result) -> str:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from controller.observe.call_time import MARK
+from controller.timeline.thresholds import DOMINATED_MARK
 from experiments.report import words
 from experiments.report.markup import Html, escaped, join, tag
 from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run, SizedLatency
@@ -61,7 +61,9 @@ def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
 def percentiles(one: Latency | SizedLatency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
     """In words, marked where waiting for a core is more than half of them."""
     marked = one.processor if isinstance(one, Latency) else ()
-    return [words.microseconds(getattr(one, f"{name}_us")) + (MARK if name in marked else "") for name in names]
+    return [
+        words.microseconds(getattr(one, f"{name}_us")) + (DOMINATED_MARK if name in marked else "") for name in names
+    ]
 
 
 def in_calls(time: CallTime | None) -> str | None:
@@ -73,7 +75,7 @@ def in_calls(time: CallTime | None) -> str | None:
         parts.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
     most = "" if time.exact else "about "
     parts.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a core")
-    more = f" Of percentiles marked {MARK} that is more than half." if time.dominated else ""
+    more = f" Of percentiles marked {DOMINATED_MARK} that is more than half." if time.dominated else ""
     return f"Of {words.seconds(time.call_s)} inside calls, over all processes that made them: {', '.join(parts)}.{more}"
 
 

@@ -15,7 +15,6 @@ from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about
 
 FILE = "result.json"
-_WORKLOAD_OF = {"edbench-result/1": "discovery", "edbench-replay/1": "replay"}  # schemas of version 1
 
 T = TypeVar("T")
 
@@ -39,29 +38,15 @@ def to_json(result: Result) -> dict[str, Any]:
 
 
 def from_json(data: object) -> Result:
-    """The inverse, of version 1 too; raises UsageError saying which field is wrong."""
+    """The inverse; raises UsageError saying which field is wrong."""
     if not isinstance(data, dict):
         raise UsageError(f"an object is expected, not {type(data).__name__}")
-    schema = data.get("schema")
-    if schema in _WORKLOAD_OF:
-        workload = about(_WORKLOAD_OF[schema])
-        data = _upgraded(workload.upgrade, data)
-    elif schema == SCHEMA:
-        workload = about(str(data.get("workload")))
-    else:
-        raise UsageError(f"schema is {schema!r}; this version reads {', '.join((SCHEMA, *_WORKLOAD_OF))}")
-    result = decode(workload.result, data)
+    if data.get("schema") != SCHEMA:
+        raise UsageError(f"schema is {data.get('schema')!r}; this version reads {SCHEMA}")
+    result = decode(about(str(data.get("workload"))).result, data)
     if not result.points or not all(point.repeats for point in result.points):
         raise UsageError("points: every result has points, and every point has repeats")
     return result
-
-
-def _upgraded(upgrade: Any, data: dict[str, Any]) -> dict[str, Any]:
-    try:
-        upgraded: dict[str, Any] = upgrade(data)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"incomplete or damaged {data['schema']}: {type(error).__name__} {error}") from error
-    return upgraded | {"schema": SCHEMA}
 
 
 def write_result(result: Result, directory: Path) -> Path:

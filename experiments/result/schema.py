@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 
 SCHEMA: Final = "edbench-result/2"
 
@@ -133,6 +133,18 @@ class Point:
         return tuple(name for name, holds in given if holds)
 
 
+_At = TypeVar("_At", bound=At)
+_Run = TypeVar("_Run", bound=Run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointOf(Point, Generic[_At, _Run]):
+    """The point of a workload with its own load and run."""
+
+    at: _At
+    repeats: tuple[_Run, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knee:
     """Of kind `knee`: indexes into `Result.points`, which are then in order of load."""
@@ -186,3 +198,13 @@ class Result:
     points: tuple[Point, ...]
     knee: Knee | None = None
     levels: Levels | None = None
+
+
+_Point = TypeVar("_Point", bound=Point)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultOf(Result, Generic[_Point]):
+    """The result of a workload with points of its own."""
+
+    points: tuple[_Point, ...]

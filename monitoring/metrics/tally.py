@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import TypeVar
 
-from core.errors import ExceptionCode
 from core.filer.emulation import SERVED_WORDS
 from core.options.production import FileKind
-from core.records import PHASES, PRODUCING_PHASES, Kind, Phase, TaskResult, TextState
+from core.records import PHASES, PRODUCING_PHASES, Phase
 from monitoring.metrics import buckets
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
+from sql.findings import TaskResult
 
 K = TypeVar("K")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
+from readers.errors import ExceptionCode
 
 PREFIX = "load_"  # of metadata keys that are fields of a load file
 KEY = re.compile(rf"{PREFIX}\w{{1,80}}\Z")

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from core.names import display_name
 from production.loadfiles.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from production.loadfiles.numbers import Names, Numbers
 from production.loadfiles.places import Place
 from production.loadfiles.reading import read_dat
+from readers.errors import ExceptionCode
 
 # Titles, letters and digits only: programs part them by blanks, underscores and dashes as they like.
 _NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVEFILE", "NATIVEFILEPATH")

@@ -59,7 +59,7 @@ class TaskRow(NamedTuple):
 
 
 class ParserSetRow(NamedTuple):
-    """See formats.parsers."""
+    """See readers.parsers."""
 
     id: uuid.UUID
     told: Mapping[str, Any]

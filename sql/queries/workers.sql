@@ -62,3 +62,13 @@ SELECT kind, source, token FROM storage_root WHERE path = %(path)s;
 -- name: note_outage
 -- This database could not be reached for so long, until now.
 INSERT INTO outage (ended_at, seconds) VALUES (clock_timestamp(), %(seconds)s);
+
+-- name: run_databases
+-- The databases of runs on this server, with their comments (core.services.run_databases).
+SELECT datname AS name, coalesce(shobj_description(oid, 'pg_database'), '') AS comment
+FROM pg_database WHERE starts_with(datname, 'edbench_run_') ORDER BY datname;
+
+-- name: run_managed
+-- Whether a queue manager is connected to a database of this server.
+SELECT count(*) > 0 FROM pg_stat_activity
+WHERE datname = %(database)s AND usename = 'edbench_queue_manager';

@@ -194,9 +194,11 @@ def closed(bench: Bench) -> Iterator[tuple[Bench, Expected]]:
     ann = bench.home / "source" / "ann"
     ann.mkdir(parents=True)
     (ann / "sibling.txt").write_text("sesame")
-    expected = write_closed(ann)
+    shut = bench.home / "source" / "bob"  # a custodian whose directory is closed
+    shut.mkdir(mode=0)
+    expected = write_closed(ann) | {("bob",): ["unreadable"]}
     if os.geteuid() == 0:
-        for path in ann.rglob("*"):
+        for path in (shut, *ann.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
     yield bench, expected
     reopen(ann)

@@ -505,8 +505,8 @@ def test_a_corpus_is_made_and_may_be_chosen(site: str, bench: Bench, page: Page,
     shutil.rmtree(bench.storage / "corpora/made-here")
 
 
-def test_a_trace_is_replayed_and_a_prediction_told(site: str, bench: Bench, watched: Watched, page: Page) -> None:
-    """A trace is chosen by the job that kept it, and its replay stands among the results; a prediction on its own page."""
+def test_a_trace_is_replayed(site: str, bench: Bench, watched: Watched, page: Page) -> None:
+    """A trace is chosen by the job that kept it, and its replay stands among the results."""
     job, target = watched.path.rpartition("/")[2], bench.storage / "target"
     write_trace(reading_trace(), bench.storage / "jobs" / uuid.UUID(job).hex / "trace.edbtrace")
     target.mkdir()
@@ -520,15 +520,6 @@ def test_a_trace_is_replayed_and_a_prediction_told(site: str, bench: Bench, watc
     assert list(target.iterdir()) == []
     page.locator("#result a").click()
     expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
-    page.goto(f"{site}/measure?kind=predict")
-    for field, value in (("workers", "2"), ("databases", "1"), ("raw_gb", "0.1")):
-        page.locator(f"#f-{field}").fill(value)
-    page.locator("#f-filer").select_option("titan")
-    page.get_by_role("button", name="Predict").click()
-    page.wait_for_url("**/measurements/*")
-    expect(page.locator("#state")).to_have_text("completed")
-    expect(page.locator("#log")).to_contain_text("GB/hour discovered")
-    expect(page.locator("#result")).to_be_hidden()
 
 
 def test_two_results_stand_side_by_side(site: str, page: Page) -> None:

@@ -1,386 +1,274 @@
-"""The system in containers: real ones, brought up, used, hurt and taken down. Skipped where no Docker engine answers."""
+"""The system in containers as one long story: brought up in a fresh clone, used in a browser, hurt, switched to a filer, taken down.
+
+The tests depend on the state that the earlier ones leave: starting the system takes longer than using it. Skipped without a Docker
+engine.
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
-import subprocess
 import urllib.error
-import urllib.parse
 import urllib.request
 import uuid
+import zipfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from container_system import WORKERS, System, engine
+from browsing import TIMEOUT_MS, Complaints, launched
+from container_system import BUILD_SECONDS, WORKERS, System
 from dashboards import DASHBOARDS
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 from docker.models.containers import Container
 from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
+from playwright.sync_api import Page, expect
+from ports import own_ports
 from prometheus_binary import as_asked, ask, query
 
-from controller.cluster.containers import Project, address_of
-from experiments.result.codec import read_result
-
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
+LONG_MS = 5 * TIMEOUT_MS  # of a corpus, a job or an experiment
+LINK = re.compile(r"http://127\.0\.0\.1:\d+/login#code=\S+")
 
 
 @pytest.fixture(scope="module")
-def system(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterator[System]:
-    """The system, up with three workers and two databases; gone afterwards, with everything it kept."""
-    client = engine()
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """`docker compose up --scale worker=3` with nothing set; gone afterwards, with everything it kept."""
     if os.geteuid() != 0:
-        pytest.skip("killing a container's process from outside takes root")
+        pytest.skip("killing a container's process from outside requires root")
     home = tmp_path_factory.mktemp("containers")
     for directory in (home, *home.parents):  # the containers' user passes through, pytest's own are closed
         if directory.name.startswith("pytest"):
             directory.chmod(0o755)
-    made = System(home, f"edbench-test-{uuid.uuid4().hex[:8]}")
+    with own_ports(2) as port:
+        made = System(home, f"edbench-test-{uuid.uuid4().hex[:8]}", port)
+        try:
+            made.compose("build", "controller", seconds=BUILD_SECONDS)
+            made.up()
+            yield made
+        finally:
+            made.down()
+            left = made.containers()
+            made.client.close()
+            assert left == []
+
+
+@pytest.fixture(scope="module")
+def token(system: System) -> str:
+    return system.token()
+
+
+def _log(system: System, service: str) -> str:
+    return system.compose("logs", "--no-log-prefix", service).stdout
+
+
+@pytest.fixture(scope="module")
+def sample(system: System) -> None:
+    """The road in the browser, from the link in the controller's log to the report."""
+    pictures = Path(os.environ["EDBENCH_PICTURES"]) if "EDBENCH_PICTURES" in os.environ else system.home
+    complaints = Complaints()
+    with launched() as browser:
+        context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+        context.set_default_timeout(TIMEOUT_MS)
+        page = context.new_page()
+        complaints.listen(page)
+        _walk(system, page, pictures)
+        context.close()
+    assert not complaints.unexpected()
+
+
+def _walk(system: System, page: Page, pictures: Path) -> None:
+    def picture(name: str) -> None:
+        for width in (1400, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (
+                f"{name} is wider than {width} pixels"
+            )
+            page.screenshot(path=pictures / f"{name}-{width}.png", full_page=True)
+        page.set_viewport_size({"width": 1400, "height": 900})
+
+    link = LINK.findall(_log(system, "controller"))[-1]
+    page.goto(link.partition("#")[0])
+    picture("1-sign-in")
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_url(f"{system.site}/")
+    picture("2-first-page")
+    page.get_by_role("button", name="Generate a sample corpus and run it").click()
+    page.wait_for_url("**/jobs/*-*", timeout=LONG_MS)
+    for figure, unit in (("discovered", "GB/hour"), ("calls", "ops/s")):
+        text = re.compile(rf"[1-9][\d.,]*.*{unit}", re.DOTALL)
+        expect(page.locator(f"[data-figure={figure}]")).to_contain_text(text, timeout=LONG_MS)
+    picture("3-running")
+    expect(page.locator("#state")).to_have_text(re.compile("^completed"), timeout=LONG_MS)
+    picture("4-completed")
+
+
+def test_the_road_in_the_browser(system: System, sample: None) -> None:
+    """Sign in with the link of the log, generate a corpus, run it, watch it; the link does not sign in twice."""
+    link = LINK.findall(_log(system, "controller"))[-1]
+    code = urllib.request.Request(f"{system.site}/login", f"code={link.partition('code=')[2]}".encode())
+    with urllib.request.urlopen(code, timeout=PATIENCE) as answer:
+        assert answer.url.endswith("/login?failed=code")
+    (listed,) = system.edbench("job", "list")
+    assert listed["state"] == "completed_with_exceptions"
+    assert system.edbench("verify", "last")["differences"] == 0
+
+
+def test_a_scale_up_in_the_browser(system: System, sample: None) -> None:
+    """Over 1, 2 and 3 workers of those that run, on fresh databases; then its report and its package."""
+    complaints = Complaints()
+    with launched() as browser:
+        context = browser.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+        context.set_default_timeout(LONG_MS)
+        page = context.new_page()
+        complaints.listen(page)
+        page.goto(system.edbench("token")["url"])
+        page.wait_for_url(f"{system.site}/")
+        page.get_by_role("link", name="Measure").click()
+        page.get_by_label("Workers", exact=True).fill("1,2,3")
+        page.get_by_label("Repeats").fill("1")
+        page.get_by_role("button", name="Measure").click()
+        page.wait_for_url("**/measurements/*-*")
+        expect(page.locator("#state")).to_have_text("completed", timeout=LONG_MS)
+        page.locator("#result a").click()
+        expect(page.locator("iframe.report")).to_be_visible()
+        rows = page.locator("table.cards tbody tr")
+        assert [row.locator("td").first.inner_text() for row in rows.all()] == ["1", "2", "3"]
+        pictures = Path(os.environ.get("EDBENCH_PICTURES", system.home))
+        for width in (1400, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=pictures / f"5-result-{width}.png", full_page=True)
+        with page.expect_download() as package:
+            page.get_by_role("link", name="Everything as ZIP").click()
+        with zipfile.ZipFile(package.value.path()) as archive:
+            assert any(name.endswith("/result.json") for name in archive.namelist())
+        context.close()
+    assert not complaints.unexpected()
+
+
+def test_what_is_published_and_who_gets_in(system: System, token: str) -> None:
+    """The web UI and Grafana, on loopback; each with its password. Prometheus, which has none, stays inside, and its log has no line
+    about names that do not resolve."""
+    assert system.published() == {"controller": {"127.0.0.1"}, "grafana": {"127.0.0.1"}}
+    lines = _log(system, "controller").splitlines()
+    assert any("docker compose exec controller edbench token" in line for line in lines)
+    assert any(line.startswith(f"Grafana: {system.grafana}/") for line in lines)
+    assert any(re.match(r"storage: .* /storage, [\d,.]+ GB of .* writable as user 1000:1000$", line) for line in lines)
+    access = system.edbench("token", "--grafana")
+
+    def dashboards(password: str) -> Any:
+        login = base64.b64encode(f"admin:{password}".encode()).decode()
+        asked = urllib.request.Request(f"{system.grafana}/api/search", headers={"Authorization": f"Basic {login}"})
+        with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    assert {board["uid"] for board in dashboards(access["password"])} >= {"edbench-run", "edbench-system"}
+    for wrong in ("admin", token):
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            dashboards(wrong)
+    for wrong in ("", token[:-1] + ("a" if token[-1] != "a" else "b")):
+        assert system.ask("/api/v1/jobs", bearer=wrong)[0] == 401
+        assert "/login?next=" in system.ask("/jobs/last", bearer=wrong)[1]
+    assert json.loads(system.ask("/api/v1/health")[2])["status"] == "ok"
+    assert "dns" not in _log(system, "prometheus").lower()
+
+
+def test_a_server_that_hangs_is_unhealthy(system: System) -> None:
+    """It accepts connections and answers none; the check must not take that for health."""
+    (controller,) = system.containers("controller")
+    check = controller.attrs["Config"]["Healthcheck"]["Test"][1:]
+    check[check.index("20")] = "2"  # seconds
+    pid = int(controller.attrs["State"]["Pid"])
+    assert controller.exec_run(check).exit_code == 0
+    os.kill(pid, signal.SIGSTOP)
     try:
-        made.up()
-        made.corpus.parent.mkdir()
-        made.run("cp", "-r", str(corpus), str(made.corpus))
-        yield made
+        assert controller.exec_run(check).exit_code != 0
     finally:
-        made.down()
-        left = client.containers.list(
-            all=True, filters={"label": f"com.docker.compose.project={made.env['COMPOSE_PROJECT_NAME']}"}
-        )
-        client.close()
-        assert left == []
+        os.kill(pid, signal.SIGCONT)
+    assert controller.exec_run(check).exit_code == 0
 
 
-def test_a_job_on_three_worker_containers_and_two_databases(system: System) -> None:
-    """A group over both databases finds what the manifest says, and tells what each container used."""
-    result = system.end(*system.discover("--databases", "2", "--shard"))
-    assert result["workers"] == WORKERS
-    assert {job["state"] for job in result["jobs"]} == {"completed_with_exceptions"}
-    used = {each["name"].rsplit("-", 2)[-2]: each for each in result["containers_stats"]}
-    assert {"db1", "db2", "broker", "queue_manager", "worker", "controller"} <= used.keys()
-    assert used["worker"]["cpu_s"] > 0
-    assert used["worker"]["memory_peak_bytes"] > 10_000_000
-    assert system.verify("last")["differences"] == 0
-
-
-def test_a_killed_worker_and_a_killed_queue_manager_cost_nothing(system: System) -> None:
-    """Both are killed in the middle of a job; the engine starts them again, and nothing is missing or double."""
-    process, result = system.discover("--lease-seconds", "3", "--dispatch-seconds", "3")
-    until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
-    system.kill("worker")
-    system.kill("queue_manager")
-    done = system.end(process, result)
-    assert done["state"] == "completed_with_exceptions"
-    assert system.verify("last")["differences"] == 0
-
-    def back() -> bool:
-        project = Project(system.env)
-        again = [c.attrs["RestartCount"] for s in ("worker", "queue_manager") for c in project.containers(s)]
-        project.close()
-        return sum(again) >= 2
-
-    until(back, "they were killed and came back")
-
-
-def test_scaling_makes_replicas_that_compose_knows(system: System) -> None:
-    """`--workers` adds and removes worker containers; Compose counts them as its own and leaves them as they are."""
-    result = system.end(*system.discover("--workers", "2", "--slots", "1"))
-    assert (result["workers"], result["slots"]) == (2, 1)
-    result = system.end(*system.discover("--workers", "4"))
-    assert (result["workers"], result["slots"]) == (4, 1)
-    before = system.compose("ps", "--quiet", "worker").stdout.split()
-    assert len(before) == 4
-    system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=4", "worker")
-    assert system.compose("ps", "--quiet", "worker").stdout.split() == before
-
-
-def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -> None:
-    """The containers go on without it; `resume --cluster compose` waits for the job, or finds it at its end, and nothing
-    is missing."""
-    process, _ = system.discover("--workers", "2", "--slots", "1")
-    until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
-    process.kill()
-    process.communicate()
-    result = system.home / "resumed.json"
-    done = system.edbench("job", "resume", "last", "--cluster", "compose", "-o", "json", "--output-file", str(result))
-    found = json.loads(result.read_text())
-    assert done.stdout.splitlines()[-1] == found["job_id"]
-    assert found["state"] == "completed_with_exceptions"
-    assert system.verify("last")["differences"] == 0
-    again = system.edbench("job", "resume", "last", "--cluster", "compose")
-    assert "ended before" in again.stderr
-    assert again.stdout.splitlines()[-1] == found["job_id"]
-
-
-def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System, small: Path) -> None:
-    """A scale-out over an emulated filer: servers, broker and workers of its own for each run, what they used in the
-    result; afterwards nothing of them is left and the system works on. Neither is after Ctrl-C."""
-    part = Path(shutil.copytree(small, system.shared / "corpora" / "small"))
-    before = system.standing()
-    arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
-    done = system.edbench("bench", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
-    package = Path(done.stdout.splitlines()[-1]).parent
-    assert {path.stat().st_uid for path in (package, *package.rglob("*"))} == {1000}, (
-        "root ran it, the containers' user reads it"
-    )
-    result = read_result(package)
-    assert [point.databases for point in result.points] == [1, 2]
-    assert result.verdict.startswith("EMULATED FILER nas-1g")
-    for point in result.points:
-        (run,) = point.repeats
-        used = [use.service.removeprefix("run-") for use in run.containers]
-        assert used.count("worker") == 2
-        assert {f"db{n + 1}" for n in range(point.databases)} <= set(used)
-        assert all(use.cpu_s > 0 for use in run.containers if use.service == "run-worker")
-        assert 0 < run.worker_cpu <= 1
-        assert run.null_elapsed_s is not None
-        assert run.result["filer"]["stations"]["metadata"]["calls"] > 0
-        assert run.series.filer
-        assert {name for _, by in run.series.database_activity for name in by} == {
-            f"db{n + 1}" for n in range(point.databases)
-        }
-    assert result.conditions["configuration"]["cluster"] == "compose"
-    assert system.standing() == before
-    assert not (system.shared / "experiments").exists()
-
-    line = [str(EDBENCH), "bench", *arguments, "--databases", "1"]
-    process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until(lambda: system.in_a_run() >= 2, "a run has containers")
-    assert "an experiment uses this system" in system.edbench("discover", str(part), check=False).stderr
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=COMMAND_SECONDS)
-    assert process.returncode == 130, f"{out}\n{err}"
-    assert system.standing() == before
-    assert not (system.shared / "experiments").exists()
-
-
-def test_commands_run_in_the_controller_too(system: System) -> None:
-    """Where the host does not have the filer, the controller's container has everything a command needs."""
-    line = ("exec", "-T", "controller", "edbench", "discover", str(system.corpus))
-    out = system.compose(*line).stdout
+def test_a_group_over_both_databases_and_what_a_container_refuses(system: System, sample: None) -> None:
+    """By commands in the controller. A corpus on local scratch, and a source without files, are refused with one line."""
+    out = system.inside("edbench", "discover", "/storage/corpora/sample", "--databases", "2", "--shard")
     assert "adds up" in out
-    assert "differences" not in system.compose("exec", "-T", "controller", "edbench", "verify", "last").stdout
-
-
-def test_what_a_container_cannot_do_is_refused(system: System) -> None:
-    """A corpus on local scratch, workers that the command does not start, and a source without files: one line each."""
+    assert f"{WORKERS} x 4 slots" in out
+    group = system.edbench("job", "show", "last")
+    assert group["sum"]["items"] == sum(job["items"] for job in group["jobs"]) > 1_000
+    assert system.edbench("verify", "last")["differences"] == 0
     asked = {
         ("corpus", "generate", "corpora/here", "--scale", "0.0002"): "not on the storage under test",
-        ("discover", str(system.corpus), "--workers", "6"): "does not start the workers",
         ("discover", "/evidence"): "is empty",
     }
     for line, refusal in asked.items():
         done = system.compose("exec", "-T", "controller", "edbench", *line, check=False)
-        assert done.returncode == 2, done.stderr
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert refusal in done.stderr
-        assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_a_parser_that_was_taken_over_gets_nowhere_in_a_container(system: System) -> None:
-    """As the containers' ordinary user, under the engine's own seccomp profile: it reads no secret, nothing of the worker's memory and
-    environment, signals nothing and opens no socket. Outside the sandbox the same user does, so the attacks are real."""
-    attack = (PLUGINS / "in_a_container.py").read_text()
-    plugin = (PLUGINS / "intruder_plugin.py").read_text()
-    found = json.loads(system.compose("exec", "-T", "worker", "python", "-c", attack, plugin).stdout)
-    inside = {what: how for what, how in found["inside"].items() if isinstance(how, str)}
-    assert {what: how for what, how in inside.items() if not how.startswith("refused")} == {}
-    assert found["inside"]["secrets"] == []
-    for real in ("read any file", "read the slot's environment", "signal the slot", "open a UDP socket"):
-        assert found["outside"][real] == "done", real
-    assert found["lacking"] == ""
-    project = Project(system.env)
-    try:
-        assert project.one("worker").attrs["HostConfig"]["SecurityOpt"] == ["no-new-privileges:true"]
-    finally:
-        project.close()
+def _databases(system: System) -> str:
+    names = "SELECT string_agg(datname, ',' ORDER BY datname) FROM pg_database"
+    return system.inside("psql", "-U", "edbench", "-d", "edbench", "-tAc", names, service="db1").strip()
 
 
-def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System) -> None:
-    """Without it the form and nothing else; with it a job is created, runs on the worker containers, and is shown."""
-    project = Project(system.env)
-    try:
-        host, port = address_of(project.one("controller"), 8080)
-    finally:
-        project.close()
-    token = system.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
+def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, sample: None) -> None:
+    """Over an emulated filer: databases of its own for each run on both servers, the connected workers on them, what each used in the
+    result; afterwards nothing of it is left. Neither is after Ctrl-C; meanwhile a job is refused, and so are more workers than there
+    are, with the command that starts them."""
+    system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0002")
+    before, there = system.standing(), _databases(system)
+    words = ("bench", "scale-out", "--corpus", "/storage/corpora/tiny", "--slots", "2", "--repeats", "1")
+    result = system.edbench(*words, "--workers", "2", "--databases", "1,2", "--filer", "nas-1g")
+    assert [point["databases"] for point in result["points"]] == [1, 2]
+    assert result["verdict"].startswith("EMULATED FILER nas-1g")
+    for point in result["points"]:
+        (run,) = point["repeats"]
+        assert 0 < run["worker_cpu"] <= 1
+        assert run["null_elapsed_s"] is not None
+    for used in result["conditions"]["hosts_by_run"]:
+        assert len(used["hosts"]) == 2
+        assert all(one["workers_cpu_s"] > 0 and one["received_bytes"] > 0 for one in used["hosts"])
 
-    def ask(path: str, body: dict[str, Any] | None = None, *, bearer: str = token) -> tuple[int, str, str]:
-        """Status, address in the end, and what came."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
-        request = urllib.request.Request(f"http://{host}:{port}{path}", data, headers)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return answer.status, answer.url, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, str(error.url), error.read().decode()
+    line = ("exec", "-T", "controller", "edbench", *words, "--databases", "1", "--workers")
+    many = system.compose(*line, "20", check=False)
+    assert many.returncode == 2
+    assert f"20 workers are required and {WORKERS} are connected" in many.stderr
+    assert "`edbench scale 20`" in many.stderr
 
-    for wrong in ("", token[:-1] + ("a" if token[-1] != "a" else "b")):
-        assert ask("/api/v1/jobs", bearer=wrong)[0] == 401
-        status, address, form = ask("/jobs/last", bearer=wrong)
-        assert (status, urllib.parse.urlsplit(address).path) == (200, "/login")
-        assert 'name="token"' in form
-    corpus = next(c["id"] for c in json.loads(ask("/api/v1/corpora")[2])["corpora"] if c["name"] == "c")
-    assert ask("/api/v1/jobs", {"corpus": corpus, "workers": 2})[0] == 422, "workers are the containers' here"
-    assert ask("/api/v1/jobs", {"corpus": corpus, "filer": "titan"})[0] == 422, "and emulate no filer"
-    status, _, created = ask("/api/v1/jobs", {"corpus": corpus, "name": "over the page"})
-    assert status == 201, created
-    job = json.loads(created)["id"]
-    until(lambda: json.loads(ask(f"/api/v1/jobs/{job}")[2])["state"] == "completed_with_exceptions", "it is done")
-    assert "over the page" in ask(f"/jobs/{job}")[2]
-    panels = {panel["id"]: panel for panel in json.loads(ask(f"/api/v1/jobs/{job}/timeline")[2])["panels"]}
-    assert {"calls", "queue", "database_rows", "space_1"} <= panels.keys()
-    assert any(any(series["values"]) for series in panels["slots"]["series"])
-
-
-def test_containers_hold_no_more_than_they_need(system: System) -> None:
-    """Ours work as another user than root, on a read-only root file system, and each has its own secret alone, which
-    stands in no image, no environment and no .env."""
-    assert system.env_file.stat().st_mode & 0o777 == 0o600
-    secrets = set()
-    for service in ("controller", "queue_manager", "worker"):
-        line = ("exec", "-T", service, "sh", "-c", "id -u; touch /opt/x 2>&1 || true; ls /secrets; cat /secrets/login")
-        user, refused, *files, login = system.compose(*line).stdout.splitlines()
-        assert user != "0"
-        assert "Read-only" in refused
-        assert files == (["login", "token"] if service == "controller" else ["login"])
-        name, _, password = login.partition(":")
-        assert name == f"edbench_{service}"
-        assert len(password) >= 32
-        secrets.add(password)
-    assert len(secrets) == 3
-    told = system.run("docker", "history", "--no-trunc", "edbench:test").stdout + system.env_file.read_text()
-    project = Project(system.env)
-    try:
-        told += str([container.attrs for container in project.containers()])
-    finally:
-        project.close()
-    assert not [secret for secret in secrets if secret in told]
+    process = system.begun(*line, "2")
+    until(lambda: _databases(system) != there, "a run has a database")
+    refused = system.compose("exec", "-T", "controller", "edbench", "discover", "/storage/corpora/tiny", check=False)
+    assert "an experiment uses this system" in refused.stderr
+    inside = system.containers("controller")[0].top(ps_args="-eo pid,args")["Processes"]
+    (command,) = [int(pid) for pid, arguments in inside if "scale-out" in arguments and "python" in arguments]
+    os.kill(command, signal.SIGINT)
+    out, err = process.communicate(timeout=COMMAND_SECONDS)
+    assert process.returncode == 130, f"{out}\n{err}"
+    assert _databases(system) == there
+    assert system.standing() == before
 
 
-def test_networks_and_sources_keep_what_they_promise(system: System) -> None:
-    """The page is all that docker-compose.yml publishes. A worker cannot change the evidence, reaches the databases as
-    a worker and no other host; what makes the secrets sees no network at all."""
-    plain = json.loads(
-        system.compose("--file", "docker-compose.yml", "--profile", "*", "config", "--format", "json").stdout
-    )
-    assert {name for name, service in plain["services"].items() if service.get("ports")} == {"controller"}
-    assert {port["host_ip"] for port in plain["services"]["controller"]["ports"]} == {"127.0.0.1"}
-    tried = "touch /evidence/x 2>&1; python -c \"import socket; socket.create_connection(('1.1.1.1', 443), 5); print('through')\" 2>&1"
-    said = system.compose("exec", "-T", "worker", "sh", "-c", f"{tried}; true").stdout
-    assert "Read-only file system" in said
-    assert "Error" in said
-    assert "through" not in said.splitlines()
-    code = "import os, psycopg2\nfrom core.settings import read_settings\n"
-    code += "url = read_settings(os.environ).databases[0].url.replace('+psycopg2', '')\n"
-    code += "psycopg2.connect(url).cursor().execute(\"COPY (SELECT 1) TO PROGRAM 'true'\")"
-    attack = system.compose("exec", "-T", "worker", "python", "-c", code, check=False)
-    assert attack.returncode != 0
-    assert "permission denied to COPY to or from an external program" in attack.stderr
-    project = Project(system.env)
-    try:
-        (maker,) = project.containers("secrets")
-        assert set(maker.attrs["NetworkSettings"]["Networks"]) == {"none"}
-        assert maker.attrs["State"]["ExitCode"] == 0
-    finally:
-        project.close()
-
-
-def test_a_fresh_clone_starts_as_it_stands(system: System, corpus: Path) -> None:
-    """`docker compose up --scale worker=3` with no .env and nothing set: a job runs inside, over a source that was put
-    into the engine's own volume, with nothing but the page published."""
-    clone = System(system.home / "clone", f"{system.env['COMPOSE_PROJECT_NAME']}-clone")
-    clone.home.mkdir()
-    clone.env_file.touch()  # nothing is in it; without it the repository's own .env would be taken
-    try:
-        clone.compose("up", "--detach", "--wait", "--scale", f"worker={WORKERS}")
-        assert clone.published() == {"controller": {"127.0.0.1"}}
-        clone.compose("cp", str(corpus), "controller:/storage/corpus")
-        out = clone.compose("exec", "-T", "controller", "edbench", "discover", "/storage/corpus").stdout
-        assert "adds up" in out
-        assert f"{WORKERS} x 4 slots" in out
-        token = clone.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
-        assert len(token) >= 32
-        _switches_storage(clone, corpus)
-    finally:
-        clone.down()
-
-
-def _switches_storage(clone: System, corpus: Path) -> None:
-    """EDBENCH_SHARED is set on a system that runs: it has that storage afterwards, or `up` fails; jobs that are over keep their labels
-    and the name of the storage that they had, and a source on another file system is labelled."""
-    up = ("up", "--detach", "--wait", "--scale", "worker=1")
-    (before,) = _listed(clone)
-    missing = clone.home / "not mounted"
-    clone.env |= {"EDBENCH_SHARED": str(missing)}
-    refused = clone.compose(*up, check=False)
-    assert refused.returncode != 0
-    assert f"bind source path does not exist: {missing}" in refused.stderr
-    assert not missing.exists()
-
-    filer, evidence = clone.home / "filer", clone.home / "evidence"
-    filer.mkdir()
-    shutil.copytree(corpus, evidence / "c")
-    clone.run("mount", "-t", "tmpfs", "-o", "mode=755,size=200m", "edbench-test-filer", str(filer))
-    try:
-        clone.env |= {"EDBENCH_SHARED": str(filer), "EDBENCH_EVIDENCE": str(evidence)}
-        assert clone.compose(*up, check=False).returncode != 0
-        assert f"chown 1000:1000 {filer}" in clone.compose("logs", "--no-log-prefix", "storage").stdout
-        os.chown(filer, 1000, 1000)
-        clone.compose(*up)
-        mounts = clone.compose("exec", "-T", "worker", "cat", "/proc/self/mountinfo").stdout
-        assert f" {filer} " in mounts
-        assert "tmpfs edbench-test-filer" in mounts
-        out = clone.compose("exec", "-T", "controller", "edbench", "discover", str(evidence / "c")).stdout
-        flat = " ".join(out.split())
-        assert f"memory (tmpfs), edbench-test-filer, {filer}" in flat
-        assert "SOURCE NOT ON THE STORAGE UNDER TEST" in flat
-        after = {job["job_id"]: job for job in _listed(clone)}
-        assert len(after) == 2
-        assert after[before["job_id"]] == before
-        labels = clone.compose("exec", "-T", "controller", "edbench", "job", "list").stdout
-        assert "edbench-test-filer" in labels
-    finally:
-        clone.down()
-        clone.run("umount", str(filer))
-
-
-def _listed(system: System) -> list[dict[str, Any]]:
-    """The jobs, as the command in the controller lists them."""
-    return list(
-        json.loads(system.compose("exec", "-T", "controller", "edbench", "job", "list", "--output", "json").stdout)
-    )
-
-
-def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:
+def test_prometheus_finds_every_process_and_every_query_finds_something(system: System, sample: None) -> None:
     """Each container of each role is reached by the name of its service; after a job no chart is empty, no rule fails."""
-    project = Project(system.env)
-    try:
-        host, port = address_of(project.one("prometheus"), 9090)
-        wanted = {
-            f"http://{network['IPAddress']}:9464/metrics"
-            for service in ("worker", "queue_manager", "controller")
-            for container in project.containers(service)
-            for name, network in container.attrs["NetworkSettings"]["Networks"].items()
-            if name.endswith("_metrics")
-        }
-    finally:
-        project.close()
+    url = f"http://{system.address('prometheus', 'metrics')}:9090"
+    wanted = {
+        f"http://{container.attrs['NetworkSettings']['Networks'][f'{system.name}_metrics']['IPAddress']}:9464/metrics"
+        for container in system.containers("worker", "queue_manager", "controller")
+    }
 
     def scraped() -> set[str]:
-        with urllib.request.urlopen(f"http://{host}:{port}/api/v1/targets", timeout=PATIENCE) as answer:
-            targets = json.load(answer)["data"]["activeTargets"]
-        return {t["scrapeUrl"] for t in targets if t["health"] == "up"}
+        return {t["scrapeUrl"] for t in ask(url, "targets")["activeTargets"] if t["health"] == "up"}
 
-    until(lambda: len(wanted) > 3 and wanted <= scraped(), f"{wanted} are scraped")
-    system.end(*system.discover())
-    url = f"http://{host}:{port}"
+    until(lambda: len(wanted) == WORKERS + 2 and wanted <= scraped(), f"{wanted} are scraped")
     for asked in (asked for dashboard in DASHBOARDS for asked in dashboard.queries):
         look = partial(query, url, as_asked(asked.expr))
         if asked.everywhere:
@@ -393,7 +281,149 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
         assert found <= {"ok", "unknown"}, "a rule fails"
         return found
 
-    until(lambda: health() == {"ok"}, "every rule was evaluated")  # until then it is unknown how it fares
+    until(lambda: health() == {"ok"}, "every rule was evaluated")
+
+
+def test_a_parser_that_was_taken_over_gets_nowhere_in_a_container(system: System) -> None:
+    """As the containers' ordinary user, under the engine's own seccomp profile: it reads no secret, nothing of the worker's memory and
+    environment, signals nothing and opens no socket. Outside the sandbox the same user does, so the attacks are real."""
+    attack = (PLUGINS / "in_a_container.py").read_text()
+    plugin = (PLUGINS / "intruder_plugin.py").read_text()
+    found = json.loads(system.inside("python", "-c", attack, plugin, service="worker"))
+    inside = {what: how for what, how in found["inside"].items() if isinstance(how, str)}
+    assert {what: how for what, how in inside.items() if not how.startswith("refused")} == {}
+    assert found["inside"]["secrets"] == []
+    for real in ("read any file", "read the slot's environment", "signal the slot", "open a UDP socket"):
+        assert found["outside"][real] == "done", real
+    assert found["lacking"] == ""
+    assert system.containers("worker")[0].attrs["HostConfig"]["SecurityOpt"] == ["no-new-privileges:true"]
+
+
+def test_containers_hold_no_more_than_they_need(system: System) -> None:
+    """Ours run as another user than root, on a read-only root file system, and each has its own secrets alone, which are in no image and
+    no environment. A worker cannot change the evidence, reaches the databases as a worker and no other host; what makes the
+    secrets sees no network at all."""
+    secrets = {system.token(), system.edbench("token", "--grafana")["password"]}
+    for service in ("controller", "queue_manager", "worker"):
+        script = "id -u; touch /opt/x 2>&1 || true; ls /secrets; cat /secrets/login"
+        user, refused, *files, login = system.inside("sh", "-c", script, service=service).splitlines()
+        assert user != "0"
+        assert "Read-only" in refused
+        assert files == (["grafana", "login", "token"] if service == "controller" else ["login"])
+        name, _, password = login.partition(":")
+        assert name == f"edbench_{service}"
+        assert len(password) >= 32
+        secrets.add(password)
+    assert len(secrets) == 5
+    described = system.run("docker", "history", "--no-trunc", system.image).stdout
+    described += str([container.attrs for container in system.containers()])
+    assert not [secret for secret in secrets if secret in described]
+
+    tried = "touch /evidence/x 2>&1; python -c \"import socket; socket.create_connection(('1.1.1.1', 443), 5); print('through')\" 2>&1"
+    out = system.inside("sh", "-c", f"{tried}; true", service="worker")
+    assert "Read-only file system" in out
+    assert "Error" in out
+    assert "through" not in out.splitlines()
+    code = "import os, psycopg2\nfrom core.settings import read_settings\n"
+    code += "url = read_settings(os.environ).databases[0].url.replace('+psycopg2', '')\n"
+    code += "psycopg2.connect(url).cursor().execute(\"COPY (SELECT 1) TO PROGRAM 'true'\")"
+    attack = system.compose("exec", "-T", "worker", "python", "-c", code, check=False)
+    assert attack.returncode != 0
+    assert "permission denied to COPY to or from an external program" in attack.stderr
+    (maker,) = system.containers("secrets")
+    assert set(maker.attrs["NetworkSettings"]["Networks"]) == {"none"}
+    assert maker.attrs["State"]["ExitCode"] == 0
+
+
+def test_a_killed_worker_and_queue_manager_and_more_workers_in_the_middle(
+    system: System, token: str, sample: None
+) -> None:
+    """The engine starts what was killed again, and three more workers join, by `edbench scale` on the host: nothing is missing or
+    double, and Compose knows the workers as its own."""
+    job = system.begin(token, lease_seconds=3, dispatch_seconds=3)
+    system.kill("worker")
+    system.kill("queue_manager")
+    system.run(str(EDBENCH), "scale", "6")
+    system.ends_right(token, job)
+    workers = system.compose("ps", "--quiet", "worker").stdout.split()
+    system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=6", "worker")
+    assert system.compose("ps", "--quiet", "worker").stdout.split() == workers
+    again = [c.attrs["RestartCount"] for c in system.containers("worker", "queue_manager")]
+    assert (len(again), sum(again)) == (7, 2)
+
+
+def test_a_killed_database_in_the_middle(system: System, token: str, sample: None) -> None:
+    """It recovers and the job goes on; a database that no job uses may be away meanwhile."""
+    job = system.begin(token, lease_seconds=3, dispatch_seconds=3)
+    system.kill("db1")
+    system.kill("db2")
+
+    def settled() -> bool:
+        with contextlib.suppress(OSError, AssertionError):
+            row = system.job(token, job)
+            if row["state"] == "suspended":
+                system.ask(f"/api/v1/jobs/{job}/resume", {}, bearer=token)
+            return bool(row["finished"])
+        return False
+
+    until(settled, "the job ends")
+    system.ends_right(token, job)
+
+
+def test_stop_and_start_and_down_and_up_in_the_middle(system: System, token: str, sample: None) -> None:
+    """The job goes on after each; the secrets, the databases and the storage are those of before."""
+    job = system.begin(token)
+    system.compose("stop", "--timeout", "20")
+    system.compose("start")
+    until(lambda: system.inside("edbench", "job", "list", check=False), "the controller answers")
+    system.compose("down", "--timeout", "20")
+    system.up()
+    assert system.token() == token
+    system.ends_right(token, job)
+    code = LINK.findall(_log(system, "controller"))
+    assert len(code) == 1, "the containers are new, and so is the link"
+
+
+def test_the_storage_is_switched_to_a_filer(system: System, sample: None) -> None:
+    """EDBENCH_SHARED is set on a system that runs: it has that storage afterwards, or `up` fails; jobs that are over keep their labels
+    and the name of the storage that they had, and a source on another file system is labelled. What the old databases knew on it is
+    found after `down -v`."""
+    before = {job["job_id"]: job for job in system.edbench("job", "list")}
+    missing = system.home / "not mounted"
+    system.env |= {"EDBENCH_SHARED": str(missing)}
+    refused = system.up(1, check=False)
+    assert refused.returncode != 0
+    assert f"bind source path does not exist: {missing}" in refused.stderr
+    assert not missing.exists()
+
+    filer, evidence = system.home / "filer", system.home / "evidence"
+    filer.mkdir()
+    system.compose("cp", "controller:/storage/corpora/sample", str(evidence))
+    system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=500m", "edbench-test-filer", str(filer))
+    try:
+        limits = {"EDBENCH_WORKER_CPUS": "1.5", "EDBENCH_WORKER_MEMORY": "2g"}
+        system.env |= {"EDBENCH_SHARED": str(filer), "EDBENCH_EVIDENCE": str(evidence)} | limits
+        assert system.up(1, check=False).returncode != 0
+        assert f"chown 1000:1000 {filer}" in _log(system, "storage")
+        os.chown(filer, 1000, 1000)
+        system.up(1)
+        mounts = system.inside("cat", "/proc/self/mountinfo", service="worker")
+        assert f" {filer} " in mounts
+        assert "tmpfs edbench-test-filer" in mounts
+        (worker,) = system.containers("worker")
+        limited = worker.attrs["HostConfig"]
+        assert (limited["NanoCpus"], limited["Memory"]) == (1_500_000_000, 2 << 30)
+        out = " ".join(system.inside("edbench", "discover", str(evidence)).split())
+        assert f"memory (tmpfs), edbench-test-filer, {filer}" in out
+        assert "SOURCE NOT ON THE STORAGE UNDER TEST" in out
+        after = {job["job_id"]: job for job in system.edbench("job", "list")}
+        assert len(after) == len(before) + 1
+        assert {job: after[job] for job in before} == before
+        assert system.edbench("storage", "clean") == []
+        assert len(list((filer / "jobs").iterdir())) == 1
+    finally:
+        system.down()
+        system.run("umount", str(filer))
 
 
 def _where(client: DockerClient, filters: dict[str, str], command: list[str], said: bytes) -> Container | None:
@@ -406,21 +436,25 @@ def _where(client: DockerClient, filters: dict[str, str], command: list[str], sa
     return None
 
 
-def test_swarm(system: System) -> None:
-    """The stack file that `edbench deploy swarm` writes is taken by a swarm of one node, and a job runs in it."""
-    client = engine()
+def test_swarm(system: System, sample: None) -> None:
+    """The stack file that `edbench deploy swarm` writes is taken by a swarm of one node, and a job runs in it. Without a setting it
+    publishes no port: in a swarm that is always at all addresses."""
+    client = system.client
     if client.swarm.attrs:
         pytest.skip("this engine is part of a swarm already, which a test has no business with")
-    system.compose("--profile", "*", "stop", "--timeout", "5")
+    shared = system.home / "shared dir"
+    shutil.copytree(system.home / "evidence", shared / "corpora" / "sample")
+    os.chown(shared, 1000, 1000)
+    del system.env["EDBENCH_EVIDENCE"]
+    system.env |= {"EDBENCH_SHARED": str(shared)}
     try:
         client.swarm.init(advertise_addr="127.0.0.1")
     except DockerException as error:
         pytest.skip(f"this engine cannot be a swarm: {str(error)[:120]}")
-    stack, file = f"{system.env['COMPOSE_PROJECT_NAME']}-swarm", system.home / "stack.yml"
-    settings = dict(line.split("=", 1) for line in system.env_file.read_text().splitlines() if "=" in line)
-    system.env |= {key: value.strip("'") for key, value in settings.items()}
+    stack, file = f"{system.name}-swarm", system.home / "stack.yml"
     try:
-        system.edbench("deploy", "swarm", "--workers", "2", "--output-file", str(file))
+        system.run(str(EDBENCH), "deploy", "swarm", "--workers", "2", "--output-file", str(file))
+        assert '"ports"' not in file.read_text()
         assert file.stat().st_mode & 0o777 == 0o600
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
@@ -428,7 +462,7 @@ def test_swarm(system: System) -> None:
         counting += "from core.settings import read_settings\n"
         counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
         controller = until(lambda: _where(client, names, ["python", "-c", counting], b"(2, 4)"), "workers register")
-        status, said = controller.exec_run(["edbench", "discover", str(system.corpus)])
+        status, said = controller.exec_run(["edbench", "discover", str(shared / "corpora" / "sample")])
         assert status == 0, said.decode()
         status, said = controller.exec_run(["edbench", "verify", "last"])
         assert status == 0, said.decode()
@@ -444,4 +478,3 @@ def test_swarm(system: System) -> None:
             client.swarm.leave(force=True)
         for volume in client.volumes.list(filters=of_stack):
             volume.remove(force=True)
-        client.close()

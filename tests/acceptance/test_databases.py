@@ -71,7 +71,11 @@ def _look_at(bench: Bench, found: dict[str, Any], term: str) -> None:
     }
     hits = json.loads(bench.ask("review", "search", group, term, "-o", "json").stdout)
     assert {(hit["database"], hit["job"]) for hit in hits} == {(j["database"], j["job_id"]) for j in found["jobs"]}
-    assert len(json.loads(bench.ask("job", "show", group, "-o", "json").stdout)["jobs"]) == 2
+    document = json.loads(bench.ask("job", "show", group, "-o", "json").stdout)
+    assert [job["items"] for job in document["jobs"]] == [first["items"], second["items"]]
+    assert document["sum"]["items"] == first["items"] + second["items"]
+    (line,) = [line.split() for line in bench.ask("job", "show", group).stdout.splitlines() if line.startswith("sum")]
+    assert f"{first['items'] + second['items']:,}" in line
     refused = bench.ask("job", "delete", first["job_id"], check=2)
     assert f"edbench job delete {group}" in refused.stderr
 

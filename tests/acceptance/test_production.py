@@ -444,32 +444,14 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         loads = [(point["at"]["type"], point["at"]["workers"]) for point in result["points"]]
         assert sorted(loads) == sorted(itertools.product(("discovery", "export", "extraction", "processing"), (1, 2)))
         assert not list(bench.storage.glob("job-types-*"))
-        _predicted(bench, made, result)
+        _phases_are_whole(result)
 
 
-def _predicted(bench: Bench, made: Path, result: Any) -> None:
-    """Every call of every type is in one of its phases, and predictions are made of these."""
+def _phases_are_whole(result: Any) -> None:
+    """Every call of every type is in one of its phases."""
     for point in result["points"]:
         run, kind = point["repeats"][0], point["at"]["type"]
         assert sum(call["calls"] for phase in run["phases"] for call in phase["calls"].values()) == run["calls"] > 0, (
             kind
         )
         assert all(phase["tasks"] > 0 and phase["transactions"] >= 0 <= phase["rows"] for phase in run["phases"]), kind
-    told = bench.home / "predicted.json"
-    line = (
-        "bench",
-        "predict",
-        "--from",
-        str(made),
-        "--job-type",
-        "export",
-        "--one-host",
-        "--workers",
-        "1,2",
-        "--databases",
-        "1",
-    )
-    bench.ask(*line, "--raw-gb", "0.001", "-o", "json", "--output-file", str(told))
-    prediction = json.loads(told.read_text())
-    assert prediction["calibration"]["job_type"] == "export"
-    assert {*prediction["points"][0]["limit_by_phase"]} == {"extract", "export", "finalise"}

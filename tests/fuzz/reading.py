@@ -8,14 +8,11 @@ from functools import cache
 
 from mutants.originals import Original, originals
 
-from core.errors import DocumentError
 from core.records import Limits
-from core.settings import PLUGINS
-from formats.base import MemorySource
-from formats.registry import handler_for
-from worker.plugins import load_plugins
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.registry import handler_for
 
-load_plugins(PLUGINS)
 LIMITS = Limits(parse_bytes=1_000_000, text_characters=1_000_000, expansion_floor=1_000_000)
 _CHILD_BYTES = 4_000_000
 _PART = 1_000

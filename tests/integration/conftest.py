@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from core.ids import item_id
-from core.records import (
-    ClaimedTask,
-    Custodian,
-    Item,
-    JobOptions,
-    Kind,
-    NewTask,
-    Phase,
-    TaskResult,
-)
+from core.records import ClaimedTask, Custodian, JobOptions, NewTask, Phase
+from readers.records import Kind
 from sql import jobs, ledger
+from sql.findings import Item, TaskResult
 from sql.session import Database
 
 

@@ -8,13 +8,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from cli.main import ROOT
+from cli.main import commands
 from cli.tree import Registered, resolved
 
 
 def every_registered() -> Iterator[tuple[tuple[str, ...], Registered, str]]:
     """The words, the command's function with its example, and the line of help where the list of the root has it."""
-    for entry in ROOT:
+    for entry in commands():
         for module in entry.modules:
             for name, registered in import_module(module).commands.entries.items():
                 yield ((entry.name, name), registered, "") if entry.group else ((name,), registered, entry.help)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pytest
 from shapes import Shape
 
-from core.errors import DocumentError
-from formats.base import MemorySource
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.registry import handler_for
 
 MOST = 2.5  # times the effort for twice the size
 _TELLING = 0.005  # seconds of a run from which on two of them can be compared

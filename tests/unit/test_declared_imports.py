@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = [ROOT, *(file.parent for file in ROOT.glob("plugins/*/pyproject.toml"))]
+PLACES = [ROOT, *(file.parent for file in ROOT.glob("packages/*/pyproject.toml"))]
 PROJECTS = {place: tomllib.loads((place / "pyproject.toml").read_text(encoding="utf-8")) for place in PLACES}
 PACKAGES = {
-    place: {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    place: set(
+        project["tool"]["uv"]["build-backend"].get("module-name") or [project["project"]["name"].replace("-", "_")]
+    )
     for place, project in PROJECTS.items()
 }
 LATER = {"compression"}  # in the standard library from 3.14 on; before, a package that is named
@@ -46,9 +50,11 @@ def _imported(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 def test_every_import_is_declared(place: Path) -> None:
-    """A package that arrives only through another one goes when that one no longer needs it. A plugin needs edbench."""
-    named = {_plain(re.split(r"[\[<>=~;! ]", line)[0]) for line in PROJECTS[place]["project"]["dependencies"]}
-    ours = PACKAGES[place] | (PACKAGES[ROOT] if "edbench" in named else set())
+    """A package that arrives only through another one goes when that one no longer needs it."""
+    project = PROJECTS[place]["project"]
+    extras = project.get("optional-dependencies", {}).values()
+    named = {_plain(re.split(r"[\[<>=~;! ]", line)[0]) for line in (*project["dependencies"], *chain(*extras))}
+    ours = PACKAGES[place].union(*(PACKAGES[other] for other in PLACES if PROJECTS[other]["project"]["name"] in named))
     distributions = packages_distributions()
     missing = {
         f"{path.relative_to(ROOT)}: {module}"
@@ -58,3 +64,38 @@ def test_every_import_is_declared(place: Path) -> None:
         if not named & {_plain(name) for name in distributions.get(module, [])}
     }
     assert missing == set()
+
+
+# An installation without extras: their modules cannot be imported.
+_WITHOUT_EXTRAS = """
+import sys
+from importlib.metadata import requires
+extras = [line for line in requires("edbench") if "extra ==" in line]
+sys.modules |= {line.split()[0].split("=")[0].split(">")[0].replace("-", "_"): None for line in extras}
+"""
+
+
+def _without_extras(program: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-c", _WITHOUT_EXTRAS + program]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_a_worker_needs_no_extra() -> None:
+    """All that a slot loads for its phases, the queue manager, and the command line."""
+    done = _without_extras("""
+import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
+import worker.ocr.phase, worker.phases.producing.imaging.phase
+from worker.box.main import load_everything
+load_everything(())
+""")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_command_names_the_extra_that_it_needs() -> None:
+    done = _without_extras("""
+from cli.main import run
+sys.argv = ["edbench", "verify", "1"]
+sys.exit(run())
+""")
+    assert done.returncode == 1
+    assert done.stderr == "edbench: this needs pyarrow, which is not installed; run: pip install 'edbench[corpus]'\n"

@@ -16,7 +16,7 @@ import pytest
 from every_command import every_command
 from markdown_it import MarkdownIt
 
-from core.errors import ExceptionCode
+from readers.errors import ExceptionCode
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -28,7 +28,7 @@ BOUNDS = {
     "functions with more than 8 parameters": 35,
     "docstrings with a word to replace, %": 20,
     "tests lines": 102_000,
-    "benchmarks lines": 10_500,
+    "benchmarks lines": 8_700,
     "scripts lines": 1_300,
 }
 EXAMPLE = '''"""Told."""
@@ -72,7 +72,7 @@ def test_figures_of_an_example(tmp_path: Path) -> None:
 
 
 def test_the_product_is_what_is_installed() -> None:
-    """With the plugins, and without tests, benchmarks and scripts."""
+    """With packages/, and without tests, benchmarks and scripts."""
     tops = {path.relative_to(house.ROOT).parts[0] for path in house.product()}
-    assert {"core", "worker", "plugins", "cli"} <= tops
+    assert {"core", "worker", "packages", "cli"} <= tops
     assert not {"tests", "benchmarks", "scripts"} & tops

@@ -20,12 +20,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = [
-    name.rstrip("*")
-    for name in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"][
-        "include"
-    ]
-]
+PRODUCT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["build-backend"]["module-name"]
 _GROUP = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
 
 

@@ -141,16 +141,16 @@ Reader = Callable[[Path], Iterator[tuple[int, str]]]
 # What users see, surface by surface. Not here: text that is made to be read by parsers (the corpora's), texts of tests,
 # docs/dev (our own notes), code and its docstrings.
 _PACKAGES = (
-    "core", "sql", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "review", "production", "replay",
-    "traces", "plugins", "formats", "experiments", "cli", "web", "scripts",
+    "core", "sql", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "production", "replay",
+    "traces", "packages", "experiments", "cli", "web", "scripts",
 )  # fmt: skip
 SURFACES: dict[str, tuple[Reader, tuple[str, ...]]] = {
     **{package: (_python, (f"{package}/**/*.py",)) for package in _PACKAGES},
-    "templates of the web UI": (_template, ("web/templates/**/*.html",)),
+    "templates of the web UI": (_template, ("web/templates/**/*.html", "packages/*/*/templates/*.html")),
     "scripts of the web UI": (_script, ("web/static/js/*.js",)),
     "profiles, protocols and sites": (_lines, ("core/filer/*/*.toml", "dataset_gen/profiles/*.toml")),
     "schemas": (_schema, ("docs/schemas/*.json",)),
-    "README": (_page, ("README.md", "plugins/*/README.md")),
+    "README": (_page, ("README.md", "packages/*/README.md")),
     "docs": (_page, ("docs/**/*.md",)),
     "alerts": (_lines, ("monitoring/prometheus/rules/*.yml",)),
     "Makefile": (_comments, ("Makefile",)),

@@ -15,11 +15,12 @@ from controller.jobs.jobs import cancel_job, pause_job, settle_job
 from controller.jobs.lifecycle import ask_all
 from controller.jobs.requeue import requeue_exceptions
 from core.clock import Clock
-from core.errors import EdbenchError, ExceptionCode
+from core.errors import EdbenchError
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState
 from core.storage.layer import Storage
+from readers.errors import ExceptionCode
 from sql.jobs import summary
 from web.api.models.common import responses
 from web.api.models.jobs import Deleted, Requeue, Requeued, StateNow

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from controller.browse.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
 from core.csv_cells import defused
-from core.errors import ExceptionCode
+from readers.errors import ExceptionCode
 from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import Filter, responses
 from web.api.models.items import ExceptionCounts

@@ -14,12 +14,13 @@ from controller.browse.items import csv_row, fields_of, stream_all
 from controller.browse.pages import items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.databases import JobHandle, Jobs
+from controller.findings import check_findings
 from controller.search.answers import Wanted, answer_all
 from controller.search.unknown import refuse_unknown_filter
 from core.document import TEXT
-from core.errors import ExceptionCode, UsageError
-from core.records import Kind, TextState
-from review.looked_at import check_findings
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from web.api.csv_answer import CSV, csv_answer
 from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import ItemPage, SearchAnswer

@@ -32,8 +32,8 @@ def list_jobs(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> JobList:
-    """Jobs of all databases, newest first."""
-    listed, total = rows.rows(context.databases, state=state, limit=limit, offset=offset)
+    """Jobs and groups of all databases, newest first."""
+    listed, total = rows.listed(context.databases, state=state, limit=limit, offset=offset)
     return JobList(jobs=[with_problem(context, row) for row in listed], total=total)
 
 

@@ -13,7 +13,7 @@ from fastapi.responses import PlainTextResponse
 from controller.databases import newest_jobs
 from core.document import Document
 from core.errors import UsageError
-from core.filer.load import profile_names, site_names
+from core.filer.load import profile_names
 from core.records import JobState
 from experiments.profiles.catalogue import made, profiles, settings_of
 from experiments.profiles.profile import Targets as Places
@@ -26,10 +26,9 @@ from web.api.needs import Context, Rows
 from web.context import WebContext
 from web.corpora import allowed_target, chosen_source
 from web.errors import FieldErrors
-from web.measuring.kinds import KINDS, Calibration, Kind, NewCorpus, Played, Targets, command
+from web.measuring.kinds import KINDS, Kind, NewCorpus, Played, Targets, command
 from web.measuring.runs import Measurement, Measurements
 from web.measuring.traces import trace_of, traces
-from web.results import runs
 
 _MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
@@ -43,10 +42,7 @@ def why_not(context: WebContext) -> str:
     if not context.runner.creating:
         return "this web UI belongs to a running command and ends with it; use `edbench serve` to start measurements"
     if context.measurements is None:
-        return (
-            "this server does not start workers, but a measurement needs its own and fresh databases: serve without"
-            " --cluster compose, or run `edbench bench … --cluster compose` on the host of the containers"
-        )
+        return "this server starts no measurements; use the command line"
     return ""
 
 
@@ -125,8 +121,6 @@ def start(context: WebContext, kind: Kind, order: Any) -> Measurement:
     with at_field("body"):
         kind.check(order)
     arguments = _arguments(context, kind, order)
-    if not kind.alone:
-        return measurements.start(kind.name, command(kind, order, arguments))
     with context.activities.alone():  # no job starts until the measurement is known to run
         _refuse_moving(context)
         return measurements.start(kind.name, command(kind, order, arguments))
@@ -148,8 +142,6 @@ def _arguments(context: WebContext, kind: Kind, order: Any) -> list[str]:
         return order.arguments(context.settings.storage)
     if isinstance(order, Played):
         return order.arguments(*_played(context, order))
-    if isinstance(order, Calibration):
-        return _calibration(context, order)
     return [f"--corpus={chosen_source(context, order.corpus, order.source)}"] if kind.of_corpus else []
 
 
@@ -164,17 +156,6 @@ def _played(context: WebContext, order: Played) -> tuple[Path, list[Path]]:
     with at_field("paths"):
         check_paths(paths)
     return trace, paths
-
-
-def _calibration(context: WebContext, order: Calibration) -> list[str]:
-    if order.site is not None and order.site not in site_names():
-        raise FieldErrors({"site": f"site {order.site!r} does not exist; choose one of {', '.join(site_names())}"})
-    if order.result is None:
-        return []
-    directory = runs(context.results_root).get(order.result)
-    if directory is None:
-        raise FieldErrors({"result": "this result does not exist; GET /api/v1/results lists the results"})
-    return [f"--from={directory}"]
 
 
 def _profile_paths(context: WebContext, order: Any) -> list[Path]:
@@ -204,8 +185,6 @@ def _starting(kind: Kind) -> Callable[..., Measurement]:
     begin.__doc__ = (
         f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. One at a time, while no job runs."
     )
-    if not kind.alone:
-        begin.__doc__ = f"{kind.does[0].upper()}{kind.does[1:]}, as `edbench {' '.join(kind.words)}`. One at a time."
     return begin
 
 

@@ -11,13 +11,13 @@ from controller.databases import JobHandle, Jobs
 from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.groups.find import find_discovered, those_there
 from controller.production.create import ProductionPlan, create_production, refuse_sources
+from controller.production.findings import with_findings
 from controller.production.imaged import options_with_images
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 from core.settings import Settings
 from core.storage.layer import Storage
-from review.producing import with_findings
 from web.api.create import at_field, crew, server_settings
 from web.api.models.common import responses
 from web.api.models.jobs import JobId

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fastapi import APIRouter, Depends, Request
 from fastapi.dependencies.models import Dependant
 
+from core.extensions import extension_modules
 from web.api import (
     actions,
     create,
@@ -20,7 +21,6 @@ from web.api import (
     produce,
     profile,
     results,
-    review,
     system,
     timeline,
     viewing,
@@ -40,7 +40,6 @@ PARTS = (
     viewing,
     named,
     exceptions,
-    review,
     looking,
     custody,
     measure,
@@ -54,6 +53,8 @@ def api_router() -> APIRouter:
     router = APIRouter(prefix=PREFIX, dependencies=[Depends(refuse_unknown_parameters)])
     for part in PARTS:
         router.include_router(part.router)
+    for added in extension_modules("edbench.web"):
+        router.include_router(added.api)
     return router
 
 

@@ -1,4 +1,4 @@
-"""GET health, version, corpora and choices."""
+"""GET health, version, corpora and choices; POST sign-in-links."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from core.filer.load import profile_names
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
 from web.api.models.common import responses
-from web.api.models.system import Choices, Corpora, Corpus, Health, Version
+from web.api.models.system import Choices, Corpora, Corpus, Health, SignIn, Version
 from web.api.needs import Context
-from web.auth import ANONYMOUS
+from web.auth import ANONYMOUS, BEARER
 from web.context import WebContext
 from web.corpora import list_corpora, roots
+from web.door import CODE_SECONDS
+from web.published import WEB, published
 
 DEFAULT_WORKERS = 2
 
@@ -33,6 +35,19 @@ def health(context: Context, request: Request, response: Response) -> Health:
         response.status_code = 503
     named = None if request.scope.get(ANONYMOUS) else states
     return Health(status="ok" if works else "degraded", databases=named)
+
+
+@router.post("/sign-in-links", status_code=201, responses=responses(409))
+async def sign_in_link(context: Context, request: Request) -> SignIn:
+    """A link that signs in once, for a server in a container whose port is bound to loopback. Requires the token: a session
+    cannot prolong itself."""
+    reached = published(context.env, WEB)
+    if reached is None:
+        raise UsageError("this server does not know its address: it prints its own link when it starts")
+    if not request.scope.get(BEARER):
+        raise UsageError("a session cannot create links; send the token: `Authorization: Bearer TOKEN`")
+    reached.refuse_link()
+    return SignIn(url=reached.sign_in(context.door.new_code()), seconds=CODE_SECONDS)
 
 
 @router.get("/version", responses=responses())

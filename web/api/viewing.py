@@ -9,14 +9,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from controller import findings
 from controller.browse.pages import family_tree, find_item, item_details, items_beside
 from controller.browse.texts import item_text
 from controller.databases import JobHandle, Jobs
 from controller.search.meaning import meaning
 from core.document import TEXT
 from core.errors import UsageError
-from core.records import TextState
-from review import one_item
+from readers.records import TextState
 from sql.faces.browse import WholeItem
 from web.api.items import Filtered, checked
 from web.api.models.common import responses
@@ -67,21 +67,21 @@ def neighbours(context: Context, jobs: Discovered, item: uuid.UUID, wanted: Filt
 def item_duplicates(context: Context, jobs: Discovered, item: uuid.UUID) -> Equals:
     """The item and its duplicates, the original first, from the latest `edbench review dedupe` of the job; at most 500. Where
     families were compared, the topmost items of the families that equal the item's."""
-    return Equals(equals=one_item.equals_of(_found(jobs, item)[0], item, context.databases))
+    return Equals(equals=findings.equals_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/near-duplicates", responses=responses(404, 409, 422))
 def item_near(context: Context, jobs: Discovered, item: uuid.UUID) -> NearOnes:
     """The item and its near-duplicates, the principal first, from the latest `edbench review near-dup` of the job; at most
     500."""
-    return NearOnes(near=one_item.near_of(_found(jobs, item)[0], item, context.databases))
+    return NearOnes(near=findings.near_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/thread", responses=responses(404, 409, 422))
 def item_thread(context: Context, jobs: Discovered, item: uuid.UUID) -> Thread:
     """The thread of a message from the latest `edbench review threads` of the job: each message below the one that it answers,
     siblings by date; the first 500 by date."""
-    return Thread(messages=one_item.thread_of(_found(jobs, item)[0], item, context.databases))
+    return Thread(messages=findings.thread_of(_found(jobs, item)[0], item, context.databases))
 
 
 @router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))

@@ -19,7 +19,6 @@ from controller.jobs.orders import DiscoveryOrder
 from controller.replay.order import parse_pace
 from core.document import TEXT, Document
 from core.errors import UsageError
-from core.filer.load import site_names
 from core.settings import numbers, parse_bytes
 from dataset_gen.orders import CorpusOrder
 from dataset_gen.profile import profile_names
@@ -30,12 +29,13 @@ from experiments.orders import (
     JobTypesOrder,
     KneePoints,
     ProfileOrder,
-    R1Order,
+    R1Points,
     ScaleOutPoints,
     ScaleUpPoints,
     StudyOrder,
+    r1_rows,
 )
-from experiments.replay_orders import PredictOrder, ReplayStudyOrder
+from experiments.replay_orders import ReplayStudyOrder
 from experiments.workloads.replay.scaling import parse_scaling
 from replay.plan import MAX_PATHS
 from web.api.models.jobs import NewJob
@@ -98,18 +98,6 @@ class Played(Document):
         return [*(f"--path={path}" for path in paths), "--", str(trace)]
 
 
-class Calibration(Document):
-    """The calibration and the site of a prediction."""
-
-    result: Annotated[str, Field(max_length=255, pattern=TEXT)] | None = Field(
-        None,
-        description="Result of a scale-up or job-types experiment to calibrate on; by default the reference calibration.",
-    )
-    site: Annotated[str, Field(max_length=40, pattern=TEXT)] | None = Field(
-        None, description=f"emulated site: {', '.join(site_names())}"
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One of them."""
@@ -119,7 +107,6 @@ class Kind:
     model: type[Document]
     words: tuple[str, ...]  # of the command
     check: Callable[[Any], object]  # raises UsageError with the field
-    alone: bool = True  # nothing else may run at the same time
     press: str = "Measure"  # on its button
     leaves: str = ""  # where it has no result
 
@@ -155,6 +142,12 @@ def _numbers(*fields: str) -> Callable[[Any], None]:
         _sizes(order)
 
     return check
+
+
+def _r1(order: Any) -> None:
+    if order.workers is not None:
+        _held("workers", partial(r1_rows, order.workers))
+    _sizes(order)
 
 
 def _points(text: str, option: str) -> None:
@@ -218,10 +211,10 @@ KINDS = {
         ),
         Kind(
             name="r1",
-            does="reproduce the rows of report R1 on an emulated site",
-            model=_model("R1", R1Order),
+            does="run the three rows of report R1",
+            model=_model("R1", _ALIKE, StudyOrder, R1Points, _WHERE),
             words=("bench", "r1"),
-            check=_sizes,
+            check=_r1,
         ),
         Kind(
             name="profile",
@@ -236,16 +229,6 @@ KINDS = {
             model=_model("Replay", ReplayStudyOrder, Played),
             words=("trace", "replay"),
             check=_replayed,
-        ),
-        Kind(
-            name="predict",
-            does="simulate more workers, more databases or another filer; nothing is measured",
-            model=_model("Predict", PredictOrder, Calibration),
-            words=("bench", "predict"),
-            check=_numbers("workers", "databases"),
-            alone=False,
-            press="Predict",
-            leaves="Its page shows the prediction.",
         ),
         Kind(
             name="generate",

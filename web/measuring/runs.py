@@ -29,7 +29,8 @@ from web.errors import NotFound
 _REMEMBERED = 50
 _TAIL = 64 << 10  # bytes of a log that are shown
 _PATIENCE_S = 60.0  # to clean up when the server ends
-_NOT_ITS_OWN = ("EDBENCH_TOKEN", "EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_CLUSTER", "EDBENCH_LOGIN_FILE")
+_SECRET = ("EDBENCH_TOKEN", "EDBENCH_TOKEN_FILE")  # of the web UI; no measurement uses it
+_SERVICES = ("EDBENCH_DATABASES", "EDBENCH_BROKER", "EDBENCH_LOGIN_FILE")
 _REPORT = re.compile(rf"^.*/{RESULTS}/([^/\n]+)/[^/\n]+$", re.MULTILINE)
 
 
@@ -50,10 +51,12 @@ class Measurement(Document):
 class Measurements:
     """The measurements of one server. Its scratch directory contains their logs and clean-up records."""
 
-    def __init__(self, settings: Settings, env: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, env: Mapping[str, str], *, embedded: bool = True) -> None:
+        """`embedded`: each measurement starts services of its own; else it uses those of this installation, and their workers."""
         self._storage = settings.storage.absolute()
         self._place = settings.scratch.absolute() / "measurements"
-        kept = {name: value for name, value in env.items() if name not in _NOT_ITS_OWN}
+        left_out = (*_SECRET, *_SERVICES) if embedded else _SECRET
+        kept = {name: value for name, value in env.items() if name not in left_out}
         own = {"EDBENCH_STORAGE": str(self._storage), "EDBENCH_SCRATCH": str(self._place / "scratch")}
         self._env = kept | own
         self._lock = threading.RLock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from core.extensions import extension_modules
 from web.pages import items, jobs, login, measure, productions, profile, results, review, search, viewer
 from web.pages.render import error_page
 
@@ -15,4 +16,6 @@ def router() -> APIRouter:
     out = APIRouter(include_in_schema=False)
     for part in (jobs, items, search, viewer, review, productions, results, measure, profile, login):
         out.include_router(part.router)
+    for added in extension_modules("edbench.web"):
+        out.include_router(added.pages)
     return out

@@ -15,13 +15,18 @@ from pydantic.fields import FieldInfo
 
 from controller.jobs.orders import DiscoveryOrder
 from core.document import Document, bounds
+from core.options.tuning import TUNING
 from core.records import FsyncPolicy, Layout
 from web.api.models.system import Choices
 
 _KINDS = ("text", "number", "choice", "lines", "check")  # in this order
 _TEMPLATES = {"corpus", "source", "type", "sources", "profile", "paths", "setting", "job", "result"}
 _WORKERS = {"workers", "slots"}  # shown where the server starts them
-_COMMON = {"name", "workers"}  # fields of a new job that are not under "Advanced"
+JOB = frozenset(("name", "workers"))  # the fields of a new job that are not under "Advanced"
+_TUNING = TUNING | {  # the fields of any other form that are under "Advanced"
+    *("client", "project", "index_engine", "time_zone", "slots", "shard", "source_copies", "seed", "levels", "scaling"),
+    *("digits", "first", "volume_gb", "dat_encoding", "no_families", "trace"),
+}
 _HINTS = {
     "slots": "",
     "passwords": "one per line; tried on encrypted items, never shown again",
@@ -49,19 +54,26 @@ class Input:
     options: Sequence[tuple[str, str]] = ()  # of a choice: value and text
 
 
-def inputs(model: type[Document], choices: Choices, *, but: Collection[str] = ()) -> list[Input]:
-    """The inputs of the model's fields with the choices of this server, except `but`."""
+def inputs(
+    model: type[Document], choices: Choices, *, but: Collection[str] = (), common: Collection[str] | None = None
+) -> list[Input]:
+    """The inputs of the model's fields with the choices of this server, except `but`; all but `common` are advanced."""
     hidden = {*_TEMPLATES, *but} if choices.embedded else {*_TEMPLATES, *_WORKERS, *but}
-    fields = [_input(name, info, choices) for name, info in model.model_fields.items() if name not in hidden]
+    common = set(model.model_fields) - _TUNING if common is None else common
+    fields = [
+        _input(name, info, choices, name not in common)
+        for name, info in model.model_fields.items()
+        if name not in hidden
+    ]
     # Fields of the API alone, such as workers, come first.
     return sorted(fields, key=lambda each: (_KINDS.index(each.kind), each.name in DiscoveryOrder.model_fields))
 
 
-def _input(name: str, info: FieldInfo, choices: Choices) -> Input:
+def _input(name: str, info: FieldInfo, choices: Choices, advanced: bool) -> Input:
     options, limits = _options(name, info, choices), bounds(info)
     hint, _, default = (info.description or "").partition("  [default: ")
     if default and not options:
-        hint += f"; default: {default.removesuffix(']')}"
+        hint += f" Default: {default.removesuffix(']')}."
     if name == "databases" and "le" in limits:
         there = len(choices.databases)
         hint, limits["le"] = f"{hint}; there {'is' if there == 1 else 'are'} {there}", min(limits["le"], there)
@@ -77,7 +89,7 @@ def _input(name: str, info: FieldInfo, choices: Choices) -> Input:
         hint=hints.get(name, hint).replace("`", ""),
         value=here.get(name, None if info.is_required() else info.default),
         attributes={attributes[key]: value for key, value in limits.items()},
-        advanced=name not in _COMMON,
+        advanced=advanced,
         options=options,
     )
 

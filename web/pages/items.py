@@ -11,9 +11,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from controller.browse.item_filter import EXAMPLE, ItemFilter
 from controller.browse.pages import texts_of_jobs
-from core.errors import ExceptionCode, UsageError
-from core.records import Kind, TextState
-from review.languages.report import last_languages
+from controller.findings import ReviewKind, latest
+from core.errors import UsageError
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
@@ -109,7 +110,7 @@ def items(
 def _languages(context: Context, jobs: Found, chosen: str) -> list[str]:
     """Languages detected in the job, most frequent first, and the chosen one."""
     try:
-        found = list(last_languages(jobs.each, context.databases).by)
+        found = list(latest(jobs.each, ReviewKind.LANGUAGES, context.databases).figures["by"])
     except UsageError:  # the review has not run
         found = []
     return [*found, *([chosen] if chosen and chosen not in found else [])]

@@ -14,7 +14,7 @@ from web.api import jobs as api
 from web.api import measure, system
 from web.api.models.jobs import NewJob
 from web.api.needs import Context, Found, Rows
-from web.pages.form import inputs
+from web.pages.form import JOB, inputs
 from web.pages.render import page
 
 PAGE_ROWS = 50
@@ -43,7 +43,7 @@ def jobs(
         state=str(state),
         states=[state.value for state in JobState],
         creating=choices.creating,
-        form=inputs(NewJob, choices),
+        form=inputs(NewJob, choices, common=JOB),
         corpora=system.corpora(context),
         sample=not measure.why_not(context),
         newer=_turned(state, offset - PAGE_ROWS) if offset else None,

@@ -10,13 +10,11 @@ from fastapi import APIRouter, Query, Request, Response
 from dataset_gen.profile import profile_names
 from web.api import measure as api
 from web.api import system
-from web.api.models.system import Choices
 from web.api.needs import Context, Rows
 from web.errors import NotFound
-from web.measuring.kinds import KINDS, Kind
+from web.measuring.kinds import KINDS
 from web.pages.form import inputs
 from web.pages.render import page
-from web.results import runs
 
 router = APIRouter()
 
@@ -42,23 +40,13 @@ def measure(
         listed=listed,
         kinds=list(KINDS.values()),
         kind=KINDS[kind],
-        form=inputs(KINDS[kind].model, _offered(KINDS[kind], system.choices(context))) if not listed.refused else [],
+        form=inputs(KINDS[kind].model, system.choices(context)) if not listed.refused else [],
         corpora=system.corpora(context),
         profiles=list(known.values()),
         corpus_profiles=profile_names(),
         profile=known[profile],
         targets=[str(context.settings.storage), *map(str, context.targets)],
         traces=api.list_traces(context, rows).traces if kind == "replay" else [],
-        results=sorted(runs(context.results_root), reverse=True) if kind == "predict" else [],
-    )
-
-
-def _offered(kind: Kind, here: Choices) -> Choices:
-    """The choices for a simulation, whose defaults are not those of this server."""
-    if kind.alone:
-        return here
-    return here.model_copy(
-        update={"filer": "", "filers": ["", *(one for one in here.filers if one != "none")], "slots": None}
     )
 
 

@@ -14,11 +14,12 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from core.errors import DocumentError, SourceFileError, SystemFault
-from core.records import Limits
-from formats.base import MemorySource, Source
-from formats.parsers import ParserSet
-from formats.passwords import NO_PASSWORDS, Passwords
+from core.errors import SourceFileError, SystemFault
+from readers.base import MemorySource, Source
+from readers.errors import DocumentError
+from readers.parsers import ParserSet
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.records import FixedLimits, Limits
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY, die_alike
 from worker.box.files import Files
 from worker.box.messages import (
@@ -73,7 +74,7 @@ class Box:
         """The answer. DocumentError as the handler raised it; what a read of ours raised comes out as it was."""
         request = Request(what)
         if limits is not None and limits is not self._limits:
-            request.limits = self._limits = limits
+            self._limits, request.limits = limits, FixedLimits.of(limits)
         passwords = self._passwords_of_latest()
         if passwords is not None and passwords is not self._passwords:
             self._passwords = passwords

@@ -6,10 +6,10 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from core.records import Limits
-from formats import registry
-from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
-from formats.identification.identify import identify_by
+from readers import registry
+from readers.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from readers.identification.identify import identify_by
+from readers.records import Limits
 from worker.box.box import Box
 from worker.box.messages import (
     Announced,

@@ -6,8 +6,9 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, SystemFault
-from formats.passwords import Passwords
+from core.errors import SourceFileError, SystemFault
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import Passwords
 from worker.box.messages import Head, Open, Question, Read, Reply, Whole
 from worker.items.sources import CHUNK
 
@@ -34,7 +35,7 @@ def checked(reply: Reply) -> Reply:
 
 
 class FarSource:
-    """See formats.base.Source."""
+    """See readers.base.Source."""
 
     def __init__(self, key: int, name: bytes, size: int, passwords: Passwords, ask: Ask, closed: list[int]) -> None:
         """`closed` gets the numbers of files that are not needed any more."""

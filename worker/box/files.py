@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from formats.base import Source
+from readers.base import Source
 
 _MOST_OPEN = 256  # a handler opens a few
 

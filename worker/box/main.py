@@ -13,10 +13,10 @@ import signal
 import socket
 from dataclasses import asdict
 
-from formats import charset_guess, ciphers
-from formats.archives.libarchive import library as libarchive
-from formats.identification.libmagic import preload
-from formats.registry import all_handlers
+from readers import charset_guess, ciphers
+from readers.archives.libarchive import library as libarchive
+from readers.identification.libmagic import preload
+from readers.registry import all_handlers
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
@@ -55,7 +55,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
     """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
     load_plugins(plugins)
     all_handlers()
-    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "formats.text.xml_tree"):
+    for late in ("worker.ocr.pdf_pages", "worker.ocr.picture_pages", "inflate64", "readers.text.xml_tree"):
         importlib.import_module(late)
     ciphers.preload()
     preload()

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from formats.base import Handler, LeafHandler, Part, Text, is_leaf
+from readers.base import Handler, LeafHandler, Part, Text, is_leaf
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import FixedLimits, Kind, TextState
 
 _MOST_NESTED = 32  # values within values of metadata
 _I63 = (1 << 63) - 1
@@ -49,7 +49,7 @@ class Ref(Struct, array_like=True):
 
 
 class Range(Struct, array_like=True):
-    """See formats.base.Part."""
+    """See readers.base.Part."""
 
     start: Number
     stop: Number
@@ -136,7 +136,7 @@ class Settle(Struct, array_like=True, tag=10):
 
 
 class Introduce(Struct, array_like=True, tag=11):
-    """Which handlers the box has: the slot loads none; or in which `versions` (formats.parsers)."""
+    """Which handlers the box has: the slot loads none; or in which `versions` (readers.parsers)."""
 
     versions: bool = False
 
@@ -152,7 +152,7 @@ class Request(Struct, array_like=True):
     what: Asked
     forget: list[int] = []  # keys of sources
     close: list[int] = []  # generators
-    limits: Limits | None = None  # from now on
+    limits: FixedLimits | None = None  # from now on
     bank: dict[str, int] | None = None  # passwords with their lines, from now on
 
 
@@ -186,7 +186,7 @@ class Ranges(Struct, array_like=True, tag=4):
 
 
 class FarChild(Struct, array_like=True):
-    """See formats.base.Child. With `data` it is a source that the box keeps under `key`."""
+    """See readers.base.Child. With `data` it is a source that the box keeps under `key`."""
 
     name: Name
     kind: Kind
@@ -218,7 +218,7 @@ class Piece(Struct, array_like=True, tag=6):
 
 
 class FarText(Struct, array_like=True, tag=7):
-    """See formats.base.Text."""
+    """See readers.base.Text."""
 
     text: bytes
     state: TextState | None
@@ -249,7 +249,7 @@ class Rendered(Struct, array_like=True, tag=9):
 
 
 class Introduction(Struct, array_like=True, frozen=True):
-    """What a slot has to know of a handler; see formats.base.Handler."""
+    """What a slot has to know of a handler; see readers.base.Handler."""
 
     name: Word
     media_types: Annotated[tuple[MediaType, ...], Meta(max_length=10_000)]

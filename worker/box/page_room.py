@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.records import Limits, OcrChoice
-from formats.base import Source
+from core.records import OcrChoice
+from readers.base import Source
+from readers.records import Limits
 from worker.box.box import Box
 from worker.box.messages import Count, OpenPages, Page, Rendered, Settle
 from worker.ocr import rendering

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from core.errors import DocumentError, EdbenchError
-from core.records import Limits
-from formats.base import Child, Handler, MemorySource, Source
-from formats.identification.identify import identify
-from formats.passwords import NO_PASSWORDS, Passwords
+from core.errors import EdbenchError
+from readers.base import Child, Handler, MemorySource, Source
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.records import FixedLimits
 from worker.box.far_source import FarSource, SlotFault
 from worker.box.messages import (
     ENCODER,
@@ -83,7 +84,7 @@ class Room:
 
     pipe: Pipe
     handlers: dict[str, Handler]
-    limits: Limits = field(default_factory=Limits)
+    limits: FixedLimits = field(default_factory=FixedLimits)
     passwords: Passwords = NO_PASSWORDS
     sources: dict[int, Source] = field(default_factory=dict)
     generators: dict[int, _Opened] = field(default_factory=dict)
@@ -264,5 +265,5 @@ def _quietly(close: Callable[[], None]) -> None:
     try:
         with guarded:
             close()
-    except EdbenchError:
+    except (EdbenchError, DocumentError):
         return

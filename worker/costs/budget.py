@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from readers.errors import DocumentError, ExceptionCode
 from worker.costs.charges import Stop
 from worker.costs.processor_time import processor_seconds
 

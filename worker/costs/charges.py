@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from readers.errors import DocumentError, ExceptionCode
 
 if TYPE_CHECKING:
     from sql.costs import Around, Death

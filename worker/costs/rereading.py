@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from core.errors import DocumentError
-from core.records import Item
+from readers.errors import DocumentError
 from sql.costs import ancestors
+from sql.findings import Item
 from worker.costs.charges import ItemCharges, of_items
 from worker.costs.processor_time import processor_seconds
 from worker.phases.task import TaskWork

@@ -9,7 +9,7 @@ import socket
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault, StorageFault, UsageError
-from core.filer.hosts import no_common_arbiter
+from core.filer.use import no_common_arbiter
 from core.services.shared_storage import Identity, identify
 from core.settings import Settings
 from monitoring.filer.boot import boot_id

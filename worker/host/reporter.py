@@ -203,7 +203,7 @@ class FrameWriter:
         assert plan.settings.broker is not None  # the supervisor has checked
         self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
         self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
-        self._sender = FrameSender(plan.settings.broker)
+        self._sender = FrameSender(plan.settings.broker, run=plan.settings.run)
         self._sampling = HostSampling(_samplers(plan, effort))
         self._exposition = WorkerExposition(plan.table, self._readers, self._sender)
         self._exposition.serve(plan.metrics)

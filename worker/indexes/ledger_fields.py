@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from core.options.dates import asked_in_utc
-from core.records import TextState
 from core.settings import parse_bytes
-from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 from production.loadfiles.imported import KEY
+from readers.errors import ExceptionCode
+from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from readers.records import TextState
 from worker.indexes.base import QUERY_FIELDS
 
 # Other names of fields of the index.

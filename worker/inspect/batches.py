@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.errors import DocumentError, ExceptionCode, RunFailed, SourceFileError
+from core.errors import RunFailed, SourceFileError
 from core.records import JobOptions
 from core.storage.layer import Storage
+from readers.errors import DocumentError, ExceptionCode
 from worker.inspect.file import NO_JOB, Loose, inspect_files, line_of, spill_directory
 from worker.inspect.pool import Died, InspectPool, Work
 from worker.inspect.trace import Trace, new_trace, read_trace

@@ -21,16 +21,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.clock import SystemClock
-from core.errors import DocumentError
 from core.ids import item_id
 from core.names import json_name
 from core.operations import NullRecorder
-from core.records import ContainerCount, Item, ItemText, JobOptions
+from core.records import JobOptions
 from core.storage.layer import Storage
-from formats.base import Handler, MemorySource, Source
-from formats.identification.identify import identify
-from formats.passwords import NO_PASSWORDS, Passwords
-from formats.registry import handler_for
+from readers.base import Handler, MemorySource, Source
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.registry import handler_for
+from sql.findings import ContainerCount, Item, ItemText
 from worker.costs.budget import Budget
 from worker.inspect.summary import title_of
 from worker.inspect.trace import Deadline

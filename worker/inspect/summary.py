@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from formats.listing import listed
-from formats.registry import handler_for
+from readers.listing import listed
+from readers.registry import handler_for
 
 
 class _Counted(TypedDict):

@@ -20,11 +20,11 @@ from core.options.dates import zone_named
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
-from formats import charset_guess
-from formats.identification import libmagic
-from formats.identification.identify import extension_of
-from formats.modules import LIKELY
-from formats.registry import all_handlers, handler_for
+from readers import charset_guess
+from readers.identification import libmagic
+from readers.identification.identify import extension_of
+from readers.modules import LIKELY
+from readers.registry import all_handlers, handler_for
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool

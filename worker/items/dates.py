@@ -6,7 +6,7 @@ from typing import Any
 
 from core.errors import SystemFault
 from core.options.dates import in_utc, zone_named
-from formats.keys import DATE, KEYS
+from readers.keys import DATE, KEYS
 
 _DATES = tuple(name for name, key in KEYS.items() if key.kind == DATE)
 

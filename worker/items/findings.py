@@ -7,18 +7,9 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import (
-    ContainerCount,
-    ExceptionLevel,
-    IndexOwner,
-    Item,
-    ItemException,
-    ItemText,
-    NewTask,
-    Shard,
-    TaskResult,
-)
+from core.records import ExceptionLevel, NewTask, Shard
+from readers.errors import DocumentError, ExceptionCode
+from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText, TaskResult
 
 CHARACTERS_A_ROW = 2_000  # metadata beyond this counts as further rows
 

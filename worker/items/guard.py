@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from core.errors import DocumentError, EdbenchError, ExceptionCode
+from core.errors import EdbenchError
+from readers.errors import DocumentError, ExceptionCode
 
 
 class Guarded:
@@ -21,7 +22,7 @@ class Guarded:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is None or isinstance(error, EdbenchError) or not isinstance(error, Exception):
+        if error is None or isinstance(error, EdbenchError | DocumentError) or not isinstance(error, Exception):
             return
         if isinstance(error, MemoryError):
             raise DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than a slot may have") from error

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError
+from core.errors import SourceFileError
 from core.ids import item_id
-from core.records import Item
-from formats.clean import value
-from formats.identification.identify import identify
-from formats.keys import KEYS, misfits
-from formats.registry import handler_for
 from production.loadfiles.imported import BESIDE, KEY, PREFIX, RECORDS, Record
+from readers.clean import value
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.keys import KEYS, misfits
+from readers.registry import handler_for
+from sql.findings import Item
 from worker.items.findings import Findings
 from worker.items.sources import FilerSource
 

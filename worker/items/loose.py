@@ -6,10 +6,11 @@ import os
 import stat
 import uuid
 
-from core.errors import DocumentError, ExceptionCode
 from core.ids import item_id
 from core.names import display_name
-from core.records import Item, Kind
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind
+from sql.findings import Item
 
 UNKNOWN_TYPE = "application/octet-stream"
 DIRECTORY_TYPE = "inode/directory"

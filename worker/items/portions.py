@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 from core.clock import Clock
 from core.errors import DatabaseFault
 from core.moments import reached
-from core.records import ClaimedTask, TaskResult
+from core.records import ClaimedTask
 from sql import portions
+from sql.findings import TaskResult
 from sql.session import Database
 
 _T = TypeVar("_T")

@@ -1,4 +1,4 @@
-"""Sources that lie on the filer; see `formats.base.Source`."""
+"""Sources that lie on the filer; see `readers.base.Source`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.storage.files import MAX_READ
 from core.storage.layer import ReadFile, Storage
-from formats.passwords import NO_PASSWORDS, Passwords
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import NO_PASSWORDS, Passwords
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -8,12 +8,12 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from core.errors import DocumentError
 from core.places import item_location
 from core.records import Layout
 from core.storage.layer import Storage
-from formats.base import Child, MemorySource, Source
-from formats.passwords import NO_PASSWORDS, Passwords
+from readers.base import Child, MemorySource, Source
+from readers.errors import DocumentError
+from readers.passwords import NO_PASSWORDS, Passwords
 from worker.costs.budget import Budget
 from worker.items.guard import guarded
 from worker.items.sources import CHUNK, FilerSource

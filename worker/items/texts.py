@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
-from core.names import own_name
-from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
-from formats.base import TEXT_STATE, Handler, Source, Text
+from core.records import DEFAULT_ZONE, NewTask, Shard
+from readers.base import TEXT_STATE, Handler, Source, Text
+from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
+from readers.records import Limits, TextState
+from sql.findings import IndexOwner, Item, ItemText
 from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.load_records import note_record
+from worker.items.names import own_name
 from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity

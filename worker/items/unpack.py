@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, ExceptionCode
 from core.ids import item_id, number
-from core.names import Siblings, display_name, sibling_name, unsafe_name
-from core.records import ContainerCount, Item, JobOptions, Kind
-from formats.base import Child, Handler, Part, Source, is_leaf
-from formats.identification.identify import identify
-from formats.passwords import NO_PASSWORDS, Passwords
-from formats.registry import handler_for
+from core.names import display_name, sibling_name, unsafe_name
+from core.records import JobOptions
+from readers.base import Child, Handler, Part, Source, is_leaf
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.records import Kind, Siblings
+from readers.registry import handler_for
+from sql.findings import ContainerCount, Item
 from worker.costs.budget import Budget
 from worker.costs.charges import Charges
 from worker.items.findings import ChildCounts, Findings

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from core.records import Item, ItemText, NewTask, OcrChoice, Phase, TextState
-from formats import page_numbers
+from core.records import NewTask, OcrChoice, Phase
+from readers import page_numbers
+from readers.records import TextState
+from sql.findings import Item, ItemText
 
 PICTURES = ("image/png", "image/jpeg", "image/tiff", "image/bmp", "image/webp", "image/gif")
 PDF = "application/pdf"

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, OcrChoice
-from formats.base import Source
+from core.records import OcrChoice
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Limits
 from worker.items.sources import CHUNK
 from worker.ocr.candidates import PDF
 from worker.ocr.rendering import Rendering, is_picture, rendered

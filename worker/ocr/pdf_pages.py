@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import OcrChoice
+from readers.errors import DocumentError, ExceptionCode
 from worker.ocr.candidates import LEAST_PIXELS
 from worker.ocr.page import Page
 

@@ -10,10 +10,13 @@ import uuid
 
 from msgspec.structs import replace
 
-from core.errors import DocumentError, SourceFileError, SystemFault
-from core.records import Item, ItemText, Shard, TaskResult, TextState
-from formats.base import Source
-from formats.registry import handler_for
+from core.errors import SourceFileError, SystemFault
+from core.records import Shard
+from readers.base import Source
+from readers.errors import DocumentError
+from readers.records import TextState
+from readers.registry import handler_for
+from sql.findings import Item, ItemText, TaskResult
 from sql.items import item_codes, load_items, load_texts
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings

@@ -21,9 +21,10 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, OcrChoice
-from formats.base import Source
+from core.records import OcrChoice
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Limits
 from worker.ocr.bilevel import pbm
 from worker.ocr.page import Page
 

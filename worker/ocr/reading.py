@@ -10,10 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from core.clock import Clock
-from core.errors import DocumentError, ExceptionCode
-from core.records import Item, ItemText, Limits, OcrChoice, TextState
-from formats.base import Source
-from formats.clean import Collector
+from core.records import OcrChoice
+from readers.base import Source
+from readers.clean import Collector
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Limits, TextState
+from sql.findings import Item, ItemText
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.ocr.candidates import bare_pages

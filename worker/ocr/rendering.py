@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, OcrChoice
-from formats.base import Source
-from formats.images.kinds import measured
+from core.records import OcrChoice
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.images.kinds import measured
+from readers.records import Limits
 from worker.ocr.candidates import PDF
 from worker.ocr.page import Page
 
@@ -36,7 +37,7 @@ class Rendering(Protocol):
 def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
     """Open an item; DocumentError when it cannot be, or is larger than it may be."""
     if media_type == PDF:
-        from formats.documents.pdf import document as pdf_document  # PDFium, which a slot that has a box never needs
+        from readers.documents.pdf import document as pdf_document  # PDFium, which a slot that has a box never needs
         from worker.ocr.pdf_pages import PdfPages
 
         data = source.whole(limits.parse_bytes)

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.errors import DocumentError, ExceptionCode, SystemFault
+from core.errors import SystemFault
 from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
+from readers.errors import DocumentError, ExceptionCode
 from worker.box import confine
 from worker.ocr.engine import Engine
 from worker.ocr.words import Recognised, recognised

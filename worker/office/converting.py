@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from core.errors import DocumentError, ExceptionCode, StorageFault, SystemFault
-from core.limits import Limits
+from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
-from formats.archives.compressed import skippable
-from formats.archives.zip.directory import find_directory, iter_entries
-from formats.base import Source
+from readers.archives.compressed import skippable
+from readers.archives.zip.directory import find_directory, iter_entries
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Limits
 from worker.office.engine import Office
 from worker.office.kinds import KINDS, PDF, Form
 from worker.office.process import Bounds, Ended, convert

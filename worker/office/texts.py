@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.errors import DocumentError, ExceptionCode, StorageFault, SystemFault
-from core.records import Limits
-from formats import registry
-from formats.base import LeafHandler, MemorySource, Source, Text
-from formats.identification.identify import identify
-from formats.office.foreign import HANDLERS, KEPT
+from core.errors import StorageFault, SystemFault
+from readers import registry
+from readers.base import LeafHandler, MemorySource, Source, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.foreign import HANDLERS, KEPT
+from readers.records import Limits
 from worker.office.engine import INSTALL, OfficeUnavailable, find_office
 from worker.office.kinds import ODT
 
@@ -52,7 +53,9 @@ class OfficeTexts(LeafHandler):
             )
         told = identify(source)
         document = Document(told if told in self.media_types else self.media_types[0], source)
-        bounds = Bounds(seconds=_SHARE * limits.item_deadline(source.size), patience=1.0)
+        bounds = Bounds(
+            seconds=_SHARE * (limits.item_seconds + limits.item_seconds_per_mb * source.size / 1e6), patience=1.0
+        )
         converter = Converter(office, self._scratch.absolute(), limits, lambda: None, bounds, ODT)
         try:
             ((_, verdict),) = converter.converted([document])

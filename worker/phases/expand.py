@@ -17,10 +17,11 @@ from msgspec.structs import replace
 
 from core.batches import ITEM_COST, batches
 from core.errors import SourceFileError
-from core.records import Item, NewTask, Phase, Shard, TaskResult
-from formats.base import Handler, MemorySource, Part, Source, is_leaf
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import NewTask, Phase, Shard
+from readers.base import Handler, MemorySource, Part, Source, is_leaf
+from readers.identification.identify import identify
+from readers.registry import handler_for
+from sql.findings import Item, TaskResult
 from sql.items import load_items
 from worker.costs.budget import Allowance, Budget
 from worker.costs.charges import Charges, of_expand

@@ -15,10 +15,12 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 
-from core.errors import ExceptionCode, SourceFileError
+from core.errors import SourceFileError
 from core.places import indexes_location, items_location
-from core.records import FINALISE_LIST, FINALISE_REST, Layout, TaskResult
+from core.records import FINALISE_LIST, FINALISE_REST, Layout
 from core.storage.layer import EntryKind
+from readers.errors import ExceptionCode
+from sql.findings import TaskResult
 from sql.items import locations, shard_ids
 from worker.items.findings import Findings
 from worker.phases.task import TaskWork

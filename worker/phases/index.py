@@ -8,10 +8,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from core.errors import DocumentError, SourceFileError
-from core.records import Item, TaskResult
-from formats.base import MemorySource, Source
-from formats.registry import handler_for
+from core.errors import SourceFileError
+from readers.base import MemorySource, Source
+from readers.errors import DocumentError
+from readers.registry import handler_for
+from sql.findings import Item, TaskResult
 from sql.items import item_codes, load_items
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings

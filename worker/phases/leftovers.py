@@ -11,8 +11,9 @@ import os
 
 from core.errors import SystemFault
 from core.places import index_location
-from core.records import Phase, TaskResult
+from core.records import Phase
 from sql import states
+from sql.findings import TaskResult
 from sql.items import locations, shard_ids
 from worker.phases.task import TaskWork
 

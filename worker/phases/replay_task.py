@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from core.errors import DatabaseFault, RunFailed, StorageFault, SystemFault, TaskLost, UsageError
 from core.places import replayed_trace_location
-from core.records import JobState, TaskResult
+from core.records import JobState
 from monitoring.filer.boot import boot_id
 from replay.client import run_client
 from replay.cold import drop_own
@@ -25,6 +25,7 @@ from replay.host import ReplayHost, replay_host, target_of
 from replay.stopped import ReplayStopped
 from replay.tree import prepare_tree
 from sql import ledger, replay
+from sql.findings import TaskResult
 from worker.phases.task import TaskWork
 from worker.processes import RunQueueMeter
 

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from core.errors import ExceptionCode, StorageFault
+from core.errors import StorageFault
 from core.names import display_name
-from core.records import ClaimedTask, Item, Job, TaskResult
+from core.records import ClaimedTask, Job
 from core.storage.layer import Storage
 from core.storage.whole import WHOLE, Parts, parts_below
-from formats.passwords import NO_PASSWORDS, Passwords
+from readers.errors import ExceptionCode
+from readers.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
+from sql.findings import Item, TaskResult
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.items.sources import FilerSource, HashedSource

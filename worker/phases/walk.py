@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from core.batches import ITEM_COST, full
-from core.errors import DocumentError, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
-from core.records import NewTask, Phase, TaskResult
+from core.records import NewTask, Phase
 from core.storage.layer import EntryKind
 from core.storage.whole import WHOLE, Parts
+from readers.errors import DocumentError
+from sql.findings import TaskResult
 from worker.items.findings import CHARACTERS_A_ROW, Findings
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.phases.task import TaskWork, path_bytes, path_text

@@ -9,7 +9,7 @@ from core.names import display_name
 from core.passwords import bank_location, parse_bank
 from core.records import Job
 from core.storage.layer import Storage
-from formats.passwords import NO_PASSWORDS, Passwords
+from readers.passwords import NO_PASSWORDS, Passwords
 
 
 class Banks:

@@ -14,8 +14,8 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.delay import Station
 from core.storage.layer import Storage
-from formats.parsers import ParserSet
 from monitoring.metrics.tally import CallCounters, own_tally
+from readers.parsers import ParserSet
 from worker.slots.banks import Banks
 from worker.slots.breadcrumb import Breadcrumb
 from worker.slots.custodians import Custodians

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from core.errors import ExceptionCode
+from readers.errors import ExceptionCode
 from sql import ledger, states
 from sql.costs import Death
 from worker.slots.activity import words

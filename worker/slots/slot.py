@@ -11,7 +11,6 @@ import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -22,16 +21,16 @@ from core.options.choices import DEFAULT_ZONE
 from core.options.dates import zone_named
 from core.settings import Settings
 from core.storage.layer import Storage
-from formats.identification import libmagic
-from formats.parsers import ParserSet
 from monitoring.live import LiveRecorder
+from readers.identification import libmagic
+from readers.parsers import ParserSet
 from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.box.boxed import install
 from worker.box.start import NurseryAddress, order_box
-from worker.costs.processor_time import count_box, processor_seconds
+from worker.costs.processor_time import count_box
 from worker.indexes.publisher import OpenShards
 from worker.indexes.registry import load_engine
 from worker.office.texts import read_by_office
@@ -82,8 +81,7 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
     """The slot's services; nothing connects before its first use. `parsers`: those of its box."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
-    filer = emulated_filer(plan.settings, tally.served(), plan.worker, processor_seconds)
-    around = None if filer is None else filer.around
+    filer = emulated_filer(plan.settings, tally.served())
     storage = Storage(recorder, filer=filer)
     return SlotContext(
         settings=plan.settings,
@@ -97,7 +95,6 @@ def make_context(plan: SlotPlan, parsers: ParserSet | None = None) -> SlotContex
                 application=f"edbench {plan.worker}/{plan.slot}",
                 timer=tally.transaction_timer(number),
                 silent_seconds=SILENT_SECONDS,
-                committed=None if around is None else partial(around.transaction, number),
             )
             for number, d in enumerate(plan.settings.databases)
         },
@@ -182,7 +179,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     if len(plan.settings.hosts) <= 1 and not goes_round(len(databases), plan.settings.slots):
         databases = own_first(databases, plan.slot, plan.settings.slots)
         celery.conf.broker_transport_options |= {"queue_order_strategy": "priority"}
-    queues = queues_of(databases, plan.settings.hosts)
+    queues = queues_of(databases, plan.settings.hosts, plan.settings.run)
     status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()
     for database in context.databases.values():

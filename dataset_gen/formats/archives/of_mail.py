@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.records import Kind
 from dataset_gen.formats.archives.zip_tar import stored_already
 from dataset_gen.formats.mail import eml
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.packing.zip import ZipWriter
+from readers.records import Kind
 
 _STORES = ("mbox", "pst")  # mail stores that may lie beside the messages
 _MOST = 4000  # members

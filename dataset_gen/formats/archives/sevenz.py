@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.records import Kind
 from dataset_gen.formats.archives.zip_tar import Members, stored_already
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.packing.compress import deflated
 from dataset_gen.packing.sevenz import SevenZipWriter
+from readers.records import Kind
 
 MEDIA_TYPE = "application/x-7z-compressed"
 _BLOCK = 8_000_000  # bytes of files in a solid block

@@ -6,12 +6,12 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import file_stem, folder
 from dataset_gen.packing.compress import crc32, deflated
 from dataset_gen.packing.zip import ZipWriter
+from readers.records import Kind
 
 EXTENSIONS = {"tgz": "tar.gz", "zip_mail": "zip", "tnef": "dat"}
 _SKIP_COMPRESSION = (b"\xff\xd8", b"GIF8", b"\x89PNG", b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf")

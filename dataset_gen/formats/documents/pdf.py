@@ -10,14 +10,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.errors import ExceptionCode
-from core.records import Kind
 from dataset_gen.formats.documents.pdf_objects import PdfObjects, text_string
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
+from readers.errors import ExceptionCode
+from readers.records import Kind
 
 _LINES = 54
 _PAGE_BYTES = 4500  # a text page with its objects

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import struct
 
-from core.records import Kind
 from dataset_gen.formats.office import ole_package
 from dataset_gen.formats.office.ooxml import split_size
 from dataset_gen.formats.order import Order
@@ -13,6 +12,7 @@ from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
+from readers.records import Kind
 
 MEDIA_TYPE = "application/rtf"
 _HEAD = (

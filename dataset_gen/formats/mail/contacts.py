@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 
-from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import Someone, everyone
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
+from readers.records import Kind
 
 _FOLD = 75  # octets of a line
 

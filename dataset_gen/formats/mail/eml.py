@@ -7,12 +7,12 @@ import quopri
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from core.mail_form import base64_lines
-from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch, leaf
 from dataset_gen.material.people import Someone, everyone, file_stem
 from dataset_gen.material.text import prose
+from readers.mail_form import base64_lines
+from readers.records import Kind
 
 EPOCH = 1_420_070_400  # 2015-01-01; mail is from the nine years after it
 YEARS = 9 * 365 * 86_400

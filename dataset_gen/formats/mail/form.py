@@ -1,5 +1,5 @@
 """Letters for formats whose messages have no bytes of their own (PST, MSG): the fields of a message
-(`core.mail_form.MailForm`), and the truth about what has to come out of it.
+(`readers.mail_form.MailForm`), and the truth about what has to come out of it.
 
     made = formed(letter)
     made.form       what the format's writer is given; attachments are in the order of the children
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.mail_form import Address, MailAttachment, MailForm, message_name, write_message
-from core.records import Kind
 from dataset_gen.formats.mail.eml import Letter, html_of
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import Someone
+from readers.mail_form import Address, MailAttachment, MailForm, message_name, write_message
+from readers.records import Kind
 
 MEDIA_TYPE = "message/rfc822"
 REFERENCES = 8  # identifiers that a message names at most

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 
-from core.records import Kind
 from dataset_gen.formats.mail.eml import Letter, from_line, single, write
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, Truth, content_of
+from readers.records import Kind
 
 MEDIA_TYPE = "application/mbox"
 

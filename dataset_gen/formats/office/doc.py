@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from core import cfb
-from core.records import Kind
 from dataset_gen.formats.office import art as office_art
 from dataset_gen.formats.office import doc_tables, ole_package, property_set
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.text import LATIN, prose
+from readers import cfb
+from readers.records import Kind
 
 MEDIA_TYPE = "application/msword"
 CLASS = bytes.fromhex("0609020000000000c000000000000046")  # {00020906-0000-0000-C000-000000000046}

@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from core import cfb
-from core.errors import ExceptionCode
 from dataset_gen.formats.office import doc, docx, ole_package, property_set, xlsx
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
+from readers import cfb
+from readers.errors import ExceptionCode
 
 PASSWORD = "edbench"
 _PROVIDER = "Microsoft Enhanced RSA and AES Cryptographic Provider (Prototype)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from core.records import Kind
 from dataset_gen.formats.office.ooxml import split_size
 from dataset_gen.formats.order import Order
 from dataset_gen.formats.text.record_pool import RecordPool, make_pool
@@ -13,6 +12,7 @@ from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.text import prose
 from dataset_gen.packing.zip import ZipWriter
 from dataset_gen.rng import Dice
+from readers.records import Kind
 
 ODT = "application/vnd.oasis.opendocument.text"
 ODS = "application/vnd.oasis.opendocument.spreadsheet"

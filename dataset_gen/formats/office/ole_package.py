@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from core import cfb
+from readers import cfb
 
 PACKAGE_CLASS = bytes.fromhex("0c00030000000000c000000000000046")  # {0003000C-0000-0000-C000-000000000046}
 _CLIPBOARD = 0x71B239F4  # UnicodeMarker of a CompObjStream (2.3.8)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.records import Kind
 from dataset_gen.formats.office import ole_package
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.text import prose
 from dataset_gen.packing.zip import ZipWriter
+from readers.records import Kind
 
 XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from core import cfb
-from core.records import Kind
 from dataset_gen.formats.office import ole_package, property_set
 from dataset_gen.formats.office import ppt_records as r
 from dataset_gen.formats.office.art import TYPES, atom, container
@@ -14,6 +12,8 @@ from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.text import prose
 from dataset_gen.packing.compress import zlib_stream
+from readers import cfb
+from readers.records import Kind
 
 MEDIA_TYPE = "application/vnd.ms-powerpoint"
 CLASS = bytes.fromhex("108d81649b4fcf1186ea00aa00b929e8")  # {64818D10-4F9B-11CF-86EA-00AA00B929E8}

@@ -6,11 +6,11 @@ import functools
 import struct
 from collections.abc import Iterable
 
-from core import cfb
 from dataset_gen.formats.office import ole_package, property_set
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch
 from dataset_gen.material.text import prose
+from readers import cfb
 
 MEDIA_TYPE = "application/vnd.ms-excel"
 CLASS = bytes.fromhex("2008020000000000c000000000000046")  # {00020820-0000-0000-C000-000000000046}

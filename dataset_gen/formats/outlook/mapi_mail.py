@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from core.mail_form import Address, MailAttachment, MailForm, write_message
 from dataset_gen.formats.outlook.mapi import (
     PS_INTERNET_HEADERS,
     STRING,
@@ -23,6 +22,7 @@ from dataset_gen.formats.outlook.mapi import (
     filetime,
     one_off,
 )
+from readers.mail_form import Address, MailAttachment, MailForm, write_message
 
 MESSAGE_CLASS = 0x001A001F
 SUBJECT = 0x0037001F

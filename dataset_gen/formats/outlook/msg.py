@@ -11,8 +11,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core import cfb
-from core.cfb import Storage
 from dataset_gen.formats.outlook.mapi import (
     BINARY,
     BOOLEAN,
@@ -33,6 +31,8 @@ from dataset_gen.formats.outlook.mapi import (
     crc,
     guid,
 )
+from readers import cfb
+from readers.cfb import Storage
 
 MEDIA_TYPE = "application/vnd.ms-outlook"
 _CLASS = guid("00020D0B-0000-0000-C000-000000000046")

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.mail_form import MailForm
 from dataset_gen.formats.mail.eml import Letter, mail_date, single
 from dataset_gen.formats.mail.form import Formed, formed
 from dataset_gen.formats.order import Order
@@ -30,6 +29,7 @@ from dataset_gen.formats.outlook.mapi_mail import NOTE, RTF_COMPRESSED, RTF_IN_S
 from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
 from dataset_gen.made import Made, branch
 from dataset_gen.rng import Dice
+from readers.mail_form import MailForm
 
 MEDIA_TYPE = msg.MEDIA_TYPE
 RECEIPT = "REPORT.IPM.Note.IPNRN"

@@ -14,8 +14,6 @@ import io
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from core.mail_form import store_name
-from core.records import Kind
 from dataset_gen.formats.mail.eml import EPOCH, Letter, single
 from dataset_gen.formats.mail.form import formed
 from dataset_gen.formats.order import Order
@@ -24,6 +22,8 @@ from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.made import Made, Placed, Truth, content_of
 from dataset_gen.material.people import folder
 from dataset_gen.rng import Dice, derive
+from readers.mail_form import store_name
+from readers.records import Kind
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _NOTE, _READ_RECEIPT = "IPM.Note", "REPORT.IPM.Note.IPNRN"

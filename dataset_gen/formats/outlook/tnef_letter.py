@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from core.mail_form import MailAttachment, MailForm, message_name
-from core.records import Kind
 from dataset_gen.formats.mail.eml import EPOCH, YEARS, single
 from dataset_gen.formats.mail.form import formed
 from dataset_gen.formats.order import Order
@@ -14,6 +12,8 @@ from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
 from dataset_gen.made import Made, Placed, branch
 from dataset_gen.material.people import everyone, file_stem
 from dataset_gen.material.text import prose
+from readers.mail_form import MailAttachment, MailForm, message_name
+from readers.records import Kind
 
 MEDIA_TYPE = tnef.MEDIA_TYPE
 FILE_NAME = "winmail.dat"

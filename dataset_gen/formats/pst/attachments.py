@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from core.mail_form import MailAttachment
 from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.blocks import Blocks, SubNode
 from dataset_gen.formats.pst.columns import ATTACHMENTS
 from dataset_gen.formats.pst.properties import Nested, Stored, Value, write_properties
 from dataset_gen.formats.pst.table import TableContext
+from readers.mail_form import MailAttachment
 
 ATTACHMENT_TABLE = 0x671  # its number inside a message, and of its template in the store
 _FIRST, _STEP = 0x401 << 5 | 5, 1 << 5

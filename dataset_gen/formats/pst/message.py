@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from core.mail_form import MailAttachment, MailForm
 from dataset_gen.formats.pst import people, tags
 from dataset_gen.formats.pst.attachments import Attached, attach
 from dataset_gen.formats.pst.blocks import Blocks, SubNode
 from dataset_gen.formats.pst.properties import Properties, Value, write_properties
+from readers.mail_form import MailAttachment, MailForm
 
 RECIPIENT_TABLE = 0x692  # its number inside a message, and of its template in the store
 UNDATED = 130_645_440_000_000_000  # 2015-01-01: when a message without a date was "created"

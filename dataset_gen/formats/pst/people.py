@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from core.mail_form import Address
 from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.blocks import Blocks
 from dataset_gen.formats.pst.columns import RECIPIENTS
 from dataset_gen.formats.pst.properties import Value
 from dataset_gen.formats.pst.table import TableContext
+from readers.mail_form import Address
 
 TO, CC, BCC = 1, 2, 3
 _MAIL_USER = 6  # PidTagObjectType

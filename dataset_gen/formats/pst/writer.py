@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from core.mail_form import MailAttachment, MailForm
 from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.attachments import ATTACHMENT_TABLE, Attached
 from dataset_gen.formats.pst.blocks import Blocks, Crypt
@@ -17,6 +16,7 @@ from dataset_gen.formats.pst.named import Names
 from dataset_gen.formats.pst.pages import BBT, NBT, checksum, write_tree
 from dataset_gen.formats.pst.properties import Value
 from dataset_gen.formats.pst.space import Space
+from readers.mail_form import MailAttachment, MailForm
 
 _STORE, _NAME_MAP, _ROOT = 0x21, 0x61, 0x122
 _SEARCH_QUEUE, _SEARCH_LIST = 0x1E1, 0x201

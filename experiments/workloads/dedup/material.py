@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from core.errors import StorageFault
 from core.reading import read_problem
-from experiments.processes import processors
+from monitoring.processes import processors
 
 Data = Literal["zeros", "random", "scientific", "backups", "snapshots", "discovery", "own"]
 DATA_TYPES: tuple[Data, ...] = get_args(Data)

@@ -21,7 +21,6 @@ from core.services.process import tied
 from core.storage.within import lies_in
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
-from experiments.processes import host_seconds, processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.profiles.space import Usage, synced, usage_at_rest
 from experiments.workload import Turn
@@ -29,6 +28,7 @@ from experiments.workloads.dedup.chunks import Expected, expected_of
 from experiments.workloads.dedup.material import Data, corpus_made, files_of
 from experiments.workloads.dedup.result import DedupLoad, DedupSeen
 from experiments.workloads.dedup.writing import Spec, write_all
+from monitoring.processes import host_seconds, processors
 
 _SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
 _NULL_BYTES = 32 << 20

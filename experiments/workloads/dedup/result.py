@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.clients.latencies import latencies
-from experiments.clients.tally import Counted
+from experiments.clients.tally import Counted, latencies
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.profiles.space import Usage
-from experiments.result.schema import At, Point, Result
+from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workloads.dedup.chunks import Expected
 
@@ -71,19 +70,12 @@ class DedupRun(ProfileRun):
         return next((one for one in self.expected if one.cut == name), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupPoint(Point):
-    """All repeats."""
-
-    at: DedupLoad
-    repeats: tuple[DedupRun, ...]
+class DedupPoint(PointOf[DedupLoad, DedupRun]):
+    """All repeats under one load."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupResult(Result):
+class DedupResult(ResultOf[DedupPoint]):
     """A whole experiment."""
-
-    points: tuple[DedupPoint, ...]
 
 
 def run_of(seen: DedupSeen) -> DedupRun:

@@ -24,7 +24,6 @@ from experiments.workloads.discovery.result import (
     Run,
     in_calls,
 )  # fmt: skip
-from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -110,7 +109,6 @@ ABOUT = About(
         "The storage share is 1 − elapsed on null storage ÷ elapsed. GENERATOR-LIMITED is a point whose median share is"
         f" under {words.percent(STORAGE_SHARE)}."
     ),
-    upgrade=upgraded,
     raw=_observed,
     run_of=_run_of,
     telling=_telling,

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.residency import drop_pages
+from core.residency import drop_pages, regular_files
 from experiments.drops import Drop
-from experiments.workloads.discovery.corpus import regular_files
 
-# Several clients have a page cache each (experiments.hosts).
+# Several clients have a page cache each (experiments.crew.admission.cache_of).
 ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
 
 

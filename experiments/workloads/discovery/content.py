@@ -18,8 +18,9 @@ from typing import Any
 
 from core.errors import UsageError
 from core.names import display_name
+from core.residency import regular_files
 from dataset_gen.truth import manifest as m
-from experiments.workloads.discovery.corpus import Corpus, regular_files
+from experiments.workloads.discovery.corpus import Corpus
 
 SAMPLED = 2_000_000_000  # bytes
 WHOLE = 64_000_000

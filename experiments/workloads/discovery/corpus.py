@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from controller.jobs.source import PreparedSource
 from core.errors import UsageError
 from core.names import display_name
 from core.reading import read_problem
+from core.residency import regular_files
 
 DATASET = "dataset.json"
 _KEPT = ("profile", "profile_version", "scale", "seed", "generator_version", "items", "content_hash")
@@ -62,16 +62,6 @@ def look_at(source: PreparedSource) -> Corpus:
         files=files,
         made={key: made[key] for key in _KEPT if key in made},
     )
-
-
-def regular_files(directory: Path) -> Iterator[Path]:
-    """Every regular file below a directory, in a fixed order; links are not followed, what vanishes is left out."""
-    for parent, directories, names in os.walk(directory):
-        directories.sort()
-        for name in sorted(names):
-            path = Path(parent, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
 
 
 def _dataset(file: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, marked
+from experiments.workloads.discovery.array import uses
 from experiments.workloads.discovery.figures import told_result
 from experiments.workloads.discovery.observed import Observed, OnNull
 from experiments.workloads.discovery.phase_use import phases_used
@@ -55,6 +56,7 @@ def run_of(seen: Observed) -> Run:
         null_elapsed_s=sum(map(_elapsed, seen.null)) if seen.null else None,
         null=_null_use(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
+        array=uses(seen.array),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=marked(calls.latency, time),
         call_time=time,

@@ -39,6 +39,7 @@ class Observed:
     drops: tuple[Drop, ...]
     databases: tuple[dict[str, Any], ...]  # where each server kept its files
     hosts: OfHosts | None = None  # of an experiment on several
+    array: tuple[tuple[str, str, tuple[tuple[float, float], ...]], ...] = ()  # name, unit, values over time
     null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no pair
 
 

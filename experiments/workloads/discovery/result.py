@@ -45,7 +45,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerUse:
-    """What one container used from the start of the queue manager to the end of the work."""
+    """What one member of the crew, or one container, used from the start of its workers to their end."""
 
     name: str
     service: str
@@ -56,6 +56,16 @@ class ContainerUse:
     network_received_bytes: int
     network_sent_bytes: int
     block_source: str | None = None  # who tells: the engine, the control group, or the processes' own accounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayUse:
+    """What the array itself counted of one quantity over a run."""
+
+    name: str
+    unit: str
+    mean: float
+    peak: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +110,7 @@ class Run(schema.Run):
     series: Series
     host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
+    array: tuple[ArrayUse, ...] = ()  # the array's own counters; empty where none were given
     phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
     null: NullUse | None = None  # None: no pair, or a result of an older version
 

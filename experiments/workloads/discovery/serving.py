@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from core.services.address import Addresses
-from experiments.processes import below, command_line
+from core.services.embedded import running_services
 from experiments.workloads.discovery.phase_use import ROWS, SERVERS, TRANSACTIONS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
+from monitoring.processes import WorkerMeter, below, command_line, host_seconds
 from worker.processes import process_use
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
@@ -35,6 +39,26 @@ class ServingMeter:
 
     def _managers(self) -> list[int]:
         return [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
+
+
+class ProcessMeter:
+    """A `Meter` of the worker processes below this one, and of the services kept for this scratch directory."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._meter = WorkerMeter(os.getpid())
+        self._serving = ServingMeter(os.getpid(), running_services(scratch))
+
+    def workers(self) -> tuple[float, float, float]:
+        return (time.time(), *self._meter.read())
+
+    def host(self) -> tuple[float, float] | None:
+        return host_seconds()
+
+    def serving(self) -> Mapping[str, float]:
+        return self._serving.read()
+
+    def close(self) -> None:
+        """It holds nothing."""
 
 
 def _used(pid: int) -> float:

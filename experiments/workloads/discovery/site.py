@@ -1,4 +1,4 @@
-"""What experiments stand on: embedded services, or containers. A run gets everything fresh from it, and of its own."""
+"""What experiments run on: a run gets everything fresh from it, and of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from controller.jobs.run import Crew
 from controller.jobs.source import PreparedSource
 from core.settings import Settings
 from experiments.drops import Drop
+from experiments.result.schema import At
 from experiments.workloads.discovery.cold import drop_here
 from experiments.workloads.discovery.result import PointSpec
 from sql.session import Database
@@ -49,7 +50,7 @@ class Meter(Protocol):
 class OfHosts:
     """What was observed of the hosts of a run, of an experiment on several."""
 
-    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (experiments.hosts)
+    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew.messages)
     index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
 
 
@@ -79,13 +80,14 @@ class Machine:
 
 
 class Site(Protocol):
-    """Embedded services, or the containers of a Compose system."""
+    """Workers and databases, and where they are."""
 
     cluster: str
     fresh: str  # what is fresh in every run, in words
 
-    def taken(self) -> AbstractContextManager[Machine]:
-        """Have it for an experiment; at the end everything is as it was. Raises UsageError, SystemFault."""
+    def taken(self, points: Sequence[At]) -> AbstractContextManager[Machine]:
+        """Have it for an experiment, of whose points the largest is among these; at the end everything is as it was. Raises
+        UsageError, SystemFault."""
 
     def deploy(
         self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]

@@ -10,7 +10,6 @@ from controller.timeline.thresholds import MOST_OF_TIME
 from experiments.conditions import configuration_hash
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import THE_STORAGE, limit_told
-from experiments.overrun import told_overrun
 from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.durability import bounds_copies
@@ -30,7 +29,6 @@ class DiscoveryTelling(Telling):
         super().__init__(surroundings)
         self._drops: list[Drop] = []
         self._offsets: list[dict[str, Any]] = []
-        self._speeds: list[dict[str, Any]] = []
         self._databases: list[dict[str, Any]] = []
         self._versions: dict[str, Any] = {}
         self._hosts: list[dict[str, Any]] = []
@@ -44,14 +42,7 @@ class DiscoveryTelling(Telling):
         self._databases = list(raw.databases)
         if raw.hosts is not None:
             self._hosts.append({"run": raw.order, **raw.hosts.index, "hosts": list(raw.hosts.counted)})
-        if speed := (raw.result.get("filer") or {}).get("machine_speed"):
-            self._speeds.append({"run": raw.order, **speed})
         self._versions = raw.result["versions"]
-
-    def _filer(self) -> dict[str, Any] | None:
-        """With the speed of this machine's processors in each run on a site."""
-        said: dict[str, Any] | None = self.surroundings["emulated_filer"]
-        return said | {"machine_speed": self._speeds} if said and self._speeds else said
 
     def emulated(self, point: Point) -> str | None:
         """The same for every point."""
@@ -65,16 +56,6 @@ class DiscoveryTelling(Telling):
     def undeclared(self) -> bool:
         """Whether there may be a filer whose cache nobody told of."""
         return self.filer_cache.undeclared
-
-    def void(self, points: Sequence[Point]) -> str:
-        """Of an emulated site that this machine was too slow for."""
-        return "" if self.pairs else told_overrun([point.repeats for point in points])
-
-    @property
-    def pairs(self) -> bool:
-        """Not on an emulated site."""
-        filer = self.surroundings["emulated_filer"]
-        return not (filer and filer.get("numbers", {}).get("site"))
 
     def remarks(self, result: Result) -> Sequence[str]:
         """What of its time the storage took, what of an emulated filer was the limit, what a bound on writes is worth."""
@@ -104,7 +85,7 @@ class DiscoveryTelling(Telling):
             "storage": beside["storage"],
             "source": beside["source"],
             "databases": self._databases,
-            "emulated_filer": self._filer(),
+            "emulated_filer": beside["emulated_filer"],
             "null_storage": beside["null_storage"],
             "hosts": beside["hosts"],
             **({"hosts_by_run": self._hosts} if self._hosts else {}),
@@ -118,6 +99,7 @@ class DiscoveryTelling(Telling):
 
 def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
     """How many index tasks went to another host than the writer's, of an experiment on several."""
+    hosts = [run for run in hosts if "tasks" in run]
     if not hosts:
         return ""
     tasks, other = (sum(run[name] for run in hosts) for name in ("tasks", "on_another_host"))

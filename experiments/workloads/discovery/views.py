@@ -6,10 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from experiments.report import words
+from experiments.report.columns import Column
 from experiments.report.views import middle
 from experiments.result.schema import Estimate
 from experiments.result.statistics import estimate
 from experiments.workloads.discovery.result import Point, Result, Run
+
+KEYS: tuple[Column[tuple[Point, Run]], ...] = (  # of a run, in every CSV of runs
+    Column("workers", None, lambda row: row[0].workers),
+    Column("slots", None, lambda row: row[0].slots),
+    Column("databases", None, lambda row: row[0].databases),
+    Column("repeat", None, lambda row: row[1].repeat),
+)
 
 
 def point_name(point: Point, points: Sequence[Point]) -> str:

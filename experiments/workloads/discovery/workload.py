@@ -7,26 +7,28 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from controller.filer.choice import refuse_crowded_site
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.labels.rules import filer_cache
-from core.errors import RunFailed, StorageFault, UsageError
+from core.crew.places import roots_of
+from core.errors import RunFailed, StorageFault, SystemFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.array import Array, Seen
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.content import Content, content_of
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.null.portions import Portion, needs_of, portions_of
 from experiments.workloads.discovery.null.run import run_on_null
-from experiments.workloads.discovery.null.storage import PLACE, NullStorage, may_take, no_memory, null_storage
+from experiments.workloads.discovery.null.storage import NullStorage, may_take, no_memory, null_storage
 from experiments.workloads.discovery.observed import Observed, observed
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
+from monitoring.machine import place
 
 _READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
 _WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
@@ -34,7 +36,8 @@ _WRITES = "in memory until the portion is done, where a task reads it again; ind
 
 class Discovery(Workload):
     """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said. `null_cap`: bytes of memory
-    that null storage may hold; None: a share of what is free."""
+    that null storage may hold; None: a share of what is free. `baseline`: whether to run on null storage at all.
+    `array`: where the counters of the array are, if any."""
 
     about = ABOUT
 
@@ -47,10 +50,13 @@ class Discovery(Workload):
         *,
         filer_cache: int | None = None,
         null_cap: int | None = None,
+        baseline: bool = True,
+        array: Array | None = None,
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
-        self._filer_cache, self._null_cap = filer_cache, null_cap
+        self._filer_cache, self._null_cap, self._baseline = filer_cache, null_cap, baseline
+        self._array = array
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
         self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
@@ -63,12 +69,6 @@ class Discovery(Workload):
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The site is taken, and null storage made where there can be any."""
         settings = self._settings
-        if not settings.embedded:
-            raise UsageError(
-                "an experiment starts databases and workers of its own for every run;"
-                " unset EDBENCH_DATABASES and EDBENCH_BROKER, and run it on the host, not in a container"
-            )
-        refuse_crowded_site(settings, max(cast(PointSpec, at).workers for at in points))
         refuse_own_output(self._source, settings)
         try:
             settings.storage.mkdir(parents=True, exist_ok=True)
@@ -76,21 +76,20 @@ class Discovery(Workload):
             raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
-        with self._site.taken() as self._machine, self._null_storage():
+        with self._site.taken(points) as self._machine, self._null_storage():
             yield
 
     @contextlib.contextmanager
     def _null_storage(self) -> Iterator[None]:
         """It is there, or `no_pair` says why not."""
-        why = self._site.no_null() or no_memory()
-        if self._filer is not None and self._filer.site is not None:
-            why = "on an emulated site each run is checked for whether this machine kept up"
+        place = roots_of(self._settings, self._load.env)["null"]
+        why = self._site.no_null() or no_memory(place) if self._baseline else "left out by --no-baseline"
         with contextlib.ExitStack() as stack:
             try:
                 if why is None:
-                    room = may_take()
+                    room = may_take(place)
                     cap = room if self._null_cap is None else min(self._null_cap, room)
-                    self._null = stack.enter_context(null_storage(self._source.path, cap))
+                    self._null = stack.enter_context(null_storage(self._source.path, cap, place))
             except StorageFault as fault:
                 why = str(fault)
             if why is not None:
@@ -116,7 +115,16 @@ class Discovery(Workload):
             return Disturbed(disturbed)
         self._cut(done, cast(PointSpec, turn.at))
         places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
-        return observed(done, turn.repeat, turn.order, self._machine.processors, places)
+        seen = observed(done, turn.repeat, turn.order, self._machine.processors, places)
+        return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, done))
+
+    def _counted(self, array: Array, done: PointRun) -> tuple[Seen, ...]:
+        """The array's counters of a run; a run without any is one all the same."""
+        try:
+            return array.of(done.handles)
+        except (UsageError, SystemFault) as error:
+            self.say(f"no counters of the array for this run: {error}")
+            return ()
 
     def _cut(self, done: PointRun, at: PointSpec) -> None:
         """What each file needs is known once the first run with so many databases is over."""
@@ -153,13 +161,13 @@ class Discovery(Workload):
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
-            "storage": said.place(self.storage),
-            "source": said.place(self._corpus.root),
+            "storage": place(self.storage),
+            "source": place(self._corpus.root),
             "emulated_filer": said.emulated(self._filer),
             "null_storage": {
                 "paired": self._no_pair is None,
                 "why_not": self._no_pair,
-                "place": str(PLACE),
+                "place": str(roots_of(settings, load.env)["null"]),
                 "cap_bytes": self._null and self._null.cap,
                 "reads": _READS,
                 "writes": _WRITES,

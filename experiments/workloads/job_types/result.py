@@ -43,16 +43,9 @@ class TypeRun(schema.Run):
     result: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypePoint(schema.Point):
-    """All repeats of a type."""
-
-    at: TypeLoad
-    repeats: tuple[TypeRun, ...]
+class TypePoint(schema.PointOf[TypeLoad, TypeRun]):
+    """All repeats under one load."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeResult(schema.Result):
-    """An experiment with job types."""
-
-    points: tuple[TypePoint, ...]
+class TypeResult(schema.ResultOf[TypePoint]):
+    """A whole experiment."""

@@ -31,16 +31,17 @@ from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.conditions import emulated, host, place
-from experiments.processes import WorkerMeter, processors
+from experiments.conditions import emulated
 from experiments.result.schema import At, CallTime
 from experiments.workload import Observe, Turn, Workload
-from experiments.workloads.discovery.embedded_site import ProcessMeter
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.sampler import Sampler
+from experiments.workloads.discovery.serving import ProcessMeter
 from experiments.workloads.job_types import ABOUT
 from experiments.workloads.job_types.calibrating import Seen, calibrating
 from experiments.workloads.job_types.result import TypeLoad, TypeRun
+from monitoring.machine import host, place
+from monitoring.processes import WorkerMeter, processors
 from sql.session import Database
 
 TYPES = (JobType.DISCOVERY, JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)

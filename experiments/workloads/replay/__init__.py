@@ -6,13 +6,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from controller.replay.ceiling import MARK
 from experiments.report import words
 from experiments.result.schema import Latency
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
 from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
-from experiments.workloads.replay.version1 import upgraded
+from replay.ceiling import MARK
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -145,7 +144,6 @@ ABOUT = About(
         " (no data, nothing kept) without think time, measured once for each number of clients."
     ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
-    upgrade=upgraded,
     raw=_observed,
     run_of=_run_of,
     telling=_telling,

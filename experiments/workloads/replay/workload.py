@@ -12,18 +12,16 @@ from typing import Any, cast
 from msgspec import to_builtins
 
 from controller.labels.rules import filer_cache
-from controller.observe.place_kind import read_mounts, storage_label
-from controller.replay.ceiling import PLACE, ceiling
 from controller.replay.order import ReplayOrder, pace_text
 from controller.replay.recorded import recorded
 from controller.replay.run import Stage, replay_once
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.memory import client_memory
-from experiments.conditions import emulated, host, place
-from experiments.hosts.fleet import described, memory_of
-from experiments.hosts.players import Players
-from experiments.processes import processors
+from core.mounts import read_mounts, storage_label
+from experiments.conditions import emulated
+from experiments.crew.admission import described, per_machine
+from experiments.crew.players import Players
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.replay import ABOUT
@@ -35,6 +33,9 @@ from experiments.workloads.replay.result import (
     Load,
     RecordedFigures,
 )
+from monitoring.machine import host, place
+from monitoring.processes import processors
+from replay.ceiling import PLACE, ceiling
 from replay.host import plan_of
 from replay.plan import recorded_rate
 from traces.read import FileTrace, open_trace
@@ -79,17 +80,24 @@ class Replays(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A replay brings its files, clients and their end along; hosts their workers before."""
+        """A replay brings its files, clients and their end along; a lease its workers before."""
         if self._players is None:
             yield lambda: self._observed(turn, self._stage)
             return
-        with self._players.playing(cast(Load, turn.at).clients) as cluster:
-            stage = dataclasses.replace(self._stage, ours=False, cluster=cluster)
+        at = cast(Load, turn.at)
+        with (
+            self._players.playing(at.clients, self._sources[at.storage]) as (settings, database, leased),
+            leased,
+        ):
+            stage = dataclasses.replace(self._stage, settings=settings, database=database, ours=False, cluster=leased)
+            members = [seat.member for seat in leased.seats]
 
             def observed() -> Observed:
                 seen = self._observed(turn, stage)
-                cluster.leave()
-                return dataclasses.replace(seen, processors=cluster.processors, hosts=tuple(cluster.left))
+                leased.leave()
+                return dataclasses.replace(
+                    seen, processors=per_machine(members, "processors"), hosts=tuple(leased.left)
+                )
 
             yield observed
 
@@ -157,7 +165,7 @@ class Replays(Workload):
         order = self._order
         cache = filer_cache(order.paths[0], self._stage.settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
-        hosts = None if self._players is None else self._players.fleet.admitted
+        hosts = None if self._players is None else self._players.system.admission.admitted
         return {
             "configuration": {
                 "pace": LEVELS if self._levels else pace_text(order.speed, order.closed),
@@ -176,7 +184,7 @@ class Replays(Workload):
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
             "digests": {name: "" if filer is None else filer.digest for name, filer in self._filers.items()},
             "cache": {
-                "client_memory_bytes": client_memory() if hosts is None else memory_of(hosts),
+                "client_memory_bytes": client_memory() if hosts is None else per_machine(hosts, "memory_bytes"),
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },

@@ -13,9 +13,10 @@ import pytest
 from installation import Bench, until
 from real_mounts import EVERY, Real, installed, real
 
-from core.errors import ExceptionCode, SourceFileError
+from core.errors import SourceFileError
 from core.operations import NullRecorder
 from core.storage.layer import ReadFile, Storage
+from readers.errors import ExceptionCode
 
 _OLD, _NEW = b"old " * (1 << 20), b"new " * (1 << 20)  # more than a client reads ahead
 _STATELESS = "nfs" in EVERY and "vers=3" in Path("/proc/mounts").read_text()

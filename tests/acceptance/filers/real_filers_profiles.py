@@ -13,7 +13,6 @@ from endpoint import CREDENTIALS, served
 from profile_runs import carried_out, need_fio
 from real_mounts import Real
 from replay_traces import reading_trace
-from small_project import small_project
 from testbeds import Skipped
 
 from experiments.package.check import check
@@ -30,7 +29,6 @@ _GIVEN = {
     "dedup": ["data=zeros,random", "size=1MiB", "settle=0"],
     "insert-drift": ["files=60", "group=5", "clients=2"],
     "matrix": ["threads=2", "records=64KiB", "files=256KiB", "seconds=0"],
-    "setup-effort": [],
     "stream": ["streams=1,2", "file_size=1MiB"],
 }
 _OF_NO_STORAGE = {"self-check"}  # measures the null storage
@@ -51,9 +49,6 @@ def _needed(name: str, under_test: Path, tmp_path: Path) -> list[str]:
     if name == "analysis-replay":
         write_trace(reading_trace(streams=2, files=3), tmp_path / "calls.edbtrace")
         return [f"trace={tmp_path / 'calls.edbtrace'}"]
-    if name == "setup-effort":
-        small_project(tmp_path / "project")
-        return [f"source={tmp_path / 'project'}"]
     if name == "block-8k" and direct_on(under_test) is Direct.REFUSED:
         return ["direct=false", "engine=posixaio"]
     return []

@@ -28,7 +28,7 @@ from chaos.site import NETWORK, SLOTS, SOURCE, Site
 from chaos.source import Source, candidates_of, copied
 from chaos.table import rows_of
 from core.errors import EdbenchError, UsageError
-from core.settings import PLUGINS, Settings
+from core.settings import Settings
 
 _PLUGINS = ("chaos.worker_plugin",)
 _WARM_UP = 1  # undisturbed runs of a kind that do not count: imports, caches
@@ -117,7 +117,7 @@ class Campaign:
         storage, faults = self._settings.storage / "chaos", self._order.faults
         return Site(
             dataclasses.replace(
-                self._settings, scratch=self._home / "site", storage=storage, slots=SLOTS, plugins=(*PLUGINS, *_PLUGINS)
+                self._settings, scratch=self._home / "site", storage=storage, slots=SLOTS, plugins=_PLUGINS
             ),
             self._env,
             str(moments.path),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 
 from core.records import Limits
-from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.items import portions
 
 HEAD = b"EDBENCH POISON "

@@ -13,7 +13,7 @@ from zipped import texts_zipped
 from controller.custody.report import items_of, parsers_told
 from controller.databases import JobHandle
 from core.records import JobOptions, Phase
-from formats.parsers import ParserSet
+from readers.parsers import ParserSet
 from sql.deletion import begin, delete_rows
 from sql.jobs import get_job
 from sql.migrate import migrate

@@ -10,9 +10,10 @@ import pytest
 from controller.doctor import Finding, Level, run_checks
 from controller.doctor import services as service_checks
 from controller.doctor.machine import open_files, packages, python_version, shared_memory
-from controller.doctor.mounts import Mount, judge_mount, mount_of
+from controller.doctor.mounts import judge_mount
 from controller.doctor.storage import apart, place
 from core.clock import SystemClock
+from core.mounts import Mount, mount_of
 from core.services import superuser_url
 from core.settings import DatabaseAddress, Settings
 

@@ -14,7 +14,7 @@ from controller.filer.emulated import refuse_no_common_arbiter, watched_filer
 from core.errors import UsageError
 from core.filer.emulation import emulated_filer
 from core.filer.load import load_filer
-from core.filer.places import arbiter_path
+from core.filer.use import arbiter_path
 from core.operations import Op
 from core.settings import Settings
 from sql import workers
@@ -62,7 +62,7 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
     settings: Settings = dataclasses.replace(finished.settings, filer="nas-10g")
     model = load_filer(settings.filer)
     assert model is not None
-    arbiter = arbiter_path(model, settings.scratch)  # the others in that directory are other installations'
+    arbiter = arbiter_path(model.digest, settings.scratch)  # the others in that directory are other installations'
     assert not arbiter.exists()
     with watched_filer(settings) as watch:
         filer = emulated_filer(settings)

@@ -11,7 +11,7 @@ from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.items import stream_items
 from controller.browse.pages import items_page
 from controller.databases import JobHandle
-from core.records import TextState
+from readers.records import TextState
 
 pytestmark = pytest.mark.services
 

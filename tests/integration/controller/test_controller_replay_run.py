@@ -12,14 +12,13 @@ import pytest
 from ports import own_ports
 from replay_traces import reading_trace
 
-from cli.replay import filers_of
 from controller.databases import JobHandle
-from controller.replay.ceiling import Ceiling, ceiling
 from controller.replay.order import ReplayOrder
 from controller.replay.run import Stage, clear, replay_once
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
+from replay.ceiling import Ceiling, ceiling
 from replay.tree import Target
 from sql.replay import seats
 from sql.session import Database
@@ -68,17 +67,6 @@ def test_workers_of_others_that_have_no_slot(database: Database, tmp_path: Path,
     with database.transaction() as conn:
         assert seats(conn) == []
     _refused(_stage(database, tmp_path, ours=False), order, "start more slots")
-
-
-def test_an_emulated_site(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
-    """It would be labelled as one and wait for none of its processors; of several filers the command refuses it before anything."""
-    stage = _stage(database, tmp_path, ours=True)
-    site = dataclasses.replace(stage, settings=dataclasses.replace(stage.settings, filer="site/r1"))
-    _refused(site, order, "'r1' is an emulated site")
-    for asked, settings in (("none,site/laptop-nas", stage.settings), (None, site.settings)):
-        with pytest.raises(UsageError, match="is an emulated site, and a replay"):
-            filers_of(asked, settings)
-    assert filers_of("none,titan", stage.settings) == ("none", "titan")
 
 
 def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
 from controller.search.unknown import custodians_of
 from core.errors import RunFailed, UsageError
-from formats.modules import MEDIA_TYPES
-from formats.parsers import ParserSet, parser_of
+from readers.modules import MEDIA_TYPES
+from readers.parsers import ParserSet, parser_of
 from sql.faces.custody import CUSTODY
 from sql.session import Database
 from worker.indexes.base import IndexDocument

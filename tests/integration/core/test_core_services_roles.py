@@ -149,6 +149,11 @@ _FOR_NO_ROLE = (
     "PUBLISH c m", "SUBSCRIBE c", "MIGRATE 1.2.3.4 5 edbench.db1 0 100", "DUMP edbench.db1", "SORT edbench.db1",
     "SADD edbench.db1 x", "XADD edbench.db1 * f x", "BLMOVE edbench.db1 x LEFT LEFT 0",
 )  # fmt: skip
+# What only the controller may: an order that anybody else could give would be another way into every member.
+_ORDERS = (
+    "RPUSH edbench:crew:orders:member:0 x", "LPUSH edbench:crew:orders:member:0 x", "RPUSH edbench:crew:orders:provisioner x",
+    "SET edbench:crew:leased:0 1", "DEL edbench:crew:leased:0", "SET edbench:crew:orders:member:0 x",
+)  # fmt: skip
 _FOR_OTHERS = {
     WORKER: (
         "LPUSH edbench.db1 x",
@@ -156,9 +161,29 @@ _FOR_OTHERS = {
         "XREAD STREAMS edbench:frames 0",
         "XDEL edbench:frames 0-1",
         "INFO",
+        *_ORDERS,
+        "BLPOP edbench:crew:orders:provisioner 1",
+        "BLPOP edbench:crew:answers:0 1",
+        "GET edbench:crew:member:0",
+        "SMEMBERS edbench:crew:members",
     ),
-    QUEUE_MANAGER: ("BRPOP edbench.db1 1", "RPOP edbench.db1", "XADD edbench:frames * f x"),
-    CONTROLLER: ("LPUSH edbench.db1 x", "BRPOP edbench.db1 1", "XADD edbench:frames * f x", "XDEL edbench:frames 0-1"),
+    QUEUE_MANAGER: (
+        *_ORDERS,
+        "BLPOP edbench:crew:orders:member:0 1",
+        "RPUSH edbench:crew:answers:0 x",
+        "BRPOP edbench.db1 1",
+        "RPOP edbench.db1",
+        "XADD edbench:frames * f x",
+    ),
+    CONTROLLER: (
+        "BLPOP edbench:crew:orders:member:0 1",
+        "RPUSH edbench:crew:answers:0 x",
+        "SET edbench:crew:member:0 x",
+        "LPUSH edbench.db1 x",
+        "BRPOP edbench.db1 1",
+        "XADD edbench:frames * f x",
+        "XDEL edbench:frames 0-1",
+    ),
 }
 
 

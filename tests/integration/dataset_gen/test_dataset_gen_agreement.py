@@ -7,8 +7,6 @@ from dataclasses import replace
 import pytest
 from agreement import EXPECTED, differences
 
-from core.errors import ExceptionCode
-from core.records import Kind
 from dataset_gen import faults
 from dataset_gen.formats.mail import eml
 from dataset_gen.made import Made, Placed, Truth, branch
@@ -16,6 +14,8 @@ from dataset_gen.packing.zip import ZipWriter
 from dataset_gen.profile import load_profile
 from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
 from dataset_gen.workshop import BUILDERS, Workshop, extension
+from readers.errors import ExceptionCode
+from readers.records import Kind
 
 SOUND = sorted(set(BUILDERS) - set(faults.FILES))
 

@@ -17,9 +17,9 @@ from dataset_gen.made import Made, Truth
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 OUTLOOK, TNEF, MAIL = "application/vnd.ms-outlook", "application/vnd.ms-tnef", "message/rfc822"
 

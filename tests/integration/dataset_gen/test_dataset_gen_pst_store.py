@@ -10,8 +10,6 @@ import pytest
 from pst_seen import Strict, by_libpff, canonical
 from unpacking import unpack
 
-from core.mail_form import store_name
-from core.records import Kind
 from dataset_gen.formats.mail.eml import EPOCH, Letter
 from dataset_gen.formats.outlook.pst_store import folder_of, write_store
 from dataset_gen.made import Made, leaf
@@ -19,6 +17,8 @@ from dataset_gen.material.people import everyone
 from dataset_gen.profile import load_profile
 from dataset_gen.truth import manifest as m
 from dataset_gen.workshop import Workshop
+from readers.mail_form import store_name
+from readers.records import Kind
 
 
 @pytest.fixture(scope="module")

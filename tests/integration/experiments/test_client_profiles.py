@@ -32,8 +32,8 @@ from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
 from experiments.workloads import about
-from experiments.workloads.client_sweep.result import SweepRun
-from experiments.workloads.insert_drift.result import InsertRun
+from experiments.workloads.client_sweep import SweepRun
+from experiments.workloads.insert_drift import InsertRun
 
 
 def studied(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:
@@ -113,12 +113,11 @@ def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, mon
 
 
 def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
-    """Other programs' calls, and an S3 endpoint's; a site is of jobs."""
+    """Other programs' calls, and those of an S3 endpoint."""
     on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
     for name, targets, filer, said in (
         ("stream", on_path, "nas-1g", "delays the calls of edbench's own clients only"),
         ("client-sweep", on_s3, "nas-1g", "and not to S3"),
-        ("insert-drift", on_path, "site/r1", "does not run on a site"),
     ):
         with pytest.raises(UsageError, match=said):
             refuse_filer(made(name, targets, [], small=True), filer)

@@ -8,18 +8,15 @@ import pytest
 from profile_runs import carried_out, need_fio
 
 from core.errors import RunFailed, UsageError
+from experiments import summary as package
 from experiments.package.check import check
 from experiments.package.manifest import seal
-from experiments.profiles.fio.jobs import Job
-from experiments.profiles.fio.maker import written
-from experiments.profiles.fio.output import Done, ios
-from experiments.profiles.fio.program import fio
+from experiments.profiles.fio import Done, Job, fio, ios, written
 from experiments.profiles.profile import Arena, Targets
 from experiments.result.schema import Result
-from experiments.summary import package
-from experiments.summary.schema import Entry, Summary, package_of
-from experiments.workloads.matrix.result import OPS, MatrixRun
-from experiments.workloads.stream.result import StreamRun
+from experiments.summary import Entry, Summary, package_of
+from experiments.workloads.matrix import OPS, MatrixRun
+from experiments.workloads.stream import StreamRun
 
 KIB, MIB = 1 << 10, 1 << 20
 

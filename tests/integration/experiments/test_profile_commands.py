@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 from installation import COMMAND_SECONDS, EDBENCH, until
-from packages import package
 from profile_runs import need_fio
 
 import experiments.profiles.catalogue as catalogue
 import experiments.profiles.refusal as refusal
 from cli.main import FAILED, OK, USAGE, main
 from core.errors import StorageFault
+from experiments import summary
 from experiments.package.check import check
 from experiments.profiles.catalogue import profiles
 from experiments.profiles.owner import MARKER
 from experiments.result.codec import read_result
-from experiments.summary import package as summary
+from packages import package
 
 GATE = """#!/bin/sh
 echo >> "$GATE/begun"

@@ -1,4 +1,4 @@
-"""Profiles dedup, analysis-replay and setup-effort, run whole: result, package, report, and nothing left behind."""
+"""Profiles dedup and analysis-replay, run whole: result, package, report, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from replay_traces import reading_trace
-from small_project import small_project
 
 from core.clock import SystemClock
 from core.errors import UsageError
@@ -24,9 +23,8 @@ from experiments.profiles.profile import Targets
 from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
-from experiments.workloads.analysis_replay.result import AnalysisResult
+from experiments.workloads.analysis_replay import AnalysisResult
 from experiments.workloads.dedup.result import DedupResult
-from experiments.workloads.setup_effort.result import SetupResult
 from traces.model import MemoryTrace
 from traces.write import TraceWriter
 
@@ -144,17 +142,3 @@ def test_a_trace_is_played_over_one_and_two_paths(tmp_path: Path) -> None:
     many = tuple(tmp_path / f"path{number}" for number in range(20))
     with pytest.raises(UsageError, match="divided among"):
         made("analysis-replay", Targets(paths=many), [f"trace={trace}"], small=True).check()
-
-
-def test_a_set_up_is_counted_task_by_task(tmp_path: Path) -> None:
-    """Of a project that is cloned, made and run for real, and does little."""
-    source = tmp_path / "project"
-    head = small_project(source)
-    result, directory = studied("setup-effort", [tmp_path / "under test"], [f"source={source}"], tmp_path)
-    assert isinstance(result, SetupResult)
-    (run,) = result.points[0].repeats
-    assert run.commit == head
-    assert [task.name for task in run.tasks if task.seconds is None] == ["packages of the system"]
-    assert run.steps() == 10
-    assert run.elapsed_s < run.all_s
-    assert "tasks.csv" in {file.name for file in (directory / "series").iterdir()}

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from core.records import ClaimedTask, JobState, TaskResult
+from core.records import ClaimedTask, JobState
 from queue_manager.clock import ClockWatch
 from queue_manager.deadlines import Deadlines
 from queue_manager.metrics import DatabaseNumbers
 from sql import clocks, jobs, ledger, states, workers
+from sql.findings import TaskResult
 from sql.session import Database
 
 HOUR = 3_600.0

@@ -12,7 +12,7 @@ from installation import until
 from statements import statements_of
 
 from core.errors import BrokerFault
-from core.records import JobOptions, JobState, Phase, TaskResult
+from core.records import JobOptions, JobState, Phase
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher
 from queue_manager.metrics import DatabaseNumbers
@@ -21,6 +21,7 @@ from simulate.engine import Engine
 from simulate.site import load_site
 from simulate.tasks import COLUMNS, JobLoad, Task
 from sql import jobs, ledger, states
+from sql.findings import TaskResult
 from sql.session import Database
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from core.options.production import JobType, Priority, ProductionChoice
-from core.records import JobOptions, JobState, TaskResult
+from core.records import JobOptions, JobState
 from queue_manager.dispatcher import Dispatcher
 from queue_manager.sender import Sender
 from sql import jobs, ledger
+from sql.findings import TaskResult
 from sql.session import Database
 
 _TASKS = 100

@@ -16,10 +16,11 @@ import pytest
 from installation import COMMAND_SECONDS, PATIENCE, until
 from servers import as_superuser
 
-from core.records import JobState, TaskResult
+from core.records import JobState
 from core.roles import QUEUE_MANAGER
 from core.settings import DatabaseAddress, Settings
 from sql import jobs, ledger
+from sql.findings import TaskResult
 from sql.session import Database
 
 ROOT = Path(__file__).parents[3]

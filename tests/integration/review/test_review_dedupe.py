@@ -17,13 +17,13 @@ from sqlalchemy import Connection
 
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import stream_items
+from controller.findings import check_findings
 from core.errors import DatabaseFault, UsageError
-from core.records import NO_FIELDS, Kind
 from core.settings import Settings
+from readers.records import NO_FIELDS, Kind
 from review.dedupe.report import FIELDS, last_dedupe, stream_duplicates
 from review.dedupe.run import dedupe
 from review.kinds import By, Scope
-from review.looked_at import check_findings
 from review.rows import csv_cells
 from sql.migrate import migrate
 from sql.session import Database

@@ -11,7 +11,9 @@ from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, Jobs
+from controller.findings import check_findings
 from controller.production.create import ProductionPlan, create_production
+from controller.production.findings import with_findings
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.options.production import JobType, ProductionChoice
@@ -21,8 +23,6 @@ from core.storage.layer import Storage
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
-from review.looked_at import check_findings
-from review.producing import with_findings
 from sql import states
 from sql.faces.production import PRODUCTION
 from sql.session import Database

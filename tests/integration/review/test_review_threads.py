@@ -7,8 +7,8 @@ import json
 import pytest
 from shelf import Shelf
 
-from core.records import NO_FIELDS
-from review.one_item import thread_of
+from controller.findings import thread_of
+from readers.records import NO_FIELDS
 from review.threads.report import last_threads, stream_threads
 from review.threads.run import thread
 from sql.session import Database

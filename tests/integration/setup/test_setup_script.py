@@ -20,9 +20,16 @@ def clone(tmp_path: Path) -> Path:
     """A directory with a space in its name that has what the script looks at, and an empty lock file."""
     directory = tmp_path / "a clone"
     directory.mkdir()
-    (directory / "requirements.lock").write_text("")
+    (directory / "uv.lock").write_text("")
     (directory / "pyproject.toml").write_text("")
     return directory
+
+
+def test_the_lock_names_the_public_index_only() -> None:
+    """Locked where another index is configured, it would hold addresses that others cannot reach."""
+    lock = (REPOSITORY / "uv.lock").read_text()
+    hosts = set(re.findall(r'"https?://([^/"]+)', lock))
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
 
 
 @pytest.fixture
@@ -43,9 +50,9 @@ def program(path: Path, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def setup(clone: Path, tools: Path, python: str = "") -> subprocess.CompletedProcess[str]:
+def setup(clone: Path, tools: Path, python: str = "", options: str = "") -> subprocess.CompletedProcess[str]:
     """Run the script there with nothing but these programs and no HOME; with the interpreter that is named."""
-    env = {"PATH": str(tools), "EDBENCH_SETUP_PYTHON": python}
+    env = {"PATH": str(tools), "EDBENCH_SETUP_PYTHON": python, "EDBENCH_SETUP_OPTIONS": options}
     return subprocess.run(
         ["/bin/sh", os.fspath(SCRIPT)], cwd=clone, env=env, capture_output=True, text=True, check=False
     )
@@ -80,12 +87,12 @@ def test_venv_missing(clone: Path, tools: Path) -> None:
     assert "apt install python3-venv" in done.stderr
 
 
-def made(clone: Path, python: str) -> Path:
-    """An environment that was made here long ago, with this for a Python; its stamp."""
+def made(clone: Path, python: str, options: str = "") -> Path:
+    """An environment that was made here long ago, with this for a Python and these options; its stamp."""
     (clone / ".venv" / "bin").mkdir(parents=True)
     program(clone / ".venv" / "bin" / "python", python)
     state = subprocess.run(
-        "cksum requirements.lock pyproject.toml; pwd -P",
+        "cksum uv.lock pyproject.toml; pwd -P",
         shell=True,
         cwd=clone,
         capture_output=True,
@@ -93,7 +100,7 @@ def made(clone: Path, python: str) -> Path:
         check=True,
     )
     stamp = clone / ".venv" / ".complete"
-    stamp.write_text(state.stdout)
+    stamp.write_text(f"{state.stdout}{options}\n")
     os.utime(stamp, (1_000, 1_000))
     return stamp
 
@@ -115,12 +122,23 @@ def test_what_changed_is_compiled_once(clone: Path, tools: Path) -> None:
     assert not said.exists()
 
 
+@pytest.mark.parametrize(
+    ("had", "asked", "enough"), [("", "--no-dev", True), ("--no-dev", "--no-dev", True), ("--no-dev", "", False)]
+)
+def test_an_environment_with_all_packages_serves_the_demo(
+    clone: Path, tools: Path, had: str, asked: str, enough: bool
+) -> None:
+    """`make demo` needs no package of development; after it, `make setup` adds them."""
+    made(clone, "exit 1\n", had)
+    assert (setup(clone, tools, options=asked).returncode == 0) is enough
+
+
 def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
     """With an environment that was made here from the same files nothing is done, not even Python looked for; once
     the lock changes it is."""
     made(clone, "exit 1\n")
     assert setup(clone, tools).returncode == 0
-    (clone / "requirements.lock").write_text("changed\n")
+    (clone / "uv.lock").write_text("changed\n")
     assert setup(clone, tools).returncode == 1
 
 
@@ -136,3 +154,20 @@ def test_make_alone_lists_the_targets() -> None:
     targets = re.findall(r"^\.PHONY: (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)[0].split()
     assert sorted(listed) == sorted(targets)
     assert all(len(line.split()) > 3 for line in done.stdout.splitlines())
+
+
+def test_settings_of_pip_reach_uv(tmp_path: Path) -> None:
+    """uv reads none of them: the index of a company is in pip's configuration, a directory of wheels in its environment."""
+    programs = tmp_path / "venv" / "bin"
+    programs.mkdir(parents=True)
+    program(
+        programs / "python",
+        '[ "$3" = config ] && echo "global.index-url=\'https://index.example.org/simple\'"\nexit 0\n',
+    )
+    program(programs / "uv", f'echo "$2 $UV_DEFAULT_INDEX $UV_FIND_LINKS $*" >>"{tmp_path}/asked"\n')
+    env = {"PATH": "/usr/bin:/bin", "PIP_FIND_LINKS": str(tmp_path), "PIP_NO_INDEX": "1"}
+    line = ["sh", REPOSITORY / "scripts" / "packages.sh", "venv", "venv", "--no-dev"]
+    subprocess.run(line, cwd=tmp_path, env=env, check=True, timeout=60)
+    (asked,) = (line for line in (tmp_path / "asked").read_text().splitlines() if line.startswith("sync"))
+    assert asked.startswith(f"sync https://index.example.org/simple {tmp_path} pip sync")
+    assert {"--no-index", "--require-hashes"} <= set(asked.split())

@@ -12,8 +12,10 @@ import pytest
 from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, UsageError
-from core.records import IndexOwner, ItemText, NewTask, Phase, Shard, TaskResult, TextState
+from core.records import NewTask, Phase, Shard
+from readers.records import TextState
 from sql import deletion, jobs, states
+from sql.findings import IndexOwner, ItemText, TaskResult
 from sql.models import metadata
 from sql.session import Database
 

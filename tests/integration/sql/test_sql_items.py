@@ -5,9 +5,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from core.errors import ExceptionCode
-from core.records import ExceptionLevel, IndexOwner, Item, ItemException, Kind, Shard, TaskResult
+from core.records import ExceptionLevel, Shard
+from readers.errors import ExceptionCode
+from readers.records import Kind
 from sql.faces.runs import RUNS
+from sql.findings import IndexOwner, Item, ItemException, TaskResult
 from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
 
 

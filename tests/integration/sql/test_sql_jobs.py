@@ -9,20 +9,10 @@ import pytest
 from installation import PATIENCE
 
 from core.errors import UsageError
-from core.records import (
-    ContainerCount,
-    IndexOwner,
-    ItemText,
-    JobOptions,
-    JobState,
-    Limits,
-    NewTask,
-    Phase,
-    Shard,
-    TaskResult,
-    TextState,
-)
+from core.records import JobOptions, JobState, Limits, NewTask, Phase, Shard
+from readers.records import TextState
 from sql import deletion, jobs, ledger, states
+from sql.findings import ContainerCount, IndexOwner, ItemText, TaskResult
 from sql.models import metadata
 
 

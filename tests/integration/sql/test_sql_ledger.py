@@ -11,23 +11,13 @@ from typing import Any
 import pytest
 from installation import PATIENCE
 
-from core.errors import ExceptionCode, TaskLost
-from core.records import (
-    ContainerCount,
-    ExceptionLevel,
-    IndexOwner,
-    ItemException,
-    ItemText,
-    JobOptions,
-    JobState,
-    NewTask,
-    Phase,
-    Shard,
-    TaskResult,
-    TextState,
-)
+from core.errors import TaskLost
+from core.records import ExceptionLevel, JobOptions, JobState, NewTask, Phase, Shard
+from readers.errors import ExceptionCode
+from readers.records import TextState
 from sql import costs, ledger, states
 from sql.costs import Death
+from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
 from sql.session import Database
 
 

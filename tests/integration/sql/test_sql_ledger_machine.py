@@ -21,10 +21,12 @@ from hypothesis.stateful import (
 )
 from lost_commits import LostCommits
 
-from core.errors import ExceptionCode, TaskLost
-from core.records import PHASES, ClaimedTask, ContainerCount, JobState, NewTask, Phase, TaskResult
+from core.errors import TaskLost
+from core.records import PHASES, ClaimedTask, JobState, NewTask, Phase
+from readers.errors import ExceptionCode
 from sql import bulk, deletion, jobs, ledger, states
 from sql.costs import Death
+from sql.findings import ContainerCount, TaskResult
 from sql.queries import QUERIES
 
 

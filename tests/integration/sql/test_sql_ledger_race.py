@@ -13,8 +13,9 @@ from installation import COMMAND_SECONDS, until
 from statements import statements_of
 
 from core.errors import DatabaseFault, TaskLost
-from core.records import ClaimedTask, ContainerCount, JobOptions, NewTask, Phase, TaskResult
+from core.records import ClaimedTask, JobOptions, NewTask, Phase
 from sql import bulk, jobs, ledger, states
+from sql.findings import ContainerCount, TaskResult
 from sql.session import Database
 
 SLOTS = 6

@@ -6,8 +6,8 @@ import uuid
 
 from alembic import command
 
-from core.records import TaskResult
 from sql import ledger
+from sql.findings import TaskResult
 from sql.migrate import migrate
 from sql.migrations.upgrade import alembic_config
 from sql.session import Database

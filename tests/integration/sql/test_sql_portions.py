@@ -9,20 +9,12 @@ from typing import Any
 import pytest
 from lost_commits import LostCommits
 
-from core.errors import ExceptionCode, TaskLost
-from core.records import (
-    ClaimedTask,
-    ContainerCount,
-    ExceptionLevel,
-    IndexOwner,
-    ItemException,
-    ItemText,
-    NewTask,
-    Phase,
-    TaskResult,
-    TextState,
-)
+from core.errors import TaskLost
+from core.records import ClaimedTask, ExceptionLevel, NewTask, Phase
+from readers.errors import ExceptionCode
+from readers.records import TextState
 from sql import ledger, portions, states
+from sql.findings import ContainerCount, IndexOwner, ItemException, ItemText, TaskResult
 from sql.models import metadata
 
 

@@ -6,8 +6,9 @@ import uuid
 from typing import Any
 
 from core.options.production import JobType, ProductionChoice
-from core.records import JobOptions, NewTask, Phase, TaskResult
+from core.records import JobOptions, NewTask, Phase
 from sql import states, workers
+from sql.findings import TaskResult
 from sql.recut import TASKS_A_SLOT
 
 

@@ -9,8 +9,9 @@ import pytest
 from taskbench import TaskBench
 
 from core.errors import SystemFault, TaskLost
-from core.records import ClaimedTask, JobOptions, JobState, NewTask, Phase, ReplayChoice, TaskResult
+from core.records import ClaimedTask, JobOptions, JobState, NewTask, Phase, ReplayChoice
 from sql import jobs, ledger, replay
+from sql.findings import TaskResult
 from sql.replay import Seats
 
 

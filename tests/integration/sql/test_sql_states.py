@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from core.errors import ExceptionCode, UsageError
-from core.records import ExceptionLevel, ItemException, JobOptions, JobState, NewTask, Phase, TaskResult
+from core.errors import UsageError
+from core.records import ExceptionLevel, JobOptions, JobState, NewTask, Phase
+from readers.errors import ExceptionCode
 from sql import jobs, states
+from sql.findings import ItemException, TaskResult
 
 
 def _do(hands: Any, function: Any, *arguments: Any) -> Any:

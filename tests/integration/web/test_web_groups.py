@@ -60,6 +60,20 @@ def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -
     assert 'id="members"' in page.text
 
 
+def test_a_group_is_one_row_of_the_list_with_its_jobs_below(site: Any, group: str) -> None:
+    """The sum is what the row has; a job of it is not a row of its own. The same in a list of one state, and none of another."""
+    identity, member = group.rpartition("/")[2], str(site.copy.handle.id)
+    for query, number in (("", 1), ("?state=completed_with_exceptions", 1), ("?state=running", 0)):
+        listed = site.client.get(f"/api/v1/jobs{query}").json()
+        assert [listed["total"], len(listed["jobs"])] == [number, number]
+        for row in listed["jobs"]:
+            assert (row["id"], [each["id"] for each in row["jobs"]]) == (identity, [member])
+            assert row["items"] == row["jobs"][0]["items"] > 0
+    text = site.client.get("/").text
+    assert text.index(f'id="job-{identity}"') < text.index(f'<tr id="job-{member}" class="part"')
+    assert text.count("<tr id=") == 2
+
+
 def test_a_group_whose_jobs_have_gone_is_a_line(site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At the field that names it, and of the command; it was a bug's line."""
     identity, database = uuid.uuid4(), site.copy.handle.database

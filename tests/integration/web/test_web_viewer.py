@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from core.errors import DatabaseFault
-from web.api import custody, review
+from review import routes
+from web.api import custody
 from web.pages.search import HITS
 
 pytestmark = pytest.mark.services
@@ -177,7 +178,7 @@ def test_duplicates_are_looked_for_shown_and_left_out(site: Any, base: str) -> N
 
 def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An background_task that ends after the page has read what it finds, and before it is whole: the page looks again."""
-    over, real = threading.Event(), review.threads
+    over, real = threading.Event(), routes.threads
 
     def read_before_the_end(context: Any, jobs: Any) -> Any:
         try:
@@ -186,7 +187,7 @@ def test_the_page_waits_for_what_ends_while_it_is_drawn(site: Any, base: str, mo
             over.set()
             _done(site, "threads")
 
-    monkeypatch.setattr(review, "threads", read_before_the_end)
+    monkeypatch.setattr(routes, "threads", read_before_the_end)
     site.app.state.context.start_background(site.copy.handle.id, "threads", over.wait)
     assert "data-background" in _page(site, f"{base}/review")
     assert "data-background" not in _page(site, f"{base}/review")
@@ -367,9 +368,9 @@ def test_a_hit_report_is_csv_too(site: Any) -> None:
     assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=order).text
 
 
-def test_a_server_that_starts_no_workers_measures_nothing_and_says_why(site: Any) -> None:
+def test_a_server_without_measurements_refuses_them(site: Any) -> None:
     listed = site.client.get("/api/v1/measurements").json()
-    assert "--cluster compose" in listed["refused"]
+    assert "starts no measurements" in listed["refused"]
     refused = site.client.post("/api/v1/measurements/scale-up", json={"corpus": "0:c"})
     assert (refused.status_code, refused.json()["error"]) == (409, listed["refused"])
     assert listed["refused"] in html.unescape(_page(site, "/measure"))

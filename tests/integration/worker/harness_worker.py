@@ -18,11 +18,11 @@ from forked import serve
 
 from core.errors import TaskLost
 from core.operations import Op
-from core.records import TaskResult
 from core.settings import read_settings
 from monitoring.metrics.endpoint import read_endpoint
 from monitoring.metrics.tally import Outcome
 from sql import ledger
+from sql.findings import TaskResult
 from worker.slots.activity import Activity
 from worker.slots.context import SlotContext
 from worker.slots.watch import Watched

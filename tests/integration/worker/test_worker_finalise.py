@@ -12,7 +12,8 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.operations import MemoryRecorder, Op
-from core.records import JobOptions, Layout, Phase, TaskResult
+from core.records import JobOptions, Layout, Phase
+from sql.findings import TaskResult
 from sql.items import locations
 from worker import run_task
 from worker.phases import finalise

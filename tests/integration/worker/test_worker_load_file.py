@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from taskbench import TaskBench
 
-from core.errors import ExceptionCode
 from core.records import JobOptions
 from production.loadfiles.imported import Record, record_path
+from readers.errors import ExceptionCode
 
 pytestmark = pytest.mark.services
 

@@ -12,7 +12,8 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.operations import MemoryRecorder
-from core.records import JobOptions, Phase, TextState
+from core.records import JobOptions, Phase
+from readers.records import TextState
 from sql import jobs
 from sql.requeue import requeue
 from worker.indexes.registry import open_reader

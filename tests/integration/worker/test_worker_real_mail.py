@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.mail.mbox.handler import MboxHandler
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail.mbox.handler import MboxHandler
+from readers.registry import handler_for
 
 REAL = Path(__file__).parents[3].parent / "shared/data/real-files"
 LIMITS = Limits()

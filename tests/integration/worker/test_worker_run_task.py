@@ -17,11 +17,13 @@ from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
 from core.errors import StorageFault
 from core.operations import NullRecorder
-from core.records import JobOptions, Kind, NewTask, Phase, TaskResult
+from core.records import JobOptions, NewTask, Phase
 from core.storage.errors import opening_error
 from core.storage.layer import ReadFile, Storage
 from monitoring.metrics.tally import BUSY, TASKS, Outcome
+from readers.records import Kind
 from sql import ledger, states
+from sql.findings import TaskResult
 from worker import run_task
 from worker.indexes.registry import open_reader
 from worker.phases.task import TaskWork

@@ -12,8 +12,8 @@ from typing import Any
 from forked import Forked
 from installation import PATIENCE
 
-from core.errors import ExceptionCode
 from monitoring.metrics.endpoint import Endpoint
+from readers.errors import ExceptionCode
 
 
 def _slot_pids(bench: Any, worker: Forked) -> list[int]:

@@ -101,16 +101,21 @@ def test_a_directory_that_cannot_be_listed_is_an_item(task_bench: TaskBench) -> 
         (task_bench.source / name).mkdir()
         (task_bench.source / name / "in.txt").write_bytes(b"x")
     (task_bench.source / "gone.txt").write_bytes(b"x")
+    for name in ("refused.txt", "deep/refused.txt"):
+        (task_bench.source / "open" / name).parent.mkdir(exist_ok=True)
+        (task_bench.source / "open" / name).write_bytes(b"x")
     storage = _Stubborn(NullRecorder())
     storage.refused = {
         b"closed": errno.EACCES,
         b"left": errno.ENOENT,
         b"gone.txt": errno.ENOENT,
+        b"refused.txt": errno.EACCES,
     }
     task_bench.create()
     task_bench.drain(task_bench.slot("w2", storage))
     assert task_bench.codes() == {
-        "closed": ["unreadable"], "left": ["vanished"], "gone.txt": ["vanished"]
+        "closed": ["unreadable"], "left": ["vanished"], "gone.txt": ["vanished"],
+        "open/refused.txt": ["unreadable"], "open/deep/refused.txt": ["unreadable"],
     }  # fmt: skip
     assert task_bench.value("SELECT media_type FROM item WHERE display = 'closed'") == "inode/directory"
     assert _walked(task_bench) == {b"open/in.txt": 1}

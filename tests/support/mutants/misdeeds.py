@@ -12,12 +12,12 @@ from pathlib import Path
 from unpacking import make_zip
 
 from core.records import JobOptions, Limits
-from formats.base import Child, LeafHandler, Part, Source, Text
-from formats.identification.identify import register_magic
-from formats.registry import register
 from mutants.originals import Original, Turns
 from mutants.reading import Reading
 from mutants.running import Run
+from readers.base import Child, LeafHandler, Part, Source, Text
+from readers.identification.identify import register_magic
+from readers.registry import register
 
 DEEDS = ("none", "index", "write", "far", "memory", "recursion", "metadata", "abort", "hang")
 _MAGIC = b"EVIL"

@@ -18,11 +18,13 @@ from random import Random
 from types import TracebackType
 from typing import Any
 
-from core.errors import EdbenchError, ExceptionCode
-from core.records import JobOptions, TextState
+from core.errors import EdbenchError
+from core.records import JobOptions
 from mutants.changes import mutated
 from mutants.fence import Fence
 from mutants.originals import Turns
+from readers.errors import ExceptionCode
+from readers.records import TextState
 from worker.inspect.file import Loose, inspect_file
 from worker.inspect.trace import new_trace
 from worker.items.findings import ChildCounts, Findings

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from core.errors import ExceptionCode
 from core.records import JobOptions
-from core.settings import PLUGINS, Settings
+from core.settings import Settings
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
+from readers.errors import ExceptionCode
 from worker.inspect.trace import read_trace
-from worker.plugins import load_plugins
 from worker.slots.slot import preload
 
 _BATCH = 100  # mutants of one process
@@ -53,7 +52,6 @@ class Run:
         self._first = Task(numbers=[], seed=seed, place=place, memory_mb=memory_mb, options=options, convicted={})
         self._report = report
         self._started = 0
-        load_plugins(PLUGINS)
         preload(Settings(box=False))
 
     def read(self, numbers: Sequence[int], processes: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.records import Limits
-from formats.base import Child, LeafHandler, Part, Source, Text
+from readers.base import Child, LeafHandler, Part, Source, Text
 
 WORD = b"GATE "
 MEDIA_TYPE = "application/x-gate"

@@ -11,8 +11,9 @@ import os
 import time
 from pathlib import Path
 
-from core.records import Phase, TaskResult
-from formats.base import Handler
+from core.records import Phase
+from readers.base import Handler
+from sql.findings import TaskResult
 from worker import run_task
 from worker.phases.task import TaskWork
 

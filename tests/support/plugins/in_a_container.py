@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from core.records import Limits
-from formats.base import MemorySource
+from readers.base import MemorySource
 from worker.box.boxed import boxed
 from worker.box.messages import introduction
 from worker.box.probe import lacking

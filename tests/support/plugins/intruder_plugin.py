@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from core.records import Limits
-from formats.base import LeafHandler, Source, Text
+from readers.base import LeafHandler, Source, Text
 
 WORD = b"INTRUDER "
 _PTRACE_ATTACH = 16

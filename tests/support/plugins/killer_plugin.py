@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 
 from core.records import Limits
-from formats.base import Child, LeafHandler, Part, Source, Text
+from readers.base import Child, LeafHandler, Part, Source, Text
 
 
 class KillerHandler(LeafHandler):

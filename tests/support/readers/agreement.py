@@ -9,10 +9,11 @@ from typing import Any
 from unpacking import JOB, MemoryStore, loose_item
 
 from core.ids import item_id
-from core.records import Item, ItemText, JobOptions
+from core.records import JobOptions
 from dataset_gen.made import Truth
 from dataset_gen.truth import manifest as m
-from formats.base import Handler, Source
+from readers.base import Handler, Source
+from sql.findings import Item, ItemText
 from worker.costs.budget import Budget
 from worker.items.findings import Findings
 from worker.items.texts import take_text

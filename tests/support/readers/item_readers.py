@@ -22,7 +22,7 @@ from pst_seen import Strict, canonical
 from py7zr.io import BytesIOFactory
 
 from core.ids import number
-from core.mail_form import store_name
+from readers.mail_form import store_name
 
 OOXML = "application/vnd.openxmlformats-officedocument."
 Found = tuple[bytes, bytes, bytes | None]  # name, ordinal, bytes where it has some

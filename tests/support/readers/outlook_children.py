@@ -12,7 +12,7 @@ from typing import Any
 import olefile
 from tnefparse import TNEF
 
-from core.mail_form import message_name
+from readers.mail_form import message_name
 
 Named = tuple[bytes, bytes | None]
 

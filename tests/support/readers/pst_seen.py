@@ -20,7 +20,7 @@ import pytest
 from pst_layout import Layout, Node
 from pst_tables import Tree, properties, table
 
-from core.mail_form import Address, MailAttachment, MailForm, write_message
+from readers.mail_form import Address, MailAttachment, MailForm, write_message
 
 ROOT, STORE, NAMES, IPM = 0x122, 0x21, 0x61, 0x8022
 FOLDERS, CONTENTS, ASSOCIATED, RECIPIENTS, ATTACHMENTS = 0x0D, 0x0E, 0x0F, 0x692, 0x671

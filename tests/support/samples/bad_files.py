@@ -232,19 +232,35 @@ def write_specials(place: Path) -> Expected:
     return out | {(f"{place.name}/{name}",): ["special_file"] for name in specials}
 
 
+_CLOSED = {  # mode of each, deepest first
+    "closed.txt": 0,
+    "closed": 0,
+    "listed only/deeper": 0o755,
+    "listed only": 0o444,
+    "searched only": 0o111,
+    "open/closed": 0,
+    "open/closed.txt": 0o200,
+}
+
+
 def write_closed(place: Path) -> Expected:
     """What an ordinary user may not read; call it last, and `reopen` before removing it."""
-    (place / "closed.txt").write_text("sesame")
-    for name in ("closed", "listed only"):
-        (place / name).mkdir()
-        (place / name / "in it.txt").write_text("sesame")
-    for name, mode in (("closed.txt", 0), ("closed", 0), ("listed only", 0o444)):
+    for name in _CLOSED:
+        path = place / name
+        path.parent.mkdir(exist_ok=True)
+        if path.suffix:
+            path.write_text("sesame")
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            (path / "in it.txt").write_text("sesame")
+    for name, mode in _CLOSED.items():
         (place / name).chmod(mode)
-    closed = (f"{place.name}/closed.txt", f"{place.name}/closed", f"{place.name}/listed only/in it.txt")
-    return {(path,): ["unreadable"] for path in closed}
+    closed = [name for name, mode in _CLOSED.items() if not mode & 0o444]
+    closed += ["listed only/in it.txt", "listed only/deeper"]
+    return {(f"{place.name}/{path}",): ["unreadable"] for path in closed}
 
 
 def reopen(place: Path) -> None:
     """So that an ordinary user can remove what `write_closed` made."""
-    for name in ("closed.txt", "closed", "listed only"):
+    for name in reversed(_CLOSED):
         (place / name).chmod(0o700)

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Callable
 
-from core.cfb import Storage, write
+from readers.cfb import Storage, write
 
 COMPRESSED, ENCRYPTED, FOR_DISTRIBUTION = 1, 2, 4
 

@@ -9,13 +9,13 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core import cfb
-from core.mail_form import MailAttachment, MailForm
 from dataset_gen.formats.outlook import msg, tnef
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.rtf_compressed import compress
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
+from readers import cfb
+from readers.mail_form import MailAttachment, MailForm
 
 
 class Case(NamedTuple):

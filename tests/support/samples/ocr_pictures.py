@@ -16,10 +16,11 @@ from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
 from core.clock import SystemClock
-from core.records import Item, ItemText, Limits, OcrChoice
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import Limits, OcrChoice
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.registry import handler_for
+from sql.findings import Item, ItemText
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.cfb import Storage, write
+from readers.cfb import Storage, write
 
 
 def word(

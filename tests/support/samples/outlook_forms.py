@@ -8,7 +8,7 @@ import shutil
 import pytest
 from hypothesis import strategies as st
 
-from core.mail_form import Address, MailAttachment, MailForm
+from readers.mail_form import Address, MailAttachment, MailForm
 
 # What XML 1.0 allows, and a few letters beyond the BMP; lone surrogates cannot be stored.
 _LETTERS = st.characters(exclude_categories=["Cs", "Cc", "Cn"])

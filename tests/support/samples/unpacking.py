@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 
-from core.errors import ExceptionCode
 from core.ids import item_id
-from core.records import Item, JobOptions, Kind, Limits
-from formats.base import Handler, MemorySource, Source
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import JobOptions, Limits
+from readers.base import Handler, MemorySource, Source
+from readers.errors import ExceptionCode
+from readers.identification.identify import identify
+from readers.records import Kind
+from readers.registry import handler_for
+from sql.findings import Item
 from worker.costs.budget import Allowance, Budget
 from worker.items.findings import Findings
 from worker.items.unpack import Deferred, Unpacker

@@ -9,7 +9,7 @@ from djvu_file import djvu
 from hwp_file import deflated, hwp
 from old_office import chars, holding, powerpoint, record, word
 
-from core.cfb import Storage, write
+from readers.cfb import Storage, write
 from shapes.shape import shapes
 
 # RTF ---------------------------------------------------------------------------------------------------------------
@@ -298,8 +298,8 @@ SHAPES = [
         ("fields of a form", 2_000, _fields),
         ("embedded files, each in a leaf", 500, lambda n: _files(n, nested=True)),
         lowered=(
-            ("formats.documents.pdf.document.MOST_FIELDS", 1_000),
-            ("formats.documents.pdf.document.MOST_FILES", 500),
+            ("readers.documents.pdf.document.MOST_FIELDS", 1_000),
+            ("readers.documents.pdf.document.MOST_FILES", 500),
         ),
     ),
     *shapes(

@@ -6,10 +6,10 @@ import functools
 import io
 import struct
 
-from core.mail_form import MailAttachment, MailForm
 from dataset_gen.formats.outlook import msg, tnef
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.pst.writer import PstWriter
+from readers.mail_form import MailAttachment, MailForm
 from shapes.shape import shapes
 
 _FILE = MailAttachment(name="a.bin", data=b"x")

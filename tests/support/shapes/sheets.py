@@ -8,7 +8,7 @@ import struct
 from access_file import LONG, MEMO, SPARE, Column, Given, Maker, elsewhere, maker
 from old_office import END, begin, biff, sheet, workbook
 
-from core.cfb import Storage, write
+from readers.cfb import Storage, write
 from shapes.shape import shapes
 
 _CELL = struct.Struct("<HHH")

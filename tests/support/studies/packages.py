@@ -18,8 +18,8 @@ from core.clock import SystemClock
 from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobState
+from experiments.kinds.grid import sweep
 from experiments.kinds.kind import Kind
-from experiments.kinds.sweep import sweep
 from experiments.package.finish import finish
 from experiments.result.schema import At
 from experiments.study import conduct

@@ -12,7 +12,7 @@ from core.clock import SystemClock
 from core.settings import Settings
 from experiments.package.finish import finish
 from experiments.profiles.catalogue import made
-from experiments.profiles.fio.program import MISSING
+from experiments.profiles.fio import MISSING
 from experiments.profiles.profile import Targets
 from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result

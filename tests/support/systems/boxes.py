@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from formats.registry import all_handlers
+from readers.registry import all_handlers
 from worker.box.main import live
 from worker.box.nursery import Nursery
 from worker.box.start import NurseryAddress

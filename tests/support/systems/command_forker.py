@@ -34,9 +34,9 @@ _STARTING = {
 
 
 def _load() -> None:
-    from cli.main import ROOT
+    from cli.main import commands
 
-    for entry in ROOT:
+    for entry in commands():
         loaded = entry.load()
         for name in getattr(loaded, "commands", ()):
             loaded.get_command(None, name)

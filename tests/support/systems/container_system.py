@@ -1,4 +1,4 @@
-"""The system in containers, in a project of one test module's own."""
+"""The system in containers, in a Compose project of one test module's own."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import json
 import os
 import signal
 import subprocess
-import uuid
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 from docker.errors import DockerException
-from installation import COMMAND_SECONDS, EDBENCH
-
-from controller.cluster.containers import Project, service_of
-from controller.cluster.reach import reach_compose
-from controller.cluster.run_containers import run_containers
-from core.settings import read_settings
-from sql.session import Database
+from docker.models.containers import Container
+from installation import COMMAND_SECONDS, PATIENCE, until
 
 REPOSITORY = Path(__file__).parents[3]
-BUILD_SECONDS = 600.0
-WORKERS, DATABASES = 3, 2
+BUILD_SECONDS = 900.0
+WORKERS = 3
+_SERVICE = "com.docker.compose.service"
 
 
 def engine() -> docker.DockerClient:
@@ -39,14 +36,19 @@ def engine() -> docker.DockerClient:
 
 
 class System:
-    """A project of this test's own, in a directory of its own."""
+    """A project of its own, with nothing set but its name, its image and its ports."""
 
-    def __init__(self, home: Path, name: str) -> None:
+    def __init__(self, home: Path, name: str, port: int) -> None:
         self.home = home
-        self.shared = home / "shared dir"
-        self.env_file = home / "env"
+        self.name = name
+        self.client = engine()
+        self.env_file = home / "env"  # empty: without it the repository's own .env would be read
+        self.env_file.touch()
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_") or k.endswith("_IMAGE")}
-        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": "edbench:test", "EDBENCH_WEB_PORT": ""}
+        ports = {"EDBENCH_WEB_PORT": str(port), "EDBENCH_GRAFANA_PORT": str(port + 1)}
+        self.image = os.environ.get("EDBENCH_IMAGE", "edbench:test")
+        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": self.image} | ports
+        self.site, self.grafana = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"
 
     def run(
         self, *command: str, check: bool = True, seconds: float = COMMAND_SECONDS
@@ -54,8 +56,8 @@ class System:
         done = subprocess.run(
             command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=seconds, check=False
         )
-        if check:
-            assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        if check and done.returncode != 0:
+            pytest.fail(f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         return done
 
     def compose(
@@ -64,109 +66,100 @@ class System:
         line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
         return self.run(*line, check=check, seconds=seconds)
 
-    def up(self) -> None:
-        """As `make up N=3 DATABASES=2` does it."""
-        self.shared.mkdir()
-        os.chown(self.shared, 1000, 1000)
-        self.env |= {"EDBENCH_SHARED": str(self.shared), "DATABASES": str(DATABASES)}
-        self.run("sh", "scripts/compose-env.sh", str(self.env_file))
-        for name in ("EDBENCH_SHARED", "DATABASES"):  # from here on the file says it
-            del self.env[name]
-        self.compose("build", "controller", seconds=BUILD_SECONDS)
-        self.compose("up", "--detach", "--wait", "--scale", f"worker={WORKERS}")
+    def up(self, workers: int = WORKERS, *, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`docker compose up --scale worker=N`, until everything is healthy."""
+        return self.compose("up", "--detach", "--wait", "--scale", f"worker={workers}", check=check)
 
     def down(self) -> None:
-        self.compose("--profile", "*", "down", "--volumes", "--timeout", "5", check=False)
+        """Everything that the project kept goes."""
+        self.compose("down", "--volumes", "--timeout", "5", check=False)
 
-    def edbench(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """A command on the host, in the repository's own environment."""
-        line = (str(EDBENCH), *arguments)
-        self.env |= {"EDBENCH_CLUSTER": "compose"}
-        return self.run(*line, check=check)
+    def inside(self, *command: str, service: str = "controller", check: bool = True) -> str:
+        """What a command in a container printed."""
+        return self.compose("exec", "-T", service, *command, check=check).stdout
 
-    def discover(self, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
-        """Begin a job over the corpus; where its result will be."""
-        result = self.home / f"{uuid.uuid4().hex}.json"
-        line = [
-            str(EDBENCH),
-            "discover",
-            str(self.corpus),
-            "--cluster",
-            "compose",
-            "-o",
-            "json",
-            "--output-file",
-            str(result),
-            *arguments,
-        ]
-        process = subprocess.Popen(line, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        return process, result
+    def edbench(self, *arguments: str) -> Any:
+        """The document of a command in the controller."""
+        return json.loads(self.inside("edbench", *arguments, "-o", "json"))
 
-    def end(self, process: subprocess.Popen[str], result: Path) -> dict[str, Any]:
-        out, err = process.communicate(timeout=COMMAND_SECONDS)
-        logs = "" if process.returncode == 0 else self.compose("logs", "--tail", "20", check=False).stdout
-        assert process.returncode == 0, f"{process.returncode}\n{out}\n{err}\n{logs}"
-        return dict(json.loads(result.read_text()))
-
-    def verify(self, job: str) -> dict[str, Any]:
-        found = self.home / "verified.json"
-        self.edbench("verify", job, "-o", "json", "--output-file", str(found))
-        return dict(json.loads(found.read_text()))
-
-    @property
-    def corpus(self) -> Path:
-        return self.shared / "corpora" / "c"
-
-    def kill(self, service: str) -> int:
-        """SIGKILL of the first process in a container of a service, as if the host had ended it; its process id."""
-        project = Project(self.env)
-        try:
-            pid = int(project.one(service).attrs["State"]["Pid"])
-        finally:
-            project.close()
-        os.kill(pid, signal.SIGKILL)
-        return pid
+    def begun(self, *arguments: str) -> subprocess.Popen[str]:
+        """`docker compose …`, in the background."""
+        line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
+        return subprocess.Popen(
+            line, env=self.env, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def standing(self) -> dict[str, str]:
-        """The containers of the system and of runs, by name, with their states."""
-        project = Project(self.env)
-        try:
-            return {str(c.name): c.status for c in project.containers()}
-        finally:
-            project.close()
+        """The containers by name, with their states."""
+        return {str(container.name): container.status for container in self.containers()}
+
+    def containers(self, *services: str) -> list[Container]:
+        """Of these services, of all without any; stopped ones too."""
+        found = self.client.containers.list(
+            all=True, filters={"label": f"com.docker.compose.project={self.name}"}, ignore_removed=True
+        )
+        return [each for each in found if not services or each.labels[_SERVICE] in services]
+
+    def kill(self, service: str) -> None:
+        """SIGKILL of the first process in a container, as if the host had ended it: the engine starts it again."""
+        container = self.containers(service)[0]
+        os.kill(int(container.attrs["State"]["Pid"]), signal.SIGKILL)
 
     def published(self) -> dict[str, set[str]]:
         """The addresses of the host at which services listen."""
-        project = Project(self.env)
-        try:
-            found: dict[str, set[str]] = {}
-            for container in project.containers():
-                for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
-                    for binding in bindings or ():
-                        found.setdefault(service_of(container), set()).add(binding["HostIp"])
-            return found
-        finally:
-            project.close()
+        found: dict[str, set[str]] = {}
+        for container in self.containers():
+            for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
+                for binding in bindings or ():
+                    found.setdefault(container.labels[_SERVICE], set()).add(binding["HostIp"])
+        return found
 
-    def in_a_run(self) -> int:
-        """How many containers of an experiment's run there are."""
-        project = Project(self.env)
-        try:
-            return len(run_containers(project))
-        finally:
-            project.close()
+    def address(self, service: str, network: str) -> str:
+        """Of a container in a network of the project; this host reaches those of internal networks too."""
+        networks = self.containers(service)[0].attrs["NetworkSettings"]["Networks"]
+        return str(networks[f"{self.name}_{network}"]["IPAddress"])
 
-    def tasks_done(self, phase: str) -> int:
-        """Tasks of a phase that are done in the newest jobs of all databases."""
-        settings = reach_compose(read_settings({}), self.env)
-        done = 0
-        for address in settings.databases:
-            database = Database(address.name, address.url)
-            with database.transaction() as conn:
-                done += conn.exec_driver_sql(
-                    "SELECT count(*) FROM task JOIN job ON job.id = task.job WHERE task.state = 'done'"
-                    " AND task.phase = %(phase)s AND job.state = 'running'",
-                    {"phase": phase},
-                ).scalar_one()
-            database.dispose()
-        return done
+    def token(self) -> str:
+        """For programs."""
+        return self.inside("edbench", "token", "--api").strip()
+
+    def ask(self, path: str, body: Any = None, *, bearer: str = "") -> tuple[int, str, str]:
+        """Status, address at the end, and content of an answer of the web UI."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        request = urllib.request.Request(f"{self.site}{path}", data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, str(error.url), error.read().decode()
+
+    def begin(self, token: str, **order: Any) -> str:
+        """Create a job over the sample corpus; its id, once the first items are found and there is more to do."""
+        corpora = json.loads(self.ask("/api/v1/corpora", bearer=token)[2])["corpora"]
+        (corpus,) = [each["id"] for each in corpora if each["name"] == "sample"]
+        status, _, created = self.ask("/api/v1/jobs", {"corpus": corpus, "name": "story", **order}, bearer=token)
+        assert status == 201, created
+        job = str(json.loads(created)["id"])
+        until(lambda: self.job(token, job)["items"] > 0, "the first items are found")
+        assert self.job(token, job)["state"] == "running", "too fast for what the test does in the middle of it"
+        return job
+
+    def job(self, token: str, job: str) -> dict[str, Any]:
+        """Its row."""
+        status, _, text = self.ask(f"/api/v1/jobs/{job}", bearer=token)
+        assert status == 200, text
+        return dict(json.loads(text))
+
+    def ends_right(self, token: str, job: str) -> None:
+        """Wait for its end; every item is there once."""
+
+        def over() -> bool:
+            try:
+                return bool(self.job(token, job)["finished"])
+            except OSError:  # the controller is starting again
+                return False
+
+        until(over, f"job {job} ends")
+        assert self.job(token, job)["state"] == "completed_with_exceptions"
+        assert self.edbench("verify", job)["differences"] == 0

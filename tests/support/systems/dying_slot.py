@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import pytest
 from taskbench import TaskBench
 
-from core.errors import ExceptionCode
 from core.records import Phase
-from formats.documents.rtf.handler import RtfHandler
+from readers.documents.rtf.handler import RtfHandler
+from readers.errors import ExceptionCode
 from sql import jobs
 from worker.slots.deaths import Circumstances, judge
 from worker.slots.slot import EXIT_MEMORY

@@ -24,7 +24,7 @@ from servers import copy_scratch
 from sqlalchemy import text
 
 import core
-import edbench_extra_formats
+import readers
 from cli.main import main
 from controller.jobs.run import Crew, kept_up
 from core.records import JobState
@@ -126,7 +126,7 @@ class Bench:
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
         if self.user is not None:  # another interpreter than ours does not know our packages
-            packages = [str(Path(module.__file__).parents[1]) for module in (core, edbench_extra_formats, psutil)]
+            packages = [str(Path(module.__file__).parents[1]) for module in (core, readers, psutil)]
             kept |= {"PYTHONPATH": os.pathsep.join(packages), "PYTHONDONTWRITEBYTECODE": "1"}
         return kept | {
             "EDBENCH_STORAGE": str(self.home / "storage root"),

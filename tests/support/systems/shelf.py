@@ -9,8 +9,10 @@ from typing import Any
 
 from controller.databases import JobHandle, Jobs, alone
 from core.ids import item_id
-from core.records import Custodian, Item, JobOptions, Kind
+from core.records import Custodian, JobOptions
+from readers.records import Kind
 from sql import bulk, jobs
+from sql.findings import Item
 from sql.session import Database
 
 CUSTODIANS = ("anna", "boris", "clara")

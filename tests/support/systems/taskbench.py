@@ -14,11 +14,12 @@ from servers import as_role
 
 from core.operations import MemoryRecorder
 from core.places import index_location, items_location, job_location
-from core.records import Custodian, JobOptions, NewTask, Phase, TaskResult
+from core.records import Custodian, JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER, WORKER, Login
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql import jobs, ledger, states
+from sql.findings import TaskResult
 from sql.session import Database
 from worker import run_task
 from worker.indexes.publisher import OpenShards

@@ -13,9 +13,7 @@ import pytest
 
 from benchmarks.formats import readers
 from benchmarks.formats.readers import PROGRAMS, Program, ReaderAbsent, read_by
-from core.settings import PLUGINS
-from formats.registry import all_handlers
-from worker.plugins import load_plugins
+from readers.registry import all_handlers
 
 _SCRIPT = "import sys; data = open(sys.argv[1]).read(); print('### made by it'); print(data) if data else sys.exit(3)"
 
@@ -70,7 +68,6 @@ def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_every_program_takes_a_type_that_there_is() -> None:
     """One that is misspelt would be asked about nothing, and nobody would see it."""
-    load_plugins(PLUGINS)
     known = {media_type for handler in all_handlers() for media_type in handler.media_types}
     assert {name for name, program in PROGRAMS.items() if not known.issuperset(program.media_types)} == set()
 

@@ -61,35 +61,15 @@ def test_what_is_published_stays_small() -> None:
     assert sum(path.stat().st_size for path in record.PUBLISHED.rglob("*") if path.is_file()) < 10_000_000
 
 
-def test_predictions_are_older_than_what_they_predict(storages: list[Told]) -> None:
-    """And were told from the package that is published."""
-    seen = 0
-    for one in storages:
-        said = one.record["prediction"]
-        if said is None:
-            continue
-        seen += 1
-        assert said["observed"] == steps.observed_hash(one.directories[steps.CALIBRATION])
-        if steps.MOST in one.results:
-            assert said["written"] < min(run.started_at for run in one.results[steps.MOST].points[0].repeats)
-    assert seen
-
-
 def test_what_was_told_afterwards_is_no_prediction(storages: list[Told]) -> None:
-    """A replay or a prediction that was made again after the job is left out of the table."""
-    both = [one for one in storages if {steps.LOOP, steps.CALIBRATION, steps.MOST} <= set(one.results)]
-    assert any(figures_table.replayed(one) != NOTHING != figures_table.predicted(one) for one in both)
+    """A replay that was made again after the job is left out of the table."""
+    both = [one for one in storages if {steps.LOOP, steps.CALIBRATION} <= set(one.results)]
+    assert any(figures_table.replayed(one) != NOTHING for one in both)
     for one in both:
-        jobs, later = one.results[steps.CALIBRATION], one.results[steps.MOST]
+        jobs = one.results[steps.CALIBRATION]
         if figures_table.replayed(one) != NOTHING:
             replayed = [run.started_at for point in one.results[steps.LOOP].points for run in point.repeats]
             assert min(replayed) < min(run.started_at for point in jobs.points for run in point.repeats)
-        written = one.record["prediction"]["written"]
-        one.record["prediction"]["written"] = max(run.started_at for point in later.points for run in point.repeats) + 1
-        try:
-            assert figures_table.predicted(one) == NOTHING
-        finally:
-            one.record["prediction"]["written"] = written
 
 
 def test_a_changed_figure_changes_the_page(storages: list[Told]) -> None:
@@ -117,17 +97,6 @@ def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
     finally:
         for step, busy in zip(one.record["steps"], before, strict=True):
             step["busy"] = busy
-
-
-def test_the_speed_of_the_processors_is_said_where_it_was_looked_at(storages: list[Told]) -> None:
-    one = storages[0]
-    steps = [{key: value for key, value in step.items() if key != "speed"} for step in one.record["steps"]]
-    told = dataclasses.replace(one, record=one.record | {"steps": steps})
-    assert "of the speed that emulated sites are stated for" not in page.page([told])
-    steps[0]["speed"], steps[1]["speed"] = 0.5, 0.94
-    said = page.page([told])
-    assert "0.50 – 0.94 of the speed that emulated sites are stated for" in said
-    assert "| 0.94 | " in said
 
 
 def test_every_difference_has_an_explanation(storages: list[Told]) -> None:

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.context import CommandContext
-from cli.discover import compose_cluster
-from cli.installation import Installation
+from cli.discover import refuse_scaling
 from cli.main import USAGE, main
 from core.errors import UsageError
-from core.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -52,15 +49,10 @@ def test_a_source_without_files_is_refused(tmp_path: Path, capsys: pytest.Captur
 
 def test_workers_of_other_processes_are_not_counted_by_the_command() -> None:
     """Inside a container `--workers 6` would change nothing: it is refused, and so is `--slots`."""
-    installed = Installation(Settings(), embedded=False, databases=[])
     for workers, slots in ((6, None), (None, 2)):
-        with (
-            pytest.raises(UsageError, match="does not start the workers"),
-            compose_cluster(CommandContext({}), installed, None, workers=workers, slots=slots),
-        ):
-            pass
-    with compose_cluster(CommandContext({}), installed, None, workers=None, slots=None) as cluster:
-        assert cluster is None
+        with pytest.raises(UsageError, match=r"does not start the workers .* edbench scale 6"):
+            refuse_scaling(workers, slots)
+    refuse_scaling(None, None)
 
 
 def test_a_corpus_that_is_not_on_the_storage_under_test_is_refused(

@@ -14,12 +14,12 @@ import pytest
 from every_command import every_command, every_registered
 from schema_check import refuse_unlike_schema
 
-from cli.main import FAILED, INTERRUPTED, OK, ROOT, USAGE, _meaning, main
+from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, commands, main
 from cli.tree import TUNING, Entry
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
 REPOSITORY = Path(__file__).parents[3]
-NAMES = [entry.name for entry in ROOT]
+NAMES = [entry.name for entry in commands()]
 # Packages that take long to import: a command that works with one imports it when it comes to that.
 HEAVY = {
     *(
@@ -42,8 +42,6 @@ MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _WIDTH = 80
 SEVERAL_MEANINGS = {
     *(
-        "--corpus",
-        "--databases",
         "--filer",
         "--force",
         "--format",
@@ -53,7 +51,7 @@ SEVERAL_MEANINGS = {
         "--repeats",
         "--scale",
     ),
-    *("--seed", "--workers"),
+    *("--seed", "--workers", "--yes"),
 }
 
 
@@ -69,7 +67,9 @@ def test_help_has_an_example(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     dict(every_command())[words].make_context(words[-1], typed[1 + len(words) :])
 
 
-@pytest.mark.parametrize("entry", [None, *(entry for entry in ROOT if entry.group)], ids=lambda one: one and one.name)
+@pytest.mark.parametrize(
+    "entry", [None, *(entry for entry in commands() if entry.group)], ids=lambda one: one and one.name
+)
 def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command has one line of 80 columns, none is cut."""
     words = [] if entry is None else [entry.name]
@@ -77,7 +77,7 @@ def test_the_help_of_a_group_fits_on_a_terminal(entry: Entry | None, capsys: pyt
     lines = capsys.readouterr().out.splitlines()
     listed = lines[lines.index("Commands:") + 1 :]
     names = (
-        [one.name for one in ROOT]
+        [one.name for one in commands()]
         if entry is None
         else [each[1] for each, _ in every_command() if each[0] == entry.name]
     )
@@ -130,13 +130,14 @@ def test_there_is_one_convention_for_output() -> None:
 # The schema of what a command prints with -o json, in docs/schemas.
 SCHEMAS = {
     ("discover",): "discover", ("verify",): "verify", ("doctor",): "doctor",
+    ("token",): "token", ("storage", "clean"): "leftovers",
     ("corpus", "describe"): "corpus", ("corpus", "profiles"): "corpus-profiles",
     ("job", "list"): "job-list", ("job", "show"): "job", ("job", "resume"): "discover", ("job", "requeue"): "discover",
     **{("review", name): name for name in ("search", "item", "terms", "tag", "dedupe", "languages", "denist", "threads")},
     ("review", "near-dup"): "near",
     **{("produce", name): "discover" for name in ("text", "images", "export")},
     **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
-    ("bench", "plan"): "plan", ("bench", "predict"): "prediction",
+    ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
     ("result", "compare"): "compare",
 }  # fmt: skip
@@ -230,7 +231,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 def test_a_command_brings_what_it_works_with_when_it_works() -> None:
     """The help of any command, and a usage error, come at once: what draws, packs, generates, serves, indexes or asks a database
     is imported later."""
-    modules = {module for entry in ROOT for module in entry.modules}
+    modules = {module for entry in commands() for module in entry.modules}
     loaded = _packages(_modules(f"import sys, {', '.join(modules)}"))
     assert loaded.isdisjoint(HEAVY | DATABASE)
 
@@ -296,9 +297,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["discover", ".", "--index-engine", "nope"], "--index-engine"),
         (["review", "items", "x", "--csv-raw"], "requires -o csv"),
         (["verify", "x", "-o", "json", "--output-file", "/no/such/directory/file"], "does not exist"),
-        (["worker", "join", "10.0.0.1:6390"], "redis://10.0.0.1:6390"),
-        (["worker", "join", "redis://10.0.0.1:0"], "redis://10.0.0.1:6390"),
-        (["worker", "join", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6390"),
+        (["worker", "--broker", "10.0.0.1:6379"], "redis://10.0.0.1:6379"),
+        (["worker", "--broker", "redis://10.0.0.1:0"], "redis://10.0.0.1:6379"),
+        (["worker", "--broker", "redis://10.0.0.1:65536"], "redis://10.0.0.1:6379"),
     ],
 )
 def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,10 +315,9 @@ def test_usage_errors_are_one_line_and_status_2(argv: list[str], says: str, caps
 @pytest.mark.parametrize(
     ("argv", "env"),
     [
-        (["worker", "join", "redis://u:s3cret@h:99999"], {}),
-        (["worker", "join", "redis:/u:s3cret@h:6390"], {}),
-        (["worker", "join", "redis://u:s3 cret@h"], {}),
-        (["worker", "join", "redis://h:6390", "redis://u:s3cret@h:6390"], {}),
+        (["worker", "--broker", "redis://u:s3cret@h:99999"], {}),
+        (["worker", "--broker", "redis:/u:s3cret@h:6390"], {}),
+        (["worker", "--broker", "redis://u:s3 cret@h"], {}),
         (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db"}),
         (["job", "list"], {"EDBENCH_DATABASES": "postgresql+psycopg2://u:s3cret@h/db", "EDBENCH_DEBUG": "1"}),
     ],

@@ -21,7 +21,10 @@ from core.errors import UsageError
 # A command reads its settings first: one that gets that far has taken its options, and starts nothing.
 STOP = {"EDBENCH_SLOTS": "stop"}
 NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("corpus", "generate"): ("c", "--profile=EDBENCH_SLOTS"),  # as `predict` below
+    ("corpus", "generate"): (
+        "c",
+        "--profile=EDBENCH_SLOTS",
+    ),  # it needs no settings: this profile is refused in their place
     ("discover",): ("source",),
     ("produce", "text"): ("last", "--out=out"),
     ("produce", "images"): ("last", "--out=out"),
@@ -30,10 +33,9 @@ NEEDED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bench", "scale-out"): ("--corpus=corpus",),
     ("bench", "knee"): ("--corpus=corpus", "--max-p99=read=20ms"),
     ("bench", "job-types"): ("--corpus=corpus",),
-    ("bench", "r1"): (),
+    ("bench", "r1"): ("--corpus=corpus",),
     ("bench", "storage"): ("stream",),
     ("trace", "replay"): ("trace", "--path=path"),
-    ("bench", "predict"): ("--from=EDBENCH_SLOTS",),  # it needs no settings: this result is refused in their place
     ("serve",): (),
 }
 

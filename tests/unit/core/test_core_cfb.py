@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.cfb import Storage, write
+from readers.cfb import Storage, write
 
 _NAMES = st.text(
     st.characters(exclude_characters="/\\:!", exclude_categories=["Cs", "Cc"], max_codepoint=0xFFFF),

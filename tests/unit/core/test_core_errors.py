@@ -6,7 +6,8 @@ import pickle
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError
+from core.errors import SourceFileError
+from readers.errors import DocumentError, ExceptionCode
 
 
 @pytest.mark.parametrize(

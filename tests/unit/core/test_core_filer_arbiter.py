@@ -17,7 +17,7 @@ from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import OCTAVES, EmulatedFiler, octave
 from core.filer.pacing import Pacer
-from core.filer.places import SHARED_MEMORY, arbiter_path
+from core.filer.use import SHARED_MEMORY, arbiter_path
 from core.operations import MemoryRecorder, Op
 from core.storage.layer import Storage
 
@@ -174,7 +174,9 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path, path: Path) -> None:
 def test_installations_do_not_share_a_filer(tmp_path: Path) -> None:
     """One arbiter for each scratch and each set of numbers."""
     one, two = _model(tmp_path), _model(tmp_path, servers=2)
-    paths = {arbiter_path(m, tmp_path / s) for m in (one, two) for s in "ab"} | {arbiter_path(one, tmp_path / "a")}
+    paths = {arbiter_path(m.digest, tmp_path / s) for m in (one, two) for s in "ab"} | {
+        arbiter_path(one.digest, tmp_path / "a")
+    }
     assert len(paths) == 4
 
 

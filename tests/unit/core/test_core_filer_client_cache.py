@@ -11,7 +11,7 @@ import pytest
 
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.places import SHARED_MEMORY
+from core.filer.use import SHARED_MEMORY
 from core.operations import Op
 
 _FILER = """
@@ -106,17 +106,6 @@ def test_names_move_and_go(tmp_path: Path, path: Path) -> None:
         arbiter.book(Op.REMOVE, 0, 0, b"/a")
         arbiter.book(Op.READ, 2000, 0, b"/a", 0)
         assert _moved(arbiter) == before + 2000
-
-
-def test_clients_have_caches_of_their_own(tmp_path: Path, path: Path) -> None:
-    """What one host has read is still news to another."""
-    model = _model(tmp_path)
-    with Arbiter(path, model, client=1) as first, Arbiter(path, model, client=2) as second:
-        first.book(Op.READ, 1000, 0, b"/a", 0)
-        second.book(Op.READ, 1000, 0, b"/a", 0)
-        assert _moved(second) == 2000
-        second.book(Op.READ, 1000, 0, b"/a", 0)
-        assert _moved(second) == 2000
 
 
 def test_the_middle_of_a_file_is_not_kept(tmp_path: Path, path: Path) -> None:

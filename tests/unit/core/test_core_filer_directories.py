@@ -13,7 +13,7 @@ from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.directories import MOST
-from core.filer.places import SHARED_MEMORY
+from core.filer.use import SHARED_MEMORY
 from core.operations import Op
 from experiments.conditions import emulated
 
@@ -71,15 +71,6 @@ def test_what_is_gone_or_moved_counts_no_more(tmp_path: Path, path: Path) -> Non
         assert _took(arbiter, Op.RENAME, b"/b/y", b"/a/x") == 0
         assert _took(arbiter, Op.CREATE, b"/a/z") == 20_000 + 6_000
         assert _took(arbiter, Op.CREATE, b"/b/z") == 20_000 + 6_000
-
-
-def test_another_client_knows_the_same(tmp_path: Path, path: Path) -> None:
-    """It is the filer's directory."""
-    model = _model(tmp_path)
-    with Arbiter(path, model) as first:
-        _took(first, Op.CREATE, b"/a/1")
-        with Arbiter(path, model, client=1) as second:
-            assert _took(second, Op.CREATE, b"/a/2") == 26_000
 
 
 def test_more_directories_than_are_known(tmp_path: Path, path: Path) -> None:

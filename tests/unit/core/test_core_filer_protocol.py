@@ -15,8 +15,8 @@ from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler
 from core.filer.load import PROFILES
 from core.filer.pacing import Pacer
-from core.filer.places import SHARED_MEMORY
 from core.filer.protocol import load_protocol, protocol_names, protocol_of
+from core.filer.use import SHARED_MEMORY
 from core.operations import MemoryRecorder, Op
 from core.records import Phase
 from experiments.conditions import emulated

@@ -1,4 +1,4 @@
-"""core.mail_form: what is written is the same everywhere and reads back as it was given."""
+"""readers.mail_form: what is written is the same everywhere and reads back as it was given."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from email.policy import default as modern
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.mail_form import MailAttachment, MailForm, base64_lines, clean_text, message_name, store_name, write_message
 from core.names import unsafe_name
 from core.records import Limits
-from formats.base import MemorySource
-from formats.mail.eml import EmlHandler
-from formats.mail.headers import decode_text
-from formats.mail.parts import Message
+from readers.base import MemorySource
+from readers.mail.eml import EmlHandler
+from readers.mail.headers import decode_text
+from readers.mail.parts import Message
+from readers.mail_form import (
+    MailAttachment,
+    MailForm,
+    base64_lines,
+    clean_text,
+    message_name,
+    store_name,
+    write_message,
+)
 
 HANDLER = EmlHandler()
 

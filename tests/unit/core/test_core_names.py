@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.kinds import Kind
-from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, own_name, unsafe_name
+from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
+from readers.records import Kind
+from worker.items.names import own_name
 
 _NAMES = st.one_of(
     st.binary(max_size=40),

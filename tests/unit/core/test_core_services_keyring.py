@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.roles import ROLES
+from core.roles import PROVISIONER, ROLES
 from core.services.keyring import Given, give_away, make_secrets, read_given, read_logins
 from core.settings import Settings, read_settings
 
@@ -25,10 +25,12 @@ def test_each_part_gets_its_own_and_nothing_changes_afterwards(tmp_path: Path) -
     make_secrets(tmp_path, Given())
     made = files(tmp_path)
     assert made.keys() == {
-        *(f"{role}/login" for role in ROLES),
-        *("controller/token", "database/password", "broker/users.acl", "grafana/password"),
+        *(f"{role}/login" for role in (*ROLES, PROVISIONER)),
+        *("controller/token", "database/password", "broker/users.acl", "grafana/password", "controller/grafana"),
     }
-    passwords = [text.strip().rpartition(":")[2] for name, text in made.items() if name != "broker/users.acl"]
+    assert made["controller/grafana"] == made["grafana/password"], "`edbench token --grafana` prints it"
+    own = {name: text for name, text in made.items() if name not in ("broker/users.acl", "controller/grafana")}
+    passwords = [text.strip().rpartition(":")[2] for text in own.values()]
     assert len(set(passwords)) == len(passwords)
     assert all(len(password) >= 48 for password in passwords)
     assert not any(password in made["broker/users.acl"] for password in passwords)

@@ -22,8 +22,8 @@ from tinytag import TinyTag
 from core.records import Limits
 from dataset_gen.made import Made
 from dataset_gen.workshop import WITH_TEXT, extension
-from formats.base import MemorySource
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.registry import handler_for
 
 SOURCES = ("py", "c", "java", "js", "sql")
 TEXTS = ("rtf", "odt", "ods", "pdf", "xml", "json", "csv", "vcf", "ics", "log", "svg", *SOURCES)

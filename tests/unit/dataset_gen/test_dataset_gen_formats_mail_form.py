@@ -7,11 +7,11 @@ import email.policy
 import hashlib
 from email.message import EmailMessage
 
-from core.mail_form import write_message
 from dataset_gen.formats.mail.eml import Letter
 from dataset_gen.formats.mail.form import formed
 from dataset_gen.made import Placed, leaf
 from dataset_gen.material.people import Someone
+from readers.mail_form import write_message
 
 _INNER = Letter(
     key="inner",

@@ -13,7 +13,6 @@ import pytest
 import xlrd
 from office_programs import text_by, words
 
-from core import cfb
 from dataset_gen.formats.office import doc, ole_package, ppt, xls
 from dataset_gen.formats.office import encrypted as encrypted_office
 from dataset_gen.formats.order import Order
@@ -22,6 +21,7 @@ from dataset_gen.material.text import prose
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice
 from dataset_gen.workshop import Workshop
+from readers import cfb
 
 TERMS = ("plantqvx0000000007", "velvet anvil memorandum")
 

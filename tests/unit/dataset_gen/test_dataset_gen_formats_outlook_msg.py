@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from outlook_forms import SAMPLE, forms, program
 
-from core.mail_form import MailForm
 from dataset_gen.formats.outlook import mapi
 from dataset_gen.formats.outlook.mapi import (
     BINARY,
@@ -32,6 +31,7 @@ from dataset_gen.formats.outlook.mapi import (
 )
 from dataset_gen.formats.outlook.mapi_mail import Details, message_of, short
 from dataset_gen.formats.outlook.msg import write
+from readers.mail_form import MailForm
 
 
 def _read(form: MailForm) -> oxmsg.Message:

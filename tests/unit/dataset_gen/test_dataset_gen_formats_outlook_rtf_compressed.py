@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
-from formats.documents.rtf.handler import read_rtf
+from readers.documents.rtf.handler import read_rtf
 
 
 @settings(deadline=None)

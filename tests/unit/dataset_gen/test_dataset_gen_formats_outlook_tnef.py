@@ -13,12 +13,12 @@ from outlook_forms import SAMPLE, forms, program
 from tnefparse import TNEF
 from tnefparse.mapi import TNEFMAPI_Attribute
 
-from core.mail_form import MailForm
 from dataset_gen.formats.outlook import mapi
 from dataset_gen.formats.outlook.mapi import LONG, MANY_STRING, STRING, TIME, Message, Named, filetime
 from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
 from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
 from dataset_gen.formats.outlook.tnef import checksum, write
+from readers.mail_form import MailForm
 
 
 def _property(found: list[TNEFMAPI_Attribute], ident: int) -> object:

@@ -11,7 +11,7 @@ import pytest
 from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_forms, pairs, states
 from dataset_gen.languages.sample import _label, build_sample, sample_key
 from dataset_gen.languages.texts import own_texts
-from formats.charset_labels import by_label
+from readers.charset_labels import by_label
 from worker.indexes.readings import usual
 
 

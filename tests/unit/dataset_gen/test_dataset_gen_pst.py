@@ -17,7 +17,6 @@ from pst_layout import Layout, crc
 from pst_seen import Seen, Strict, by_libpff, by_readpst, expected
 from pst_tables import Heap, Tree, properties, table
 
-from core.mail_form import Address, MailAttachment, MailForm
 from dataset_gen.formats.pst.attachments import Attached
 from dataset_gen.formats.pst.blocks import Blocks, Crypt, SubNode
 from dataset_gen.formats.pst.heap import PROPERTIES
@@ -27,6 +26,7 @@ from dataset_gen.formats.pst.named import PS_INTERNET_HEADERS, PSETID_APPOINTMEN
 from dataset_gen.formats.pst.pages import BBT
 from dataset_gen.formats.pst.space import SPAN, Space
 from dataset_gen.formats.pst.writer import PstWriter
+from readers.mail_form import Address, MailAttachment, MailForm
 
 Item = tuple[tuple[str, ...], MailForm]
 INBOX = ("Inbox",)

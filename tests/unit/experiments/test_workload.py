@@ -13,7 +13,7 @@ import pytest
 import experiments.workloads
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
-from experiments.kinds.sweep import sweep
+from experiments.kinds.grid import sweep
 from experiments.package.check import check
 from experiments.package.finish import finish
 from experiments.result.codec import read_result

@@ -8,12 +8,12 @@ import zlib
 import pytest
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.office.ooxml.sheet import printed
-from formats.outlook.mapi.form import FormReader
-from formats.outlook.mapi.properties import TOPIC
-from formats.outlook.tnef.reader import _checksum, read
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.office.ooxml.sheet import printed
+from readers.outlook.mapi.form import FormReader
+from readers.outlook.mapi.properties import TOPIC
+from readers.outlook.tnef import _checksum, read
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.charsets.samples import samples
-from core.records import Limits, TextState
+from core.records import Limits
 from dataset_gen.languages.texts import texts
-from formats import charset_models
-from formats.base import MemorySource, Text
-from formats.charset import CharsetSource, Decoder, code_page, decode
-from formats.charset_guess import SAMPLE, sample_of
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers import charset_models
+from readers.base import MemorySource, Text
+from readers.charset import CharsetSource, Decoder, code_page, decode
+from readers.charset_guess import SAMPLE, sample_of
+from readers.identification.identify import identify
+from readers.records import TextState
+from readers.registry import handler_for
 
 REPOSITORY = Path(__file__).parents[3]
 RUSSIAN = (
@@ -318,7 +319,7 @@ import sys
 from benchmarks.charsets.samples import samples
 from dataset_gen.languages.texts import texts
 from worker.box.main import load_everything
-from formats.charset import decode
+from readers.charset import decode
 load_everything(())
 found = [sample.data for sample in samples(texts(), lengths=(50,))]
 seen = []

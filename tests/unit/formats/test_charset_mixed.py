@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from formats.base import MemorySource
-from formats.charset import CHUNK, Decoder, decode
-from formats.charset_mixed import parts
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.charset import CHUNK, Decoder, decode
+from readers.charset_mixed import parts
+from readers.identification.identify import identify
 
 LATIN, UMLAUTS, RUSSIAN = "begin of the word {}{}", "größe über straße {}{}", "договор подписан {}{}"
 CHINESE, HINDI, PUNJABI = "合同文本已经签署 {}{}", "यह हिन्दी में एक वाक्य है {}{}", "ਇਹ ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਵਾਕ ਹੈ {}{}"
@@ -134,3 +134,12 @@ def test_whole_texts_of_several_parts() -> None:
     data = one.encode("utf-16-le") + two.encode("utf-16-be") + three.encode("utf-16-le")
     assert decode(data, "utf-16le")[0] == decode(b"\xff\xfe" + data)[0] == text
     assert decode(three.encode() + data)[0] == three + text
+
+
+def test_an_order_of_bytes_that_changes_with_every_letter() -> None:
+    """The letters are read, and the text is not looked through again for each of them."""
+    letters = "Every letter in another order of bytes. " * 500
+    orders = (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff"))
+    data = b"".join(orders[n % 2][1] + c.encode(orders[n % 2][0]) for n, c in enumerate(letters))
+    assert decode(data)[0] == letters
+    assert len(list(parts((data[2:],), "utf-16-le"))) < 1_000

@@ -1,4 +1,4 @@
-"""formats.charset_wider: Japanese and Chinese text as programs of Windows write it under the names of narrower charsets."""
+"""readers.charset_wider: Japanese and Chinese text as programs of Windows write it under the names of narrower charsets."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import base64
 
 import pytest
 
-from core.records import Limits, TextState
-from formats import charset
-from formats.base import MemorySource
-from formats.charset_wider import errors_of
-from formats.identification.identify import identify
-from formats.mail.headers import decode_words
-from formats.registry import handler_for
+from core.records import Limits
+from readers import charset
+from readers.base import MemorySource
+from readers.charset_wider import errors_of
+from readers.identification.identify import identify
+from readers.mail.headers import decode_words
+from readers.records import TextState
+from readers.registry import handler_for
 
 PLAIN = "お世話になっております。昨日お送りした契約書につきまして、ご確認いただけましたでしょうか。"
 NAMES = "髙橋様と㈱山田商事①"

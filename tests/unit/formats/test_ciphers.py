@@ -1,4 +1,4 @@
-"""formats.ciphers: what comes late, and what must not."""
+"""readers.ciphers: what comes late, and what must not."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ import py7zr
 import pytest
 from effort import takes_at_most
 
-from core.errors import DocumentError
 from core.records import Limits
 from core.zstandard import zstd
-from formats.base import Handler, MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import Handler, MemorySource
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 LIMITS = Limits(expansion_floor=1_000_000, parse_bytes=2_000_000)
 OWN = (

@@ -1,19 +1,19 @@
-"""formats.declared: every handler of ours says what it reads and what it does not, and does no other."""
+"""readers.declared: every handler of ours says what it reads and what it does not, and does no other."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.records import Limits
-from formats.base import Handler, MemorySource
-from formats.declared import Declared, flaws
-from formats.keys import misfits
-from formats.registry import all_handlers, handler_for
+from readers.base import Handler, MemorySource
+from readers.declared import Declared, flaws
+from readers.keys import misfits
+from readers.registry import all_handlers, handler_for
 
 
 @pytest.mark.parametrize("handler", all_handlers(), ids=lambda handler: handler.name)
 def test_every_handler_is_declared(handler: Handler) -> None:
-    """A handler without declarations would be missing from docs/formats.md: formats.declared says how to
+    """A handler without declarations would be missing from docs/formats.md: readers.declared says how to
     declare."""
     assert flaws(handler.media_types, handler.declared) == []
 

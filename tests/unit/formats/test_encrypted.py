@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from dataset_gen.formats.office import encrypted as encrypted_office
 from dataset_gen.formats.order import Order
@@ -22,11 +21,12 @@ from dataset_gen.made import Made
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import Workshop
-from formats.archives.zip import crypto as zip_crypto
-from formats.base import Child, MemorySource, Text
-from formats.identification.identify import identify
-from formats.passwords import Passwords
-from formats.registry import handler_for
+from readers.archives.zip import crypto as zip_crypto
+from readers.base import Child, MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.passwords import Passwords
+from readers.registry import handler_for
 
 LIMITS = Limits()
 SECRET = "geheim"
@@ -104,7 +104,7 @@ def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archive
 def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Above the size that is handed out as bytes, here a small one."""
     for module in ("handler", "crypto"):
-        monkeypatch.setattr(f"formats.archives.zip.{module}.SMALL_MEMBER", 10_000)
+        monkeypatch.setattr(f"readers.archives.zip.{module}.SMALL_MEMBER", 10_000)
     data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
     item = source("x.zip", data, bank(SECRET))
     found = {}

@@ -8,11 +8,11 @@ import struct
 import pytest
 from old_office import END, begin, biff
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.office.xls.old import OldXlsHandler
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.xls.old import OldXlsHandler
 
 HANDLER = OldXlsHandler()
 Record = tuple[int, bytes]

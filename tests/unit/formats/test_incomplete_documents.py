@@ -15,14 +15,15 @@ from old_office import END, begin, biff, holding, persist, powerpoint, record, w
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
-from core.errors import ExceptionCode
-from core.records import Limits, TextState
-from formats.base import Child, MemorySource, Text
-from formats.documents.pdf import outline, xfa
-from formats.identification.identify import identify
-from formats.office import art
-from formats.office.ooxml import package
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.documents.pdf import outline, xfa
+from readers.errors import ExceptionCode
+from readers.identification.identify import identify
+from readers.office import art
+from readers.office.ooxml import package
+from readers.records import TextState
+from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text
@@ -156,7 +157,7 @@ def test_what_is_cut_at_a_limit_of_a_pdf_says_so(monkeypatch: pytest.MonkeyPatch
     """Addresses and bookmarks beyond as many as are read."""
     assert _booked(_paper(_linked)) == (TextState.OK, [])
     with monkeypatch.context() as patch:
-        patch.setattr("formats.documents.pdf.pages.MOST_TOLD", 3)
+        patch.setattr("readers.documents.pdf.pages.MOST_TOLD", 3)
         assert [code for code, _ in _booked(_paper(_linked))[1]] == ["too_large"]
     monkeypatch.setattr(outline, "_MOST", 3)
     state, codes = _booked(_paper(_linked))

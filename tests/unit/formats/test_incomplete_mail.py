@@ -11,20 +11,21 @@ from typing import Any
 import pytest
 from unpacking import unpack
 
-from core import cfb
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailAttachment, MailForm
-from core.records import Limits, TextState
+from core.records import Limits
 from dataset_gen.formats.outlook import msg, tnef
 from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
 from dataset_gen.formats.outlook.rtf_compressed import compress
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.languages.texts import fitting, own_texts
-from formats.base import MemorySource
-from formats.charset import decode
-from formats.mail import text as mail_text
-from formats.registry import handler_for
+from readers import cfb
+from readers.base import MemorySource
+from readers.charset import decode
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail import text as mail_text
+from readers.mail_form import MailAttachment, MailForm
+from readers.records import TextState
+from readers.registry import handler_for
 from worker.items.texts import take_text
 
 HEAD = "From: a@b.example\r\nTo: c@d.example\r\nSubject: s\r\nMIME-Version: 1.0\r\n"

@@ -1,11 +1,11 @@
-"""formats.last: what was made of the last bytes is made once, and what was made of short values is kept."""
+"""readers.last: what was made of the last bytes is made once, and what was made of short values is kept."""
 
 from __future__ import annotations
 
 import pytest
 
-from formats import last
-from formats.last import Last, remembered
+from readers import last
+from readers.last import Last, remembered
 
 
 def test_the_same_bytes_are_made_into_something_once() -> None:

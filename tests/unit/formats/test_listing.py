@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from cli.formats import page
 from cli.main import OK, USAGE, main
-from core.errors import DocumentError
-from core.records import Limits, TextState
+from core.records import Limits
 from dataset_gen import faults
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import BUILDERS, Workshop, extension
-from formats.base import MemorySource, Text
-from formats.declared import Declared
-from formats.identification.identify import identify
-from formats.keys import misfits
-from formats.listing import STATES, listed, markdown
-from formats.registry import all_handlers, handler_for
+from readers.base import MemorySource, Text
+from readers.declared import Declared
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.keys import misfits
+from readers.listing import STATES, listed
+from readers.records import TextState
+from readers.registry import all_handlers, handler_for
 
 REPOSITORY = Path(__file__).parents[3]
 REAL = REPOSITORY.parent / "shared/data/real-files"
@@ -26,7 +28,7 @@ _MOST = 100_000  # bytes of a real file that is looked at here
 
 def test_the_page_is_what_the_handlers_declare() -> None:
     """After a change of a handler's declaration: `make formats-page`."""
-    assert (REPOSITORY / "docs/formats.md").read_text() == markdown(all_handlers())
+    assert (REPOSITORY / "docs/formats.md").read_text() == page()
 
 
 def test_every_text_state_is_explained() -> None:

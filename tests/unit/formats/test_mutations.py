@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from PIL import Image
 from reportlab.pdfgen import canvas
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.base import Handler, MemorySource
-from formats.documents.pdf import handler as pdf
-from formats.documents.rtf import handler as rtf
-from formats.images import handler as image
-from formats.mail import mhtml
-from formats.mail.contacts import handler as contacts
-from formats.office.odf import handler as odf
-from formats.office.ooxml import handler as ooxml
-from formats.tables import csv
-from formats.text import plain as text
-from formats.text.html import handler as html
+from readers.base import Handler, MemorySource
+from readers.documents.pdf import handler as pdf
+from readers.documents.rtf import handler as rtf
+from readers.errors import DocumentError
+from readers.images import handler as image
+from readers.mail import mhtml
+from readers.mail.contacts import handler as contacts
+from readers.office.odf import handler as odf
+from readers.office.ooxml import handler as ooxml
+from readers.tables import csv
+from readers.text import plain as text
+from readers.text.html import handler as html
 
 LIMITS = Limits(parse_bytes=2_000_000, text_characters=1_000_000)
 SECONDS = 5.0  # for files of a few KB; undamaged ones take milliseconds

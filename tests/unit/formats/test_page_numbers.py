@@ -1,11 +1,11 @@
-"""formats.page_numbers: as people write them, and back."""
+"""readers.page_numbers: as people write them, and back."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.page_numbers import read, written
+from readers.page_numbers import read, written
 
 
 def test_as_people_write_them() -> None:

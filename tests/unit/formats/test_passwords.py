@@ -1,12 +1,12 @@
-"""formats.passwords: which passwords are tried, how long, and what is told of them."""
+"""readers.passwords: which passwords are tried, how long, and what is told of them."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.passwords import Passwords, TryBudget
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import Passwords, TryBudget
 
 LIMITS = Limits()
 BANK = {"one": 1, "two": 2, "three": 5}

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
+from readers.registry import handler_for
 
 FILES = Path(__file__).parents[3].parent / "shared/data/real-files"
 INGEST = FILES / "ingest-file"

@@ -1,13 +1,13 @@
-"""formats.registry: declarations are checked, every type finds a handler."""
+"""readers.registry: declarations are checked, every type finds a handler."""
 
 from __future__ import annotations
 
 import pytest
 
-from formats.base import Handler, LeafHandler, MemorySource, Source, is_leaf
-from formats.listing import listed
-from formats.modules import LIKELY
-from formats.registry import all_handlers, check_handlers, handler_for
+from readers.base import Handler, LeafHandler, MemorySource, Source, is_leaf
+from readers.listing import listed
+from readers.modules import LIKELY
+from readers.registry import all_handlers, check_handlers, handler_for
 
 
 class One(LeafHandler):

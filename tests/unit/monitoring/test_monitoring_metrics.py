@@ -13,20 +13,11 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from core.histogram import Histogram, bucket_of
 from core.operations import Op
 from core.options.production import FileKind, ProducedFile
-from core.records import (
-    ExceptionLevel,
-    Item,
-    ItemException,
-    ItemText,
-    Kind,
-    Phase,
-    TaskResult,
-    TextState,
-)
+from core.records import ExceptionLevel, Phase
 from monitoring.counters import CounterDelta
 from monitoring.filer.wire import WireSampler
 from monitoring.metrics import buckets
@@ -37,6 +28,9 @@ from monitoring.metrics.observed import ObservedMetrics
 from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
 from monitoring.metrics.worker import TallyMetrics
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
+from sql.findings import Item, ItemException, ItemText, TaskResult
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

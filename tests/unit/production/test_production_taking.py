@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from production.loadfiles.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
 from production.loadfiles.taking import Taken, take
+from readers.errors import ExceptionCode
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")
 

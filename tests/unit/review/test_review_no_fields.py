@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from core.records import NO_FIELDS, Limits
-from formats.base import MemorySource
-from formats.mail.eml import EmlHandler
+from core.records import Limits
+from readers.base import MemorySource
+from readers.mail.eml import EmlHandler
+from readers.records import NO_FIELDS
 
 
 def test_the_hash_of_no_fields_is_what_readers_give_for_none() -> None:

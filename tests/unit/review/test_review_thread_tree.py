@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import itemgetter
 
-from review.threads.tree import below_parents
+from controller.findings import below_parents
 
 
 def _drawn(*rows: tuple[str, str | None]) -> str:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from core.errors import DocumentError
+from readers.errors import DocumentError
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
 

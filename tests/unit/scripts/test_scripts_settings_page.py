@@ -10,14 +10,13 @@ from types import ModuleType
 
 import pytest
 
-from controller.cluster.base import chosen_cluster
 from core.settings import read_settings
 from core.variables import VARIABLES
 from monitoring.metrics.endpoint import read_endpoint
 
 REPOSITORY = Path(__file__).parents[3]
 ROOMS = (
-    *("cli", "controller", "core", "experiments", "formats", "monitoring", "queue_manager", "replay", "review", "sql"),
+    *("cli", "controller", "core", "experiments", "packages", "monitoring", "queue_manager", "replay", "sql"),
     *("traces", "web", "worker"),
 )
 
@@ -59,4 +58,3 @@ def test_a_variable_set_to_its_default_changes_nothing(name: str) -> None:
     given = {name: VARIABLES[name].default}
     assert read_settings(given) == read_settings({})
     assert read_endpoint(given) == read_endpoint({})
-    assert chosen_cluster(given, None) == chosen_cluster({}, None)

@@ -9,8 +9,8 @@ import uuid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.records import ContainerCount
 from sql.bulk import merge_counts, storable, storable_metadata
+from sql.findings import ContainerCount
 
 _ANY_TEXT = st.text(st.characters(codec=None), max_size=20)  # lone surrogates and NUL included
 _JSON = st.recursive(

@@ -14,7 +14,7 @@ from sql.face import face, hints_of, parameters
 from sql.queries import QUERIES
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("core", "formats", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "review", "experiments", "web", "cli")  # fmt: skip
+ROOMS = ("core", "packages", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "experiments", "web", "cli")  # fmt: skip
 
 
 def wanted(statement: str) -> set[str]:

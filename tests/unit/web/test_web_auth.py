@@ -13,7 +13,17 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 from web.auth import Guard
-from web.door import MOST_ADDRESSES, MOST_SESSIONS, SECONDS_A_TRY, SESSION_SECONDS, WRONG_AT_ONCE, Door, Throttled
+from web.door import (
+    CODE_SECONDS,
+    MOST_ADDRESSES,
+    MOST_CODES,
+    MOST_SESSIONS,
+    SECONDS_A_TRY,
+    SESSION_SECONDS,
+    WRONG_AT_ONCE,
+    Door,
+    Throttled,
+)
 from web.headers import SafeHeaders
 from web.sessions import inner
 from web.sessions import router as sessions
@@ -81,6 +91,47 @@ def test_there_are_only_so_many_sessions() -> None:
     door = Door(TOKEN)
     made = [door.begin() for _ in range(MOST_SESSIONS + 1)]
     assert [door.admits(session) for session in made] == [False, *[True] * MOST_SESSIONS]
+
+
+def test_a_sign_in_code_is_valid_once_for_fifteen_minutes_in_one_process() -> None:
+    """Neither used twice, nor late, nor at another server, nor as the token or a session; unused codes are bounded."""
+    time = Time()
+    door = Door(TOKEN, time)
+    code = door.new_code()
+    assert not door.admits(code)
+    assert not door.knows(code, HERE)
+    assert not Door(TOKEN, time).redeem(code, HERE)
+    assert door.redeem(code, HERE)
+    assert not door.redeem(code, HERE)
+    late = door.new_code()
+    time.now += CODE_SECONDS
+    assert not door.redeem(late, HERE)
+    for wrong in ("", TOKEN, door.begin()):
+        assert not door.redeem(wrong, "10.0.0.9")
+    codes = [door.new_code() for _ in range(MOST_CODES + 1)]
+    assert [door.redeem(each, f"10.1.0.{number}") for number, each in enumerate(codes)] == [False, *[True] * MOST_CODES]
+
+
+def test_a_link_is_spent_by_the_form_alone() -> None:
+    """Not by a fetch of its address, with or without the code in the query, by HEAD, or by a POST of another site; a guess of codes is
+    throttled, and a used link leads back to the form."""
+    door = Door(TOKEN)
+    code = door.new_code()
+    client = _client(door=door)
+    for method in ("GET", "HEAD"):
+        assert "set-cookie" not in client.request(method, "/login", params={"code": code}).headers
+    foreign = {"origin": "https://elsewhere.example", "sec-fetch-site": "cross-site"}
+    assert client.post("/login", data={"code": code}, headers=foreign).status_code == 403
+    assert client.post("/login", params={"code": code}).headers["location"] == "/login?failed=token"
+    signed_in = client.post("/login", data={"code": code, "next": "//elsewhere.example"})
+    assert (signed_in.headers["location"], "set-cookie" in signed_in.headers) == ("/", True)
+    assert client.get("/jobs/last").status_code == 200
+    again = _client(door=door).post("/login", data={"code": code})
+    assert (again.headers["location"], "set-cookie" in again.headers) == ("/login?failed=code", False)
+    statuses = [
+        _client(door=door, address="10.0.0.3").post("/login", data={"code": "x"}).status_code for _ in range(12)
+    ]
+    assert statuses[-2:] == [429, 429]
 
 
 def test_guesses_are_throttled_by_address() -> None:
@@ -225,7 +276,7 @@ def test_the_form_gives_a_session_and_leads_on() -> None:
     wrong = client.post("/login", data={"token": TOKEN[:-1], "next": "/jobs"})
     assert (wrong.status_code, wrong.headers["location"], "set-cookie" in wrong.headers) == (
         303,
-        "/login?failed=1",
+        "/login?failed=token",
         False,
     )
     right = client.post("/login", data={"token": TOKEN, "next": "/jobs/last"})

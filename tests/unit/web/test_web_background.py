@@ -14,10 +14,11 @@ from controller.databases import Jobs
 from controller.operator import acting, operator
 from core.errors import RunFailed, UsageError
 from core.settings import Settings
+from review import routes
 from sql.session import Database
 from web.api import looking, named
 from web.api.models.named import TagOrder
-from web.api.models.review import DedupeOrder, VerifyOrder
+from web.api.models.review import VerifyOrder
 from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext
 from web.corpora import chosen_lists, list_hash_lists
@@ -108,7 +109,7 @@ def test_nothing_is_begun_beside_a_measurement(tmp_path: Path) -> None:
     try:
         refusal = r"a measurement is running here \(profile\); wait for its end, or cancel it"
         for begin in (
-            lambda: looking.start_dedupe(context, jobs, DedupeOrder()),
+            lambda: routes.start_dedupe(context, jobs, routes.DedupeOrder()),
             lambda: looking.start_verify(context, jobs, VerifyOrder()),
             lambda: named.tag(context, jobs, TagOrder(tag="hot", query="the")),
         ):

@@ -20,7 +20,7 @@ from web.measuring.kinds import KINDS, command
 from web.measuring.runs import Measurement, Measurements
 
 # Said in the command's own way, or not of an order.
-OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared", "result", "site"}
+OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "shared"}
 OVER_S = 120.0
 
 
@@ -52,10 +52,6 @@ def test_no_value_is_taken_for_an_option() -> None:
     words = command(KINDS["replay"], order, order.arguments(Path("--storage"), [Path("/t"), Path("/u")]))
     assert {"--pace=--force", "--shared"} <= set(words)
     assert words[-4:] == ["--path=/t", "--path=/u", "--", "--storage"]
-    order = KINDS["predict"].model(workers="1", result="--site", site="--json")
-    words = command(KINDS["predict"], order, ["--from=--site"])
-    assert words[-1] == "--from=--site"
-    assert {"--workers=1", "--site=--json"} <= set(words)
     corpus = KINDS["generate"].model(name="c", profile="--seed")
     words = command(KINDS["generate"], corpus, corpus.arguments(Path("/s")))
     assert words[-3:] == ["--profile=--seed", "--", "/s/corpora/c"]
@@ -71,7 +67,7 @@ def test_no_value_is_taken_for_an_option() -> None:
         ("knee", {"max_p99": "read"}, "max_p99"),
         ("scale-up", {"filer_cache": "much"}, "filer_cache"),
         ("scale-up", {"workers": "0"}, "workers"),
-        ("predict", {"databases": "1,two"}, "databases"),
+        ("r1", {"workers": "30,10"}, "workers"),
         ("generate", {"profile": "/etc/passwd"}, "profile"),
         ("replay", {"pace": "fast"}, "pace"),
         ("replay", {"scaling": "mixed"}, "scaling"),

@@ -11,12 +11,13 @@ import pytest
 
 from controller.browse.counted import TextCount
 from controller.custody.actions import Action
+from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
 from controller.search.named import Search, Tag
-from core.errors import ExceptionCode
 from core.options.production import JobType
-from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
-from review.one_item import Equal, Message, Near
+from core.records import ExceptionLevel, JobState, Phase
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from web.api.models.items import (
     Equals,
     ExceptionTally,
@@ -139,7 +140,7 @@ def pages() -> dict[str, dict[str, Any]]:
                         "tags": [tag], "hits": answer.hits, "begin": 0, "carried": "", "previous_url": None, "next_url": None},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
         "error.html": {"title": HOSTILE, "line": HOSTILE, "passing": False},
-        "login.html": {"next": HOSTILE, "failed": True},
+        "login.html": {"next": HOSTILE, "failed": "code", "command": HOSTILE},
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from core.records import Kind
+from readers.records import Kind
 from web.api.models.items import Family, FamilyMember
 from web.pages import filters
 from web.pages.metadata import shown

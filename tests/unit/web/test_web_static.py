@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -50,11 +49,3 @@ def test_all_of_it_together_is_a_small_first_load() -> None:
 
 def test_uplot_comes_with_its_licence() -> None:
     assert "MIT" in (STATIC / "vendor/uPlot.LICENSE").read_text()
-
-
-def test_every_file_is_packaged() -> None:
-    root = STATIC.parents[1]
-    patterns = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["web"]
-    packaged = {path for pattern in patterns for path in (root / "web").glob(pattern)}
-    templates = set((root / "web/templates").rglob("*.html"))
-    assert {*FILES, *templates} <= packaged

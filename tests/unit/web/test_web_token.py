@@ -25,6 +25,21 @@ def test_a_given_token_is_taken_without_the_space_around_it() -> None:
         given_token({"EDBENCH_TOKEN": "short"})
 
 
+def test_a_token_is_read_from_a_file(tmp_path: Path) -> None:
+    """As a container has it; a file that is missing, empty or too short is refused with its name, never ignored."""
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    assert given_token({"EDBENCH_TOKEN_FILE": str(file)}) == TOKEN
+    assert given_token({"EDBENCH_TOKEN_FILE": str(file), "EDBENCH_TOKEN": TOKEN[::-1]}) == TOKEN[::-1]
+    for text in ("", "short", "é" * 40):
+        file.write_text(text)
+        with pytest.raises(UsageError, match=str(file)):
+            given_token({"EDBENCH_TOKEN_FILE": str(file)})
+    file.unlink()
+    with pytest.raises(UsageError, match="does not exist"):
+        given_token({"EDBENCH_TOKEN_FILE": str(file)})
+
+
 def test_one_is_made_up_and_kept_for_its_owner(tmp_path: Path) -> None:
     """0600, whatever the umask; the next server has the same, another installation another."""
     before = os.umask(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import sys
 from importlib.metadata import packages_distributions, version
@@ -13,16 +12,16 @@ from pathlib import Path
 import pytest
 from boxes import nursery
 
-from core.settings import PLUGINS
-from formats.libraries import LIBRARIES
-from formats.parsers import ParserSet, parser_of
-from formats.registry import all_handlers, handler_for
+from readers.base import LeafHandler
+from readers.libraries import LIBRARIES
+from readers.parsers import ParserSet, parser_of
+from readers.registry import all_handlers, handler_for
 from worker import parsers
-from worker.box.start import order_box, start_nursery
+from worker.box.start import order_box
 from worker.parsers import own_set
 
 ROOT = Path(__file__).parents[3]
-_READ_WITH = [*(ROOT / "formats").rglob("*.py"), *(ROOT / "worker/ocr").glob("*.py")]
+_READ_WITH = [*(ROOT / "packages/readers/readers").rglob("*.py"), *(ROOT / "worker/ocr").glob("*.py")]
 
 
 def _plain(name: str) -> str:
@@ -39,22 +38,22 @@ def test_whatever_readers_import_has_its_version_told() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 found.add(node.module.partition(".")[0])
     where, named = packages_distributions(), {_plain(name) for name in LIBRARIES}
-    others = found - set(sys.stdlib_module_names) - {"core", "formats", "sql", "worker", "typing_extensions"}
+    others = (
+        found - set(sys.stdlib_module_names) - {"compression", "core", "readers", "sql", "worker", "typing_extensions"}
+    )
     assert len(others) > 8
     assert [module for module in others if not named & {_plain(name) for name in where.get(module, [])}] == []
 
 
 def test_every_handler_is_told_with_its_package() -> None:
-    """Ours with edbench's version, a plugin's with its own and what it requires; types that nobody declares too."""
+    """With edbench's version; types that no handler declares too."""
     told = json.loads(own_set().text)
-    ours, plugin = f"edbench {version('edbench')}", f"{PLUGINS[0]} {version(PLUGINS[0])}"
+    ours = f"edbench {version('edbench')}"
     for handler in all_handlers():
-        expected = ours if type(handler).__module__.startswith("formats.") else None
         for media_type in handler.media_types:
             name, package = parser_of(told, media_type)
             assert name == handler.name
-            assert expected in (None, package)
-    assert parser_of(told, "image/vnd.djvu")[1] == plugin
+            assert package == ours
     for media_type in ("text/x-nobodys", "application/x-nobodys+zip", "application/x-nobodys", "inode/symlink"):
         assert parser_of(told, media_type) == (handler_for(media_type).name, ours)
     assert told["libraries"]["lxml"] == version("lxml")
@@ -81,13 +80,12 @@ def test_a_box_tells_what_its_nursery_has() -> None:
         assert order_box(address).parsers() == own_set()
 
 
-def test_a_nursery_of_other_plugins_is_another_set() -> None:
-    """What the slot would have does not matter."""
-    address = start_nursery(1024, (), os.environ)
-    try:
-        told = json.loads(order_box(address).parsers().text)
-    finally:
-        address.close()
-        os.waitpid(address.pid, 0)
-    assert parser_of(told, "image/vnd.djvu")[0] == "unknown"
-    assert "djvu-rs" not in told["libraries"]
+def test_a_plugin_is_recorded_with_its_package() -> None:
+    """With the versions of the package and of what it requires."""
+    plugin = type(
+        "Plugin", (LeafHandler,), {"__module__": "docker.x", "name": "x", "media_types": ("application/x-x",)}
+    )()
+    told = json.loads(parsers._set_of((*all_handlers(), plugin)).text)
+    parsers._set_of.cache_clear()
+    assert parser_of(told, "application/x-x") == ("x", f"docker {version('docker')}")
+    assert told["libraries"]["requests"] == version("requests")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from formats import registry
-from formats.base import MemorySource
-from formats.identification.identify import identify
+from readers import registry
+from readers.base import MemorySource
+from readers.identification.identify import identify
 from worker.plugins import load_plugins
 
 GOOD = """
-from formats.base import LeafHandler
+from readers.base import LeafHandler
 class H(LeafHandler):
     name = "NAME"
     media_types = ("application/x-NAME",)
@@ -27,8 +27,8 @@ MAGIC = {b"NAME!": "application/x-NAME"}
 def _own_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for table in ("_HANDLERS", "_MODULES", "_TABLE"):
         monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
-    monkeypatch.setattr("formats.identification.identify._REGISTERED", {})
-    monkeypatch.setattr("formats.identification.identify._ASKED", [])
+    monkeypatch.setattr("readers.identification.identify._REGISTERED", {})
+    monkeypatch.setattr("readers.identification.identify._ASKED", [])
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

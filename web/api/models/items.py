@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
+from controller.findings import Equal, Message, Near
 from core.document import Document
-from core.errors import ExceptionCode
-from core.records import ExceptionLevel, Kind, Phase, TextState
-from review.one_item import Equal, Message, Near
+from core.records import ExceptionLevel, Phase
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
 from web.api.models.common import CountByName
 
 

@@ -27,12 +27,13 @@ class NewProduction(ProductionOrder):
         " EDBENCH_PRODUCTIONS."
     )
     dat_encoding: Annotated[
-        Literal["utf-8", "utf-16-le", "cp1252"], Field(title="DAT encoding", description="Of an export's loadfile.dat.")
+        Literal["utf-8", "utf-16-le", "cp1252"],
+        Field(title="DAT encoding", description="Encode an export's loadfile.dat with this character set."),
     ] = "utf-8"
     image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
     dpi: int = Field(300, ge=72, le=600, title="Resolution, dpi", description="Of a processing job's pages.")
     images: Annotated[str | None, AfterValidator(named_images)] = Field(
-        None, max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
+        None, max_length=64, description="Take pages, items and numbers from this processing job (export only)."
     )
     filer: str | None = Field(None, max_length=100, description="Emulated filer; by default that of the server.")
     workers: int | None = Field(

@@ -14,6 +14,15 @@ class Health(Document):
     databases: dict[str, str] | None = Field(description="`ok` or the problem, by database; null without a token.")
 
 
+class SignIn(Document):
+    """What opens a web interface: a link that signs in, or an address with a user and a password."""
+
+    url: str = Field(description="To open in a browser; a link that signs in contains a code after its `#`.")
+    seconds: int | None = Field(default=None, description="How long the link is valid; it is valid once.")
+    user: str | None = None
+    password: str | None = Field(default=None, description="Of that user; without a user, the token.")
+
+
 class Version(Document):
     """Versions."""
 

@@ -4,14 +4,16 @@ import { make } from "./api.js";
 import { clock, duration, micros, scaled, short, whole } from "./format.js";
 import { pauseName } from "./pauses.js";
 
-const UNKNOWN = {
-  paused: "This run is paused.",
-  suspended: "This run is suspended, because something that it needs failed; it resumes when that is repaired.",
-};
+const MOST_LETTERS = 44; // of a label; the rest is in its tooltip
+const STOPPED = ["paused", "suspended"];
 
 /** Whether no command can change the job any more, except delete. */
 export function over(state) {
   return ["cancelled", "completed", "completed_with_exceptions"].includes(state);
+}
+
+function resting(state) {
+  return over(state) || STOPPED.includes(state);
 }
 
 /** The jobs of a group, each in its row. */
@@ -33,21 +35,34 @@ export function showMembers(members) {
   }
 }
 
-/** The bottleneck, or why none is named: then the first line of the evidence is the reason. */
-function showVerdict({ verdict, evidence = [] }, state) {
+/** Why a stopped job stopped and how it resumes; otherwise the bottleneck, or why none is named: then the first line of the
+ *  evidence is the reason. */
+function showVerdict({ verdict, evidence = [] }, state, why) {
   const box = document.querySelector("#verdict");
-  box.className = `verdict${verdict ? "" : " none"}`;
-  const reason = verdict || UNKNOWN[state] ? null : evidence[0];
-  const sentence = verdict ?? UNKNOWN[state] ?? capital(reason ?? "no bottleneck is known");
-  const rest = reason ? evidence.slice(1) : evidence;
+  const stopped = STOPPED.includes(state);
+  box.className = `verdict${stopped ? " stopped" : verdict ? "" : " none"}`;
+  const reason = verdict || stopped ? null : evidence[0];
+  const known = stopped ? stoppedBecause(state, why) : verdict ?? reason ?? "no bottleneck is known";
+  const sentence = capital(known).replace(/\.$/, "");
+  const rest = stopped ? [] : reason ? evidence.slice(1) : evidence;
   const list = rest.length ? [make("ul", {}, ...rest.map((line) => make("li", {}, line)))] : [];
   if (box.dataset.shown === sentence + rest.join()) return;
   box.dataset.shown = sentence + rest.join();
   box.replaceChildren(`${sentence}.`, ...list);
 }
 
+function stoppedBecause(state, why) {
+  if (state === "paused") return "Paused; press Resume to continue";
+  return `Suspended: ${why || "something that the job needs failed"}. Fix this, then press Resume; what was processed is kept`;
+}
+
 function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
+}
+
+/** As web.pages.labels.short_label. */
+function shortLabel(text) {
+  return text.length > MOST_LETTERS ? text.split(/[:,(]/)[0].trim() : text;
 }
 
 /** Each label with its meaning as a tooltip, and a link to the page that explains it. */
@@ -56,9 +71,9 @@ function showLabels(labels) {
   const meanings = JSON.parse(document.querySelector("#label-meanings").dataset.meanings);
   const link = (text) => {
     const name = Object.keys(meanings).find((known) => text.startsWith(known));
-    if (!name) return make("span", { className: "label" }, text);
+    if (!name) return make("span", { className: "label", title: text }, shortLabel(text));
     const href = `/labels#${name.toLowerCase().replaceAll(" ", "-")}`;
-    return make("a", { className: "label", href, title: meanings[name] }, text);
+    return make("a", { className: "label", href, title: `${meanings[name]} (${text})` }, shortLabel(text));
   };
   if (list.dataset.shown === labels.join()) return; // a focus stays where it is
   list.dataset.shown = labels.join();
@@ -91,14 +106,14 @@ function put(name, value, beside = "") {
 /** What a run has done so far, and what is to be known before reading a figure. */
 export function showFigures(timeline, job, state) {
   const { data } = timeline;
-  showVerdict(data.limit ?? {}, state);
+  showVerdict(data.limit ?? {}, state, job.reason);
   showLabels(data.labels);
   showOperations(data.calls);
   showSpans(data);
   showProgress(data, state);
   const elapsed = job.elapsed_s ?? data.now_s;
   const now = (series) => {
-    const value = over(state) ? null : timeline.last("gb_per_hour", series);
+    const value = resting(state) ? null : timeline.last("gb_per_hour", series);
     return value == null ? "" : `now ${short(value)}`;
   };
   put("discovered", short(job.gb_per_hour_discovered), besides(now("discovered_now"), scaled(job.discovered_bytes, "B")));
@@ -111,13 +126,14 @@ export function showFigures(timeline, job, state) {
 /** Calls a second in the last step, while the run lasts. */
 function nowOf(timeline, state) {
   const values = (timeline.panel("calls")?.series ?? []).map((series) => series.values.at(-1) ?? 0);
-  return over(state) || !values.length ? "" : `now ${short(values.reduce((sum, value) => sum + value, 0))}`;
+  return resting(state) || !values.length ? "" : `now ${short(values.reduce((sum, value) => sum + value, 0))}`;
 }
 
 function showProgress(data, state) {
   const running = !over(state);
-  const unknown = running && data.eta_s == null;
-  put("eta", running ? duration(data.eta_s) : "done", unknown ? "not known yet" : "");
+  const stopped = STOPPED.includes(state);
+  const left = stopped ? "–" : running ? duration(data.eta_s) : state === "cancelled" ? "–" : "done";
+  put("eta", left, stopped ? state : running && data.eta_s == null ? "not known yet" : "");
   const bar = document.querySelector("#progress");
   const share = running ? data.progress : state.startsWith("completed") ? 1 : data.progress;
   if (share == null) bar.removeAttribute("value");
@@ -133,7 +149,7 @@ function besides(...parts) {
 function showSpans({ phases, pauses, now_s: now }) {
   const at = (seconds) => clock(seconds, now < 60 ? 0.1 : 1);
   const span = (name, { start_s, end_s }) => {
-    const item = make("li", {}, `${name} ${at(start_s)} – ${end_s == null ? "" : at(end_s)}`);
+    const item = make("li", {}, `${name} ${end_s == null ? `since ${at(start_s)}` : `${at(start_s)} – ${at(end_s)}`}`);
     if (end_s == null) item.setAttribute("aria-current", "step");
     return item;
   };
@@ -141,7 +157,7 @@ function showSpans({ phases, pauses, now_s: now }) {
   const stops = pauses.map((each) => {
     const item = span(pauseName(each.state), each);
     item.prepend(make("span", { className: "swatch hatched" }));
-    if (each.reason) item.append(`: ${each.reason}`);
+    if (each.reason && each.end_s != null) item.append(`: ${each.reason}`); // the present one is in the sentence above
     return item;
   });
   const list = document.querySelector("#pauses");

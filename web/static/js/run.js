@@ -55,6 +55,7 @@ function again(line) {
 }
 
 function take(next) {
+  say(""); // the database answers again
   if (timeline.add(next)) show();
   else load().catch((error) => say(error.message));
 }
@@ -109,7 +110,8 @@ function showState(state) {
   const pill = document.querySelector("#state");
   pill.className = `state ${state}`;
   pill.textContent = state.replaceAll("_", " ");
-  document.querySelector("#reason").textContent = job.problem ?? job.reason ?? "";
+  const told = ["suspended", "paused"].includes(state) ? job.problem : job.problem ?? job.reason; // or in the sentence below
+  document.querySelector("#reason").textContent = told ?? "";
   document.title = document.title.replace(/^.*? · /, `${state.replaceAll("_", " ")} · `);
   allowActions(page, job.allowed ?? []);
 }

@@ -8,8 +8,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from core.errors import StorageFault, UsageError
-from core.records import Item, Job, JobOptions
+from core.records import Job, JobOptions
 from sql import jobs
+from sql.findings import Item
 from sql.items import load_items
 from worker.items.sources import FilerSource, FoundSource
 from worker.phases.task import TaskWork

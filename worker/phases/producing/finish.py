@@ -13,15 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, nullcontext
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
-from core.records import FINALISE_LIST, FINALISE_REST, TaskResult
+from core.records import FINALISE_LIST, FINALISE_REST
 from core.storage.layer import EntryKind
 from core.storage.naming import strays
 from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
+from readers.errors import ExceptionCode
 from sql.faces.production import PRODUCTION
+from sql.findings import TaskResult
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Withheld, Xml
 from worker.phases.producing.output import Growing, Output
 from worker.phases.producing.records import records

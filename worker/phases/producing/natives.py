@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import uuid
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import WITHHELD, FileKind, ProducedFile
-from core.records import TaskResult
 from production.layout import Place
+from readers.errors import DocumentError, ExceptionCode
 from sql import jobs
 from sql.faces.production import PRODUCTION, ImageRow, NativeRow
+from sql.findings import TaskResult
 from worker.items.findings import Findings
 from worker.items.sources import FilerSource
 from worker.phases.producing.evidence import Evidence, items_gone

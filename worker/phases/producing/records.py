@@ -13,11 +13,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from core.kinds import Kind
-from core.names import own_name
 from core.options.production import FileKind, ProductionChoice
 from production.loadfiles.fields import texts
+from readers.records import Kind
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
+from worker.items.names import own_name
 from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 

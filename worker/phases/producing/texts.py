@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import FileKind, ProducedFile
-from core.records import ExceptionLevel, ItemException, TaskResult
+from core.records import ExceptionLevel
 from core.storage.layer import EntryKind
 from production.layout import Place
+from readers.errors import ExceptionCode
 from sql.faces.production import PRODUCTION, ShardRow
+from sql.findings import ItemException, TaskResult
 from worker.indexes.base import IndexReader
 from worker.indexes.registry import open_reader
 from worker.items.sources import CHUNK

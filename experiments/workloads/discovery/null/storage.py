@@ -18,14 +18,13 @@ from pathlib import Path
 import psutil
 
 from controller.jobs.source import PreparedSource, prepare_source
-from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import StorageFault
 from core.memory import free_memory
+from core.mounts import in_memory, read_mounts
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.workloads.discovery.null.portions import Portion
 
-PLACE = Path("/dev/shm")
 SHARE = 0.6  # of free memory that may be taken, unless somebody says how much
 _PREFIX = "edbench-null-"
 _CHUNK = 1 << 20
@@ -81,12 +80,12 @@ class NullStorage:
         )
 
 
-def may_take(place: Path = PLACE) -> int:
+def may_take(place: Path) -> int:
     """Bytes of memory that may be filled there."""
     return min(shutil.disk_usage(place).free, int(free_memory() * SHARE))
 
 
-def no_memory(place: Path = PLACE) -> str | None:
+def no_memory(place: Path) -> str | None:
     """Why there can be no null storage here; None when there can."""
     if not place.is_dir() or not in_memory(place, read_mounts()):
         return f"{place} is not a memory file system"
@@ -94,7 +93,7 @@ def no_memory(place: Path = PLACE) -> str | None:
 
 
 @contextlib.contextmanager
-def null_storage(origin: bytes, cap: int, place: Path = PLACE) -> Iterator[NullStorage]:
+def null_storage(origin: bytes, cap: int, place: Path) -> Iterator[NullStorage]:
     """An empty one for as long as the block lasts. Raises StorageFault when it cannot be made."""
     _clear_up(place)
     try:

@@ -1,15 +1,17 @@
-"""Report R1's two tables with ours beside, where it is the same quantity."""
+"""Report R1's two tables with our points in them, where both are the same quantity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
-from experiments.report.views import interval, shouted
+from experiments.report.columns import Column, tabled
+from experiments.report.parts import Part, Section, note, paragraph
+from experiments.report.views import shouted
+from experiments.result.schema import Estimate
 from experiments.result.significance import LEAST_REPEATS, LEVEL, ratio_of
-from experiments.workloads.discovery.r1.seen import seconds_told
+from experiments.result.statistics import estimate
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
 from experiments.workloads.discovery.views import (
@@ -20,34 +22,58 @@ from experiments.workloads.discovery.views import (
 )
 
 ANCHOR, TITLE = "r1", "Report R1's tables compared with ours"
-_HEADER = (
-    "whose",
-    "databases",
-    "workers",
-    "elapsed",
-    "GB before",
-    "GB after",
-    "discovered GB/hour",
-    "over the first row",
+
+
+class _Row(NamedTuple):
+    whose: str
+    databases: int
+    workers: int
+    elapsed: Estimate
+    before: float
+    after: float
+    rate: Estimate
+    gain: float
+
+
+class R1Table(NamedTuple):
+    """One of R1's tables with our points below its rows."""
+
+    title: str
+    name: str
+    reference: Sequence[ReferenceRun]
+    points: Sequence[Point]
+    rows: list[_Row]
+
+
+def _gb(value: float) -> str:
+    return str(value) if isinstance(value, int) else words.figure(value)
+
+
+COLUMNS: tuple[Column[_Row], ...] = (
+    Column("whose", "whose", lambda row: row.whose, text=True),
+    Column("databases", "databases", lambda row: row.databases),
+    Column("workers", "workers", lambda row: row.workers),
+    Column("elapsed_s", "elapsed", lambda row: row.elapsed, words.seconds),
+    Column("gb_before", "GB before", lambda row: row.before, _gb),
+    Column("gb_after", "GB after", lambda row: row.after, _gb),
+    Column("gb_per_hour_discovered", "discovered GB/hour", lambda row: row.rate, words.figure),
+    Column("gain", "over the first row", lambda row: row.gain, lambda gain: f"{words.figure(gain)}×"),
 )
 
 
 def beside_r1(result: Result) -> Section:
-    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases."""
-    least = min(point.databases for point in result.points)
-    up = [point for point in result.points if point.databases == least]
+    """Show R1's tables with the points of a result below the rows of each."""
     parts: list[Part] = [paragraph(_quantity(result))]
-    parts += _table("Scale-up", "r1-scale-up", SCALE_UP, up, result)
-    out = same_workers(result.points)
-    if out:
-        parts += _table("Scale-out", "r1-scale-out", SCALE_OUT, out, result)
+    tables = r1_tables(result)
+    for one in tables:
+        parts.append(tabled(one.name, COLUMNS, one.rows, caption=one.title, mark=lambda row: row.whose == "R1"))
+        parts.append(paragraph(_sentence(one.reference, one.points)))
+    if len(tables) > 1:
         parts += _copies(result)
     else:
         parts.append(
             note("Scale-out is not shown: this result has one number of databases only for each worker count.")
         )
-    if told := seconds_told(result):
-        parts.append(note(told))
     parts.append(
         note(
             "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. "
@@ -91,46 +117,31 @@ def _quantity(result: Result) -> str:
     )
 
 
-def _table(
-    title: str, name: str, reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Result
-) -> list[Part]:
-    rows: list[tuple[object, ...]] = []
-    numbers: list[tuple[Cell, ...]] = []
-    base = reference[0]
-    for run in reference:
-        gain = (run.after_gb / run.elapsed_s) / (base.after_gb / base.elapsed_s)
-        rows.append(
-            ("R1", run.databases, run.workers, run.elapsed, run.before_gb, run.after_gb, run.gb_per_hour, _gain(gain))
-        )
-        numbers.append(
-            ("R1", run.databases, run.workers, run.elapsed_s, run.before_gb, run.after_gb, run.gb_per_hour, gain)
-        )
+def r1_tables(result: Result) -> list[R1Table]:
+    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases, if any."""
+    least = min(point.databases for point in result.points)
+    up = [point for point in result.points if point.databases == least]
+    found = [R1Table("Scale-up", "r1-scale-up", SCALE_UP, up, _rows(SCALE_UP, up, result))]
+    if out := same_workers(result.points):
+        found.append(R1Table("Scale-out", "r1-scale-out", SCALE_OUT, out, _rows(SCALE_OUT, out, result)))
+    return found
+
+
+def _rows(reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Result) -> list[_Row]:
+    base = reference[0].after_gb / reference[0].elapsed_s
+    rows = [
+        _Row("R1", run.databases, run.workers, estimate([run.elapsed_s]), run.before_gb, run.after_gb,
+             estimate([run.gb_per_hour]), run.after_gb / run.elapsed_s / base)
+        for run in reference
+    ]  # fmt: skip
     first = over_longest_job(ours[0])[1].median
-    labels = shouted(result)
     for point in ours:
-        run_ = middle_run(point)
-        before, after = (total(run_, field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
         elapsed, rate = over_longest_job(point)
+        before, after = (total(middle_run(point), field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
+        whose = "; ".join(["ours", *dict.fromkeys([*shouted(result), *point.marks])])
         gain = rate.median / first if first else 0.0
-        marks = [*labels, *point.marks]
-        whose = "; ".join(["ours", *dict.fromkeys(marks)])
-        rows.append(
-            (
-                whose,
-                point.databases,
-                point.workers,
-                interval(elapsed, words.seconds),
-                words.figure(before),
-                words.figure(after),
-                interval(rate, words.figure),
-                _gain(gain),
-            )
-        )
-        numbers.append((whose, point.databases, point.workers, elapsed.median, before, after, rate.median, gain))
-    header = ("whose", "databases", "workers", "elapsed_s", "gb_before", "gb_after", "gb_per_hour_discovered", "gain")
-    series = Series(name=name, header=header, rows=tuple(numbers))
-    shown = table(_HEADER, rows, caption=title, marked=frozenset(range(len(reference))))
-    return [Tabled(table=shown, series=series), paragraph(_sentence(reference, ours))]
+        rows.append(_Row(whose, point.databases, point.workers, elapsed, before, after, rate, gain))
+    return rows
 
 
 def _gain(gain: float) -> str:

@@ -1,4 +1,4 @@
-"""What each service's containers used, for results of containers."""
+"""What each member of the crew used; of results of earlier versions, what each container did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.report.views import held
 from experiments.workloads.discovery.result import ContainerUse, Point, Result
 from experiments.workloads.discovery.views import middle_run, point_name
 
-ANCHOR, TITLE = "containers", "What the containers used"
+ANCHOR, TITLE = "containers", "What the members of the crew used"
 _RUN = "run-"  # before the services of a run
 _SHOWN = ("point", "service", "containers", "CPU", "CPU of the host", "peak memory", "block read", "block written",
           "network received", "network sent")  # fmt: skip
@@ -23,7 +23,7 @@ _COLUMNS = ("workers", "slots", "databases", "repeat", "service", "container", "
 def containers(result: Result) -> Section:
     """By point and service, of the run that stands for the point; every container of every run is in the CSV."""
     if not ran_in_containers(result):
-        return missing(ANCHOR, TITLE, "the workers ran as processes of one command, not in containers.")
+        return missing(ANCHOR, TITLE, "the workers ran as processes of the command's own host.")
     rows = [row for point in result.points for row in _rows(point, result)]
     numbers: list[tuple[Cell, ...]] = [
         (point.workers, point.slots, point.databases, run.repeat, _service(use), use.name, use.cpu_s,
@@ -85,11 +85,9 @@ def _sentence(result: Result) -> str:
         workers = sum(use.cpu_s for use in run.containers if _service(use) == "worker")
         servers = sum(use.cpu_s for use in run.containers if _service(use).startswith("db"))
         name = point_name(point, result.points)
-        said.append(f"{name}: worker containers took {words.seconds(workers)} of CPU time, database servers "
-                    f"{words.seconds(servers)}")  # fmt: skip
-    return (
-        "; ".join(said) + ". Peak memory is the largest container's, of samples every two seconds, without page cache."
-    )
+        beside = f", database servers {words.seconds(servers)}" if servers else ""
+        said.append(f"{name}: workers took {words.seconds(workers)} of CPU time{beside}")
+    return "; ".join(said) + ". Peak memory is the largest member's, of samples, without page cache."
 
 
 def _told(result: Result) -> str:

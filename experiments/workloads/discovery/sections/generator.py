@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from controller.timeline.thresholds import CPU_SHARE
 from experiments.report import words
-from experiments.report.markup import table
+from experiments.report.columns import Column, tabled
 from experiments.report.palette import WARN
 from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note
 from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, time_unit
 from experiments.report.views import held, spread
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
-from experiments.workloads.discovery.views import middle_run, point_name
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name
 
 ANCHOR, TITLE = "generator", "Worker CPU and run-queue delay"
-_HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed", "null storage", "storage share")
 _NULL = ("portions", "held_bytes", "discarded_bytes")  # what a pair says of itself
 
 
@@ -60,10 +61,8 @@ def _sentence(points: list[Point], result: Result) -> str:
     return "; ".join(said) + "."
 
 
-def _share(share: float | None) -> str:
+def _share(share: float) -> str:
     """A part of call time in percent, a multiple of it as one."""
-    if share is None:
-        return "no call time"
     return words.percent(share) if share <= 1 else f"{words.figure(share)}×"
 
 
@@ -74,26 +73,24 @@ def _on_null(run: Run) -> str:
     return f"{elapsed} in {run.null.portions} portions" if run.null and run.null.portions > 1 else elapsed
 
 
+def _of_null(name: str, row: tuple[Point, Run]) -> Cell:
+    return None if row[1].null is None else getattr(row[1].null, name)
+
+
 def _table(result: Result) -> Tabled:
-    rows: list[tuple[object, ...]] = []
-    numbers: list[tuple[Cell, ...]] = []
-    for point in result.points:
-        for run in point.repeats:
-            rows.append(
-                (
-                    held(f"{point_name(point, result.points)}, repeat {run.repeat + 1}"),
-                    words.percent(run.worker_cpu),
-                    words.seconds(run.run_queue_s),
-                    _share(run.run_queue_share),
-                    words.seconds(run.elapsed_s),
-                    _on_null(run),
-                    "–" if run.storage_share is None else words.percent(run.storage_share),
-                )
-            )
-            key = (point.workers, point.slots, point.databases, run.repeat)
-            numbers.append((*key, run.worker_cpu, run.run_queue_s, run.call_time_s, run.run_queue_share,
-                            run.elapsed_s, run.null_elapsed_s, run.storage_share,
-                            *(None if run.null is None else getattr(run.null, name) for name in _NULL)))  # fmt: skip
-    header = ("workers", "slots", "databases", "repeat", "worker_cpu", "run_queue_s", "call_time_s", "run_queue_share",
-              "elapsed_s", "null_elapsed_s", "storage_share", *(f"null_{name}" for name in _NULL))  # fmt: skip
-    return Tabled(table=table(_HEADER, rows), series=Series(name="generator", header=header, rows=tuple(numbers)))
+    columns: tuple[Column[tuple[Point, Run]], ...] = (
+        *KEYS,
+        Column(
+            "", "point", lambda row: f"{point_name(row[0], result.points)}, repeat {row[1].repeat + 1}", held, text=True
+        ),
+        Column("worker_cpu", "worker CPU", lambda row: row[1].worker_cpu, words.percent),
+        Column("run_queue_s", "run-queue delay", lambda row: row[1].run_queue_s, words.seconds),
+        Column("call_time_s", None, lambda row: row[1].call_time_s),
+        Column("run_queue_share", "over call time", lambda row: row[1].run_queue_share, _share, missing="no call time"),
+        Column("elapsed_s", "elapsed", lambda row: row[1].elapsed_s, words.seconds),
+        Column("null_elapsed_s", None, lambda row: row[1].null_elapsed_s),
+        Column("", "null storage", lambda row: _on_null(row[1])),
+        Column("storage_share", "storage share", lambda row: row[1].storage_share, words.percent),
+        *(Column(f"null_{name}", None, partial(_of_null, name)) for name in _NULL),
+    )
+    return tabled("generator", columns, [(point, run) for point in result.points for run in point.repeats])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, missing, note, paragraph
+from experiments.report.columns import Column, tabled
+from experiments.report.parts import Section, missing, note, paragraph
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
 
 ANCHOR, TITLE = "io", "Every kind of I/O"
-_HEADER = ("kind", "recorded", "read", "written", "when", "counted by")
 
 
 def io_kinds(result: Result) -> Section:
@@ -20,42 +19,27 @@ def io_kinds(result: Result) -> Section:
     io: dict[str, Any] | None = middle_run(point).result.get("io")
     if io is None:
         return missing(ANCHOR, TITLE, "the result was written by a version that did not record it.")
-    numbers: list[tuple[Cell, ...]] = [
-        (
-            one["kind"],
-            "yes" if one["recorded"] else "no",
-            one["read_bytes"],
-            one["written_bytes"],
-            one["when"],
-            one["counted_by"],
-        )
-        for one in io["kinds"]
+    rows = [
+        (one["kind"], "yes" if one["recorded"] else "no", one, one["when"], one["counted_by"]) for one in io["kinds"]
     ]
-    numbers += [
-        (
-            f"{one['kind']} {one['source']}",
-            "beside",
-            one["read_bytes"],
-            one["written_bytes"],
-            "within elapsed",
-            "the kernel",
-        )
-        for one in io["counters"]
+    rows += [
+        (f"{one['kind']} {one['source']}", "beside", one, "within elapsed", "the kernel") for one in io["counters"]
     ]
-    rows = [(kind, recorded, _size(read), _size(written), *rest) for kind, recorded, read, written, *rest in numbers]
-    shown = table(_HEADER, rows, text_columns=frozenset({0, 1, 4, 5}))
-    header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "counted_by")
+    columns: tuple[Column[tuple[str, str, dict[str, Any], str, str]], ...] = (
+        Column("kind", "kind", lambda row: row[0], text=True),
+        Column("recorded", "recorded", lambda row: row[1], text=True),
+        Column("read_bytes", "read", lambda row: row[2]["read_bytes"], words.size, missing="not counted"),
+        Column("written_bytes", "written", lambda row: row[2]["written_bytes"], words.size, missing="not counted"),
+        Column("when", "when", lambda row: row[3], text=True),
+        Column("counted_by", "counted by", lambda row: row[4], text=True),
+    )
     share = io["unrecorded_share"]
     said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
     parts = (
         paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),
-        Tabled(table=shown, series=Series(name="io-kinds", header=header, rows=tuple(numbers))),
+        tabled("io-kinds", columns, rows),
         note(
             "The other lines are counted by the kernel for all programs on that host; reads from its caches are in none of them."
         ),
     )
     return Section(anchor=ANCHOR, title=TITLE, parts=parts)
-
-
-def _size(value: Any) -> str:
-    return "not counted" if value is None else words.size(value)

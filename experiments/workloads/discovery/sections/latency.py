@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
 from experiments.report import words
 from experiments.report.markup import Html, table
 from experiments.report.palette import line_style, marker, series_colour
 from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note, paragraph
-from experiments.report.plots import counts_on_x, drawing, legend_beside, new_figure
+from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
 from experiments.report.views import in_calls, percentiles
 from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import Point, Result
@@ -51,9 +48,7 @@ def draw_ranges(axes: Axes, ops: Sequence[str], latencies: Mapping[str, Latency]
         axes.plot([p99], [place], color=series_colour(0), marker="|", markersize=8)
         axes.plot([p50], [place], color=series_colour(1), marker="o", markersize=5)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    written(axes.xaxis, _tick, most=6)
     axes.set_yticks(range(len(ops)), list(ops))
     axes.set_ylim(len(ops) - 0.5, -0.5)
     axes.set_xlabel("latency")
@@ -126,9 +121,7 @@ def _against_load(points: list[Point]) -> Plot:
                       linestyle=line_style(number), marker=marker(number), markersize=5, label=op)  # fmt: skip
             rows += [(op, workers, p99) for workers, p99 in line]
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=12))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        written(axes.yaxis, _tick, most=12, subs=(1, 2, 5))
         axes.set_ylabel("p99 latency")
         counts_on_x(axes, [point.workers for point in points], "workers")
         legend_beside(axes)

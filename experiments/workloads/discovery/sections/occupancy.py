@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-
 from experiments.report import words
 from experiments.report.markup import clean
 from experiments.report.parts import Part, Plot, Section, Series, missing, note
-from experiments.report.plots import drawing, new_figure, time_unit
+from experiments.report.plots import Axes, drawing, new_figure, time_unit
 from experiments.workloads.discovery.result import Result, Run, TaskSpan
 from experiments.workloads.discovery.sections.phases import phase_colours
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
@@ -69,6 +66,8 @@ def busy_share(rows: dict[_Slot, list[TaskSpan]], elapsed_s: float, slots: int) 
 
 
 def _plot(run: Run, drawn: dict[_Slot, list[TaskSpan]], rows: dict[_Slot, list[TaskSpan]], where: str) -> Plot:
+    from matplotlib.patches import Patch
+
     length, unit = time_unit(run.elapsed_s)
     phases = list(dict.fromkeys(task[2] for task in run.series.tasks))
     colours = phase_colours(phases)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
 from experiments.report import words
 from experiments.report.palette import FAINT, marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, note
-from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
+from experiments.report.plots import Axes, counts_on_x, drawing, from_zero, new_figure, written
 from experiments.workloads.replay.result import RATE, ReplayPoint, ReplayResult, by_storage
 from experiments.workloads.replay.scaling import said
 
@@ -90,9 +87,7 @@ def _times(axes: Axes, what: str, together: Mapping[str, Sequence[ReplayPoint]])
     axes.set_yscale("log")
     low, high = axes.dataLim.y0, axes.dataLim.y1
     marks = (1, 2, 5) if high < _RANGE * low else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=marks, numticks=12))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.microseconds(value)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    written(axes.yaxis, words.microseconds, most=12, subs=marks)
 
 
 def _key(axes: Axes, storages: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.report import words
+from experiments.report.columns import Column, tabled
 from experiments.report.markup import join, table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
 from experiments.report.views import in_calls, named, percentiles
@@ -119,25 +120,22 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
 
 
 def _compared(fidelity: Fidelity, recorded_on: str) -> Tabled:
-    rows = [
-        (
-            row.what,
-            _figure(row, row.recorded),
-            _figure(row, row.replayed),
-            f"{row.difference * 100:+z.1f} %".replace("-", "\u2212"),
-            "–" if row.bound is None else f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}",
-        )
-        for row in fidelity.rows
-    ]
-    numbers: list[tuple[Cell, ...]] = [
-        (row.what, row.unit, row.recorded, row.replayed, row.difference, row.bound) for row in fidelity.rows
-    ]
-    broken = frozenset(number for number, row in enumerate(fidelity.rows) if row.kept is False)
+    columns: tuple[Column[Compared], ...] = (
+        Column("figure", "figure", lambda row: row.what, text=True),
+        Column("unit", None, lambda row: row.unit),
+        Column("recorded", None, lambda row: row.recorded),
+        Column("replayed", None, lambda row: row.replayed),
+        Column("", "recorded", lambda row: _figure(row, row.recorded)),
+        Column("", "replayed", lambda row: _figure(row, row.replayed)),
+        Column("difference", "difference", lambda row: row.difference,
+               lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
+        Column("bound", None, lambda row: row.bound),
+        Column("", "bound", lambda row: None if row.bound is None else
+               f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
+    )  # fmt: skip
     on = f"recorded on {recorded_on}, " if recorded_on else ""
-    shown = table(("figure", "recorded", "replayed", "difference", "bound"), rows, text_columns=frozenset({0, 4}),
-                  marked=broken, caption=f"{on}replayed on {fidelity.storage}")  # fmt: skip
-    header = ("figure", "unit", "recorded", "replayed", "difference", "bound")
-    return Tabled(table=shown, series=Series(name="beside", header=header, rows=tuple(numbers)))
+    caption = f"{on}replayed on {fidelity.storage}"
+    return tabled("beside", columns, fidelity.rows, caption=caption, mark=lambda row: row.kept is False)
 
 
 def _figure(row: Compared, value: float) -> str:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from functools import partial
 
 from experiments.report import words
-from experiments.report.markup import table
+from experiments.report.columns import Column, tabled
 from experiments.report.palette import FAINT, marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
-from experiments.report.plots import drawing, from_zero, new_figure, plain
+from experiments.report.plots import Axes, drawing, from_zero, new_figure, plain, written
 from experiments.result.levels import told_levels
 from experiments.result.schema import Level, Levels
 from experiments.workloads.replay.result import ReplayResult
 
 ANCHOR, TITLE = "levels", "Offered against achieved load, and response time"
-_TIMES = (
-    "response_mean_us",
-    "response_p50_us",
-    "response_p99_us",
-    "service_mean_us",
-    "service_p50_us",
-    "service_p99_us",
-)
+_TIMES = {
+    "response_mean_us": "response mean",
+    "response_p50_us": "p50",
+    "response_p99_us": "p99",
+    "service_mean_us": "service mean",
+    "service_p50_us": "p50",
+    "service_p99_us": "p99",
+}
 _LINES = (
     ("response_p99_us", "response p99"),
     ("response_mean_us", "response mean"),
     ("service_mean_us", "service mean"),
 )
-_HEADER = ("level", "offered", "achieved", "", "response mean", "p50", "p99", "service mean", "p50", "p99")
 
 
 def levels(result: ReplayResult, measured: Levels) -> Section:
@@ -41,25 +39,19 @@ def levels(result: ReplayResult, measured: Levels) -> Section:
     return Section(anchor=ANCHOR, title=TITLE, parts=(_table(result, measured), _plot(result, measured), said))
 
 
-def _times(result: ReplayResult, level: Level) -> list[float | None]:
-    figures = result.points[level.point].figures
-    return [figures[name].median if name in figures else None for name in _TIMES]
-
-
 def _table(result: ReplayResult, measured: Levels) -> Tabled:
-    shown, numbers = [], list[tuple[Cell, ...]]()
-    for level in measured.levels:
-        times = _times(result, level)
-        both = (words.figure(level.offered), words.figure(level.achieved), "" if level.reached else "not reached")
-        said = ("–" if time is None else words.microseconds(time) for time in times)
-        shown.append((f"{level.percent} %", *both, *said))
-        numbers.append((level.percent, level.offered, level.achieved, int(level.reached), *times))
-    marked = frozenset(place for place, level in enumerate(measured.levels) if not level.reached)
-    header = ("percent", "offered_per_s", "achieved_per_s", "reached", *_TIMES)
-    return Tabled(
-        table=table(_HEADER, shown, text_columns=frozenset({3}), marked=marked, caption="Calls a second"),
-        series=Series(name="levels", header=header, rows=tuple(numbers)),
+    def median(name: str, level: Level) -> float | None:
+        figures = result.points[level.point].figures
+        return figures[name].median if name in figures else None
+
+    columns: tuple[Column[Level], ...] = (
+        Column("percent", "level", lambda level: level.percent, "{} %".format),
+        Column("offered_per_s", "offered", lambda level: level.offered, words.figure),
+        Column("achieved_per_s", "achieved", lambda level: level.achieved, words.figure),
+        Column("reached", "", lambda level: int(level.reached), lambda it: "" if it else "not reached", text=True),
+        *(Column(name, title, partial(median, name), words.microseconds) for name, title in _TIMES.items()),
     )
+    return tabled("levels", columns, measured.levels, caption="Calls a second", mark=lambda level: not level.reached)
 
 
 def _plot(result: ReplayResult, measured: Levels) -> Plot:
@@ -74,8 +66,7 @@ def _plot(result: ReplayResult, measured: Levels) -> Plot:
                        marker=marker(number), markersize=5, label=title)  # fmt: skip
             rows += [(name, x, y) for x, y in line]
         times.set_yscale("log")
-        times.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.microseconds(value)))
-        times.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _: ""))
+        written(times.yaxis, words.microseconds)
         times.set_xlabel("achieved calls a second")
         times.set_xlim(left=0)
         times.legend(loc="upper left")
@@ -93,7 +84,7 @@ def _reached(axes: Axes, measured: Levels) -> None:
               marker=marker(0), markersize=5, markerfacecolor="white", color=series_colour(0))  # fmt: skip
     axes.set_title("achieved calls a second (dotted: offered)")
     axes.set_xlabel("offered calls a second")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
     axes.set_xlim(left=0)
     from_zero(axes)
 

@@ -1,6 +1,6 @@
 """Compressed RTF ([MS-OXRTFCP])."""
 
-from formats.documents.rtf.compressed import decompress
+from readers.documents.rtf.compressed import decompress
 
 SEEDS = [
     bytes.fromhex(

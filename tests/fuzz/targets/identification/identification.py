@@ -2,8 +2,8 @@
 
 from reading import files
 
-from formats.base import MemorySource
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.identification.identify import identify
 
 SEEDS = [
     data[:8_192] for data in files(".doc", ".zip", ".eml", ".mbox", ".html", ".xml", ".tar", ".p7m", ".pst", ".docx")

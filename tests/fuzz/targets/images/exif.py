@@ -2,7 +2,7 @@
 
 import io
 
-from formats.images import exif
+from readers.images import exif
 
 _TAGS = b"II*\0\x08\0\0\0\x02\0\x10\x01\x02\0\x05\0\0\0\x26\0\0\0\x69\x87\x04\0\x01\0\0\0\x08\0\0\0\0\0\0\0abcd\0"
 SEEDS = [_TAGS]

@@ -1,6 +1,6 @@
 """uuencoded and yEnc files in the text of a message."""
 
-from formats.mail.inline import decode_yenc, inline_files
+from readers.mail.inline import decode_yenc, inline_files
 
 SEEDS = [
     b"text\nbegin 644 a.txt\n#0V%T\n`\nend\n",

@@ -2,8 +2,8 @@
 
 from reading import files
 
-from formats.office.ole import property_set
-from formats.office.ole.compound import CompoundFile, DirectoryEntry
+from readers.office.ole import property_set
+from readers.office.ole.compound import CompoundFile, DirectoryEntry
 
 SEEDS = files(".doc", ".xls", ".ppt", ".msg")
 

@@ -1,6 +1,6 @@
 """Source of macros, compressed, and what lists the modules ([MS-OVBA])."""
 
-from formats.office.vba import _project, _written, decompressed
+from readers.office.vba import _project, _written, decompressed
 
 SEEDS = [
     bytes.fromhex("012fb00023616161626364658266007061676869"),

@@ -4,10 +4,10 @@ import contextlib
 import io
 import zipfile
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.office.ooxml import xlsb
-from formats.office.ooxml.package import Package
+from readers.errors import DocumentError
+from readers.office.ooxml import xlsb
+from readers.office.ooxml.package import Package
 
 SEEDS = [b"\x9c\x01\x10" + bytes(16), b"\x00\x11" + bytes(17) + b"\x06\x0e" + bytes(8) + b"\x01\0\0\0a\0"]
 

@@ -2,9 +2,9 @@
 
 from reading import files
 
-from core.errors import DocumentError
-from formats.office.ole.compound import CompoundFile
-from formats.office.ole.property_set import properties
+from readers.errors import DocumentError
+from readers.office.ole.compound import CompoundFile
+from readers.office.ole.property_set import properties
 
 
 def _seeds() -> list[bytes]:

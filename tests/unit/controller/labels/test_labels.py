@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from typing import Any
 
@@ -87,11 +86,6 @@ def test_an_emulated_filer_is_said_first() -> None:
     assert found == ["EMULATED FILER small, scale 1/50", "CACHED: not a storage result", "FILER CACHE UNDECLARED"]
     assert all(map(ruled, found))
     assert not ruled("latencies are closed-loop")
-    site = dataclasses.replace(filer, name="r1", site="data 1/500, time x 1.7")
-    found = labels_of([status(filer=site)], [done()], last, {}, 1.0, cache)
-    assert found[0] == "EMULATED SITE r1, data 1/500, time x 1.7"
-    assert all(map(ruled, found)), "or a group of two jobs tells it twice"
-    assert len(advice_on(found)) == len(found)
     assert len(advice_on(found)) == len(found)
 
 

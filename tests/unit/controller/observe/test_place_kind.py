@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controller.observe.place_kind import caches_itself, storage_label
+from controller.observe.place_kind import caches_itself
+from core.mounts import storage_label
 
 MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 22 0:40 / /mnt/filer rw,relatime shared:5 - nfs4 10.0.0.1:/export rw,vers=4.2

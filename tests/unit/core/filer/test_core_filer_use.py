@@ -67,7 +67,6 @@ def _user(work: Callable[[], object]) -> Iterator[int]:
 
 def _used(path: Path, model: FilerModel) -> Arbiter:
     arbiter = Arbiter(path, model)
-    arbiter.tell_speed(0.5)
     arbiter.book(Op.READ, 4096, 0, b"/file")
     for _ in range(5):
         arbiter.book(Op.STAT, 0, 0)
@@ -75,12 +74,11 @@ def _used(path: Path, model: FilerModel) -> Arbiter:
 
 
 def test_a_killed_run_leaves_the_next_nothing(path: Path, model: FilerModel) -> None:
-    """Its bookings, its clients' caches and the speed that it told are of no run but its own."""
+    """Its bookings and its client's cache are of no run but its own."""
     with _user(lambda: _used(path, model)):
         pass
     assert path.exists()
     with Arbiter(path, model) as arbiter:
-        assert not arbiter.knows_speed
         assert arbiter.book(Op.STAT, 0, 0) == 1 * MS
         assert arbiter.book(Op.READ, 4096, 0, b"/file") == 100_000
         counts = arbiter.snapshot()
@@ -90,12 +88,11 @@ def test_a_killed_run_leaves_the_next_nothing(path: Path, model: FilerModel) -> 
 def test_who_comes_to_a_run_under_way_shares_it(path: Path, model: FilerModel) -> None:
     """Only the first is alone; a process that opens it twice does not lose its own either."""
     with _user(lambda: _used(path, model)), Arbiter(path, model) as arbiter:
-        assert arbiter.speed == 0.5
         assert arbiter.book(Op.STAT, 0, 0) == 6 * MS
     mine = Arbiter(path, model)
-    mine.tell_speed(0.25)
+    mine.book(Op.STAT, 0, 0)
     again = Arbiter(path, model)
-    assert again.speed == 0.25
+    assert again.book(Op.STAT, 0, 0) == 2 * MS
     again.close()
     mine.close_and_remove()
     assert not path.exists()

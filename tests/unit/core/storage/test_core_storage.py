@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
 from core.storage.chunks import WRITE_SIZE, gathered
 from core.storage.layer import EntryKind, Storage
+from readers.errors import ExceptionCode
 
 
 @pytest.fixture

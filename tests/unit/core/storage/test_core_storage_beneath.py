@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
 from core.storage import openat2 as storage_openat2
 from core.storage.layer import Storage
 from core.storage.openat2 import kernel_has_openat2, open_beneath
+from readers.errors import ExceptionCode
 
 SECRET = b"only root may read this"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tracemalloc
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.storage import layer as storage_module
 from core.storage import listing as storage_listing
-from core.storage.entries import Entry
+from core.storage.entries import Entry, entry_kind
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
 
@@ -112,3 +113,19 @@ def test_a_wide_directory_is_removed_part_by_part(tmp_path: Path, monkeypatch: p
     scans = [r.argument for r in recorder.records if r.op.label == "scan"]
     assert max(scans) <= 3
     assert sum(scans) == 16
+
+
+class _Closed:
+    """An entry without a type field in a directory that may be listed but not searched."""
+
+    name = b"f"
+
+    def is_symlink(self) -> bool:
+        raise PermissionError(errno.EACCES, "refused")
+
+    is_file = is_dir = is_symlink
+
+
+def test_an_entry_without_a_type_that_may_not_be_looked_at_is_an_entry() -> None:
+    """As on a file system without types: one refused lstat(2) does not cost the rest of the directory."""
+    assert entry_kind(_Closed()) is EntryKind.FILE  # type: ignore[arg-type]

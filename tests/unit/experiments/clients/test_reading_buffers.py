@@ -12,7 +12,7 @@ from core.operations import NullRecorder
 from core.records import FsyncPolicy
 from core.storage.files import ReadFile
 from experiments.clients.paths import PathStore
-from experiments.profiles.fio.jobs import Job, job_file
+from experiments.profiles.fio import Job, job_file
 from replay.calls import Calls
 from replay.content import Content
 

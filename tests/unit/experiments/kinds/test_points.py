@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.kinds.grid import checked, shuffled
+from experiments.kinds.grid import checked, scale_out, scale_up, shuffled, sweep
 from experiments.kinds.kind import Measure
 from experiments.kinds.knee import KneeSearch, parse_bounds
-from experiments.kinds.scale_out import scale_out
-from experiments.kinds.scale_up import scale_up
-from experiments.kinds.sweep import sweep
 from experiments.result.schema import At
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec, Run

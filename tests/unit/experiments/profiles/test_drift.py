@@ -8,8 +8,7 @@ from typing import Any
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Search
 from experiments.workload import Figure
-from experiments.workloads.block_8k.drift import drift_of
-from experiments.workloads.block_8k.result import BlockLoad, sampled
+from experiments.workloads.block_8k import BlockLoad, drift_of, sampled
 
 
 def test_a_slope_is_drift_and_noise_is_none() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from packages import edit_json
 
 from core.clock import SystemClock
 from core.histogram import bucket_of
@@ -26,8 +25,9 @@ from experiments.result.schema import At, Result
 from experiments.study import conduct
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads import about
-from experiments.workloads.client_sweep.result import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
-from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup, Usage
+from experiments.workloads.client_sweep import DEEDS, SeenClient, SeenPhase, SweepLoad, SweepSeen
+from experiments.workloads.insert_drift import InsertLoad, InsertSeen, SeenGroup, Usage
+from packages import edit_json
 
 Forgery = Callable[[Path], None]
 LABEL = "EMULATED FILER mine, scale 1/1"

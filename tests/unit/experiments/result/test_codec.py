@@ -10,12 +10,8 @@ import pytest
 from experiment_runs import a_result, a_run
 
 from core.errors import UsageError
-from experiments.report.page import write_report
 from experiments.result.codec import FILE, from_json, read_result, to_json, write_result
-from experiments.result.compare import compare
-from experiments.result.schema import SCHEMA
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.replay.result import ReplayResult
 
 RESULT = a_result(
     {PointSpec(1, 1, 4): [a_run(10.0), a_run(11.0)], PointSpec(1, 2, 4): [a_run(6.0, null_elapsed_s=None)]}
@@ -75,31 +71,3 @@ def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, 
     with pytest.raises(UsageError, match=said) as caught:
         read_result(file)
     assert str(file) in str(caught.value)
-
-
-@pytest.mark.parametrize("workload", ["discovery", "replay"])
-def test_results_of_version_1_are_read(tmp_path: Path, workload: str) -> None:
-    """As they were written then: every figure is where version 2 has it, and they are reported and compared."""
-    old = json.loads((Path(__file__).parent / "version1" / f"{workload}.json").read_text())
-    found = from_json(old)
-    assert (found.schema, found.workload) == (SCHEMA, workload)
-    assert read_result(write_result(found, tmp_path)) == found
-    assert compare([found, found], force=True).rows
-    assert write_report(found, tmp_path).exists()
-    for point, was in zip(found.points, old["points"], strict=True):
-        assert point.at.values().items() <= was.items()
-        assert point.limited == was["limited"]
-    if isinstance(found, ReplayResult):
-        assert [point.run.calls for point in found.points] == [was["calls"] for was in old["points"]]
-        assert [point.run.ceiling for point in found.points] == [None, 100_000.0, 100_000.0]
-        assert found.knee is not None
-        assert found.points[found.knee.knee or 0].clients == old["knee"]["clients"]
-    else:
-        assert [point.figures["elapsed_s"].median for point in found.points] == [10.5, 6.0]
-        assert [point.figures.get("null_elapsed_s") is None for point in found.points] == [False, True]
-
-
-@pytest.mark.parametrize("schema", ["edbench-result/1", "edbench-replay/1"])
-def test_half_a_result_of_version_1_is_refused(schema: str) -> None:
-    with pytest.raises(UsageError, match=f"incomplete or damaged {schema}"):
-        from_json({"schema": schema, "points": [{}], "kind": "knee", "knee": None})

@@ -15,8 +15,7 @@ from core.settings import parse_bytes
 from dataset_gen.profile import load_profile
 from experiments.result.significance import LEAST_REPEATS
 from experiments.result.steady import MIN_SECONDS
-from experiments.sizing.rates import Rate, Rates
-from experiments.sizing.sizing import MISSED, PROFILE, Sizing, Wish, ranges, refuse_room, rounded_up, size_study
+from experiments.sizing import MISSED, PROFILE, Rate, Rates, Sizing, Wish, ranges, refuse_room, rounded_up, size_study
 
 REFERENCE = load_profile(PROFILE)
 GB = 10**9

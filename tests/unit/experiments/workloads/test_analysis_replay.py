@@ -12,16 +12,17 @@ from experiments.profiles.catalogue import made
 from experiments.profiles.profile import Targets
 from experiments.profiles.queues import Tuned
 from experiments.result.schema import Estimate
-from experiments.workloads.analysis_replay.result import (
+from experiments.workloads.analysis_replay import (
     AS_IT_IS,
     RATE,
     AnalysisLoad,
     AnalysisPoint,
     AnalysisRun,
+    AnalysisTelling,
+    answer,
     enough,
     lines,
 )
-from experiments.workloads.analysis_replay.telling import AnalysisTelling, answer
 
 
 def _point(paths: int, rate: float, scheduler: str = AS_IT_IS, refused: tuple[str, ...] = ()) -> AnalysisPoint:

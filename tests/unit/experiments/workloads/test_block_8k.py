@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from core.errors import UsageError
+from experiments.profiles.about import of_same_quantity
 from experiments.profiles.catalogue import made
 from experiments.profiles.direct import Direct
 from experiments.profiles.profile import Targets
-from experiments.profiles.sections import of_same_quantity
-from experiments.workloads.block_8k import PUBLISHED
-from experiments.workloads.block_8k.telling import BlockTelling
+from experiments.workloads.block_8k import PUBLISHED, BlockTelling
 
 
 @pytest.mark.parametrize("engine", ["psync", "xlibaio", "libaio2", "io_uring_cmd"])

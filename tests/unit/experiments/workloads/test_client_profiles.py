@@ -10,11 +10,10 @@ from core.histogram import bucket_of
 from experiments.clients.tally import Counted
 from experiments.profiles.profile import Targets
 from experiments.profiles.space import Usage
-from experiments.workloads.client_sweep.profile import ClientSweep, SweepSettings
-from experiments.workloads.client_sweep.result import SeenClient, SeenPhase, SweepSeen, fall_off
-from experiments.workloads.client_sweep.result import run_of as sweep_of
-from experiments.workloads.insert_drift.result import InsertSeen, SeenGroup
-from experiments.workloads.insert_drift.result import run_of as insertion_of
+from experiments.workloads.client_sweep import ClientSweep, SeenClient, SeenPhase, SweepSeen, SweepSettings, fall_off
+from experiments.workloads.client_sweep import run_of as sweep_of
+from experiments.workloads.insert_drift import InsertSeen, SeenGroup
+from experiments.workloads.insert_drift import run_of as insertion_of
 
 OBSERVED = {"repeat": 0, "order": 0, "started_at": 0.0, "worker_cpu": 0.1}
 

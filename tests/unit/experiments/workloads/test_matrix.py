@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.profiles.fio.output import Done, Ran, Way, elapsed_s
+from experiments.profiles.fio import Done, Ran, Way, elapsed_s
 from experiments.result.schema import Estimate
-from experiments.workloads.matrix.result import OPS, MatrixLoad, MatrixPoint, MatrixRun, MatrixSeen, run_of
-from experiments.workloads.matrix.telling import caches_said
+from experiments.workloads.matrix import OPS, MatrixLoad, MatrixPoint, MatrixRun, MatrixSeen, caches_said, run_of
 
 MIB = 1 << 20
 NOTHING = Way(ios=0, bytes=0, runtime_ms=0, mean_ns=0.0, max_ns=0, bins={})

@@ -13,7 +13,18 @@ from collections.abc import Callable, Sequence
 import py7zr
 import pycdlib
 import pytest
+from bad_files import docx
 from unpacking import unpack
+
+from core.records import Limits
+from dataset_gen.formats.outlook import tnef
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail_form import MailAttachment, MailForm
+from readers.registry import handler_for
 
 Files = Sequence[tuple[str, bytes]]
 ONE, TWO = [("one.txt", b"alphaword text\n")], [("two.txt", b"betaword text\n")]
@@ -123,6 +134,40 @@ def test_bytes_after_the_end(kind: str) -> None:
     (error,) = noise.out.exceptions
     assert "200 bytes after the end" in error.detail
     assert error.missing == 0
+
+
+DOCUMENTS: dict[bytes, bytes] = {
+    b"x.docx": docx("words"),
+    b"x.rtf": rb"{\rtf1 words}",
+    b"x.emlx": b"35\nFrom: a@b.example\nSubject: s\n\nword\n<?xml version='1.0'?><plist version='1.0'></plist>\n",
+    b"winmail.dat": tnef.write(
+        message_of(MailForm(subject="s", attachments=(MailAttachment(name="a.txt", data=b"word"),)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_bytes_after_the_end_of_a_document(name: bytes) -> None:
+    """They are an exception of the document."""
+    for behind, expected in ((b"", False), (TRAILING, True)):
+        source = MemorySource(name, DOCUMENTS[name] + behind)
+        handler = handler_for(identify(source, None))
+        errors = [handler.text(source, Limits()).error]
+        try:
+            list(handler.children(source, Limits()))
+        except DocumentError as error:
+            errors.append(error)
+        assert any(errors) == expected
+
+
+@pytest.mark.parametrize("behind", [b"epilogueword of the list\r\n", b"\x01\x02\xff" * 40])
+def test_bytes_after_the_closing_boundary_of_a_message(behind: bytes) -> None:
+    """Short text is text of the message; anything else is an exception that counts it."""
+    part = b"--x\r\nContent-Type: text/plain\r\n\r\nbodyword\r\n"
+    mail = b"From: a@b.example\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n" + part
+    out = EmlHandler().text(MemorySource(b"x.eml", mail + b"--x--\r\n\r\n" + behind), Limits())
+    assert "bodyword" in out.text
+    assert ("epilogueword" in out.text) != (out.error is not None)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKERS if kind not in ("iso", "tar")])

@@ -1,4 +1,4 @@
-"""formats.archives.compressed: bzip2, xz, lzma and Zstandard, alone and around a tar, in several streams, cut, damaged."""
+"""readers.archives.compressed: bzip2, xz, lzma and Zstandard, alone and around a tar, in several streams, cut, damaged."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from core.zstandard import zstd
-from formats.archives.compressed import StreamReader, bare_name
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.archives.compressed import StreamReader, bare_name
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 NOISE = random.Random(3).randbytes(60_000)
 LARGE = random.Random(4).randbytes(1_300_000)

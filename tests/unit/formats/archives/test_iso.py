@@ -1,4 +1,4 @@
-"""formats.archives.iso: disc images with each kind of names, links, large files, cut and damaged ones."""
+"""readers.archives.iso: disc images with each kind of names, links, large files, cut and damaged ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.archives.iso import MEDIA_TYPE, IsoHandler
-from formats.base import Child, MemorySource
-from formats.identification.identify import identify
+from core.records import Limits
+from readers.archives.iso import MEDIA_TYPE, IsoHandler
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
 
 ISO = IsoHandler()
 NOISE = random.Random(9).randbytes(50_000)

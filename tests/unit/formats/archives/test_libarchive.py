@@ -1,4 +1,4 @@
-"""formats.archives.cab, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
+"""readers.archives.cab, ar and cpio, and the binding to libarchive under them: archives by independent programs and by hand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from pathlib import Path
 import pytest
 from unpacking import unpack
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError
+from core.errors import SourceFileError
 from core.records import Limits
-from formats.archives.ar import ArHandler
-from formats.archives.cab import CabHandler
-from formats.archives.libarchive import library as libarchive
-from formats.archives.libarchive.library import ArchiveReader
-from formats.base import MemorySource
-from formats.identification.identify import identify
+from readers.archives.ar import ArHandler
+from readers.archives.cab import CabHandler
+from readers.archives.libarchive import library as libarchive
+from readers.archives.libarchive.library import ArchiveReader
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
 
 FILES = {"a.txt": b"some words\n" * 200, "noise.bin": random.Random(3).randbytes(70_000), "größe.csv": b"a;b\n" * 9000}
 _PACKAGES = {"bsdtar": "libarchive-tools", "cpio": "cpio", "ar": "binutils", "gcab": "gcab"}
@@ -220,7 +221,7 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         raise OSError(f"{path}: no such library")
 
     libarchive.library.cache_clear()
-    monkeypatch.setattr("formats.archives.libarchive.library.ctypes.CDLL", nothing)
+    monkeypatch.setattr("readers.archives.libarchive.library.ctypes.CDLL", nothing)
     try:
         with pytest.raises(DocumentError) as caught:
             list(CabHandler().children(MemorySource(b"x", cabinet({"a": b"b"})), Limits()))

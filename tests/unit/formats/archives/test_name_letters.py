@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from unpacking import unpack
 
-from formats.archives.name_letters import by_letters
+from readers.archives.name_letters import by_letters
 
 # Those that letters tell, and those of other charsets that look like them.
 TOLD = {

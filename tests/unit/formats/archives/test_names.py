@@ -10,9 +10,9 @@ import zipfile
 import pytest
 
 from core.records import Limits
-from formats.archives.names import shown
-from formats.base import Child, MemorySource
-from formats.registry import handler_for
+from readers.archives.names import shown
+from readers.base import Child, MemorySource
+from readers.registry import handler_for
 
 RUSSIAN = ["Отчёт за третий квартал.doc", "Договор поставки оборудования.pdf", "plain.txt", "Счёт-фактура.xls"]
 JAPANESE = ["会議の議事録と資料.txt", "契約書の写し.pdf"]

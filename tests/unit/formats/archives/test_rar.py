@@ -1,4 +1,4 @@
-"""formats.archives.rar.handler: archives of WinRAR, members of all kinds, damage that stays where it is."""
+"""readers.archives.rar: archives of WinRAR, members of all kinds, damage that stays where it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from unpacking import unpack
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.archives.rar.handler import RarHandler
-from formats.base import MemorySource
-from formats.identification.identify import identify
+from readers.archives.rar import RarHandler
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
 
 RAR = RarHandler()
 INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"

@@ -1,4 +1,4 @@
-"""formats.archives.sevenz.handler: archives that py7zr writes, encrypted, damaged and hostile ones."""
+"""readers.archives.sevenz.handler: archives that py7zr writes, encrypted, damaged and hostile ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import unpack
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import JobOptions, Limits, TextState
-from formats.archives.sevenz.folders import START
-from formats.archives.sevenz.handler import SevenZipHandler
-from formats.archives.sevenz.header import is_header
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.passwords import Passwords
+from core.records import JobOptions, Limits
+from readers.archives.sevenz.folders import START
+from readers.archives.sevenz.handler import SevenZipHandler
+from readers.archives.sevenz.header import is_header
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.passwords import Passwords
+from readers.records import TextState
 
 SEVENZ = SevenZipHandler()
 NOISE = random.Random(7).randbytes(120_000)

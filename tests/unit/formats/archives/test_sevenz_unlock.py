@@ -8,11 +8,11 @@ import zlib
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.archives.sevenz.folders import AES, Coder, Folder
-from formats.archives.sevenz.unlock import unlock
-from formats.passwords import Passwords, TryBudget
+from readers.archives.sevenz.folders import AES, Coder, Folder
+from readers.archives.sevenz.unlock import unlock
+from readers.errors import DocumentError
+from readers.passwords import Passwords, TryBudget
 
 NO_ROUNDS = b"\x3f"  # the password itself is the key
 SECRET = "geheim"

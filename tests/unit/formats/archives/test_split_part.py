@@ -11,11 +11,11 @@ import py7zr
 import pytest
 from unpacking import unpack
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 NOISE = random.Random(8).randbytes(60_000)
 

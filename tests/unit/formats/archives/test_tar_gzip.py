@@ -1,4 +1,4 @@
-"""formats.archives.tar.handler and formats.archives.gzip.handler: streamed archives, links, truncation, several gzip members."""
+"""readers.archives.tar.handler and readers.archives.gzip: streamed archives, links, truncation, several gzip members."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.archives.gzip.handler import GzipHandler
-from formats.archives.tar.handler import TarHandler
-from formats.base import LeafHandler, MemorySource
+from core.records import Limits
+from readers.archives.gzip import GzipHandler
+from readers.archives.tar.handler import TarHandler
+from readers.base import LeafHandler, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import TextState
 
 LIMITS = Limits()
 TAR, GZIP = TarHandler(), GzipHandler()

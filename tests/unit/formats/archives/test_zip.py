@@ -1,4 +1,4 @@
-"""formats.archives.zip.handler: members by the central directory, ranges, salvage, bombs and damage."""
+"""readers.archives.zip.handler: members by the central directory, ranges, salvage, bombs and damage."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
+from core.records import Limits
 from core.zstandard import zstd
-from formats.archives.zip.directory import LOCAL
-from formats.archives.zip.handler import ZipHandler
-from formats.base import MemorySource, Part
+from readers.archives.zip.directory import LOCAL
+from readers.archives.zip.handler import ZipHandler
+from readers.base import MemorySource, Part
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import TextState
 
 HANDLER = ZipHandler()
 LIMITS = Limits()

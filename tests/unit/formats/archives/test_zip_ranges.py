@@ -7,9 +7,9 @@ from hostile import CountingSource, announcing_zip
 from unpacking import make_zip, unpack
 
 from core.records import JobOptions, Limits
-from formats.archives.zip.handler import ZipHandler
-from formats.archives.zip.ranges import RANGES_A_TARGET
-from formats.base import Part
+from readers.archives.zip.handler import ZipHandler
+from readers.archives.zip.ranges import RANGES_A_TARGET
+from readers.base import Part
 
 TARGET = 64_000
 

@@ -12,11 +12,12 @@ from ocr_pictures import mixed_pdf
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen import canvas
 
-from core.errors import DocumentError, ExceptionCode, PagesWithoutText
-from core.records import Kind, Limits, TextState
-from formats.base import MemorySource, Text
-from formats.documents.pdf.handler import PdfHandler, iso_date
-from formats.documents.pdf.signatures import _texts
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.documents.pdf.handler import PdfHandler, iso_date
+from readers.documents.pdf.signatures import _texts
+from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.records import Kind, TextState
 
 LIMITS = Limits()
 HANDLER = PdfHandler()

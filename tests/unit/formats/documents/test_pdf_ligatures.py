@@ -6,8 +6,8 @@ import pytest
 from unpacking import unpack
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.documents.pdf.handler import PdfHandler
+from readers.base import MemorySource
+from readers.documents.pdf.handler import PdfHandler
 
 
 def _pdf(shown: str, **letters: str) -> bytes:

@@ -1,4 +1,4 @@
-"""formats.documents.pdf.packed: names in object streams, without PDFium; files attached to places on pages."""
+"""readers.documents.pdf.packed: names in object streams, without PDFium; files attached to places on pages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import zlib
 
 import pytest
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.base import MemorySource
-from formats.documents.pdf.handler import PdfHandler
-from formats.documents.pdf.packed import may_mention
+from readers.base import MemorySource
+from readers.documents.pdf.handler import PdfHandler
+from readers.documents.pdf.packed import may_mention
+from readers.errors import DocumentError
 
 NAME = b"/FileAttachment"
 DEFLATED = b"<</Type/ObjStm/N 1/First 4/Filter/FlateDecode/Length %d>>"

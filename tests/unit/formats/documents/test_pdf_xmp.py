@@ -1,4 +1,4 @@
-"""formats.documents.pdf.metadata, formats.xmp: packets that are made to cost much."""
+"""readers.documents.pdf.metadata, readers.xmp: packets that are made to cost much."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import zlib
 
 import pytest
 
-from core.errors import ExceptionCode
 from core.records import Limits
-from formats import xmp
-from formats.base import MemorySource
-from formats.documents.pdf import metadata as pdf_metadata
-from formats.documents.pdf.handler import PdfHandler
+from readers import xmp
+from readers.base import MemorySource
+from readers.documents.pdf import metadata as pdf_metadata
+from readers.documents.pdf.handler import PdfHandler
+from readers.errors import ExceptionCode
 
 
 def pdf(packets: list[bytes]) -> bytes:

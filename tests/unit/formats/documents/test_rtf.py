@@ -1,4 +1,4 @@
-"""formats.documents.rtf.handler: what is text and what is not, code pages, objects and pictures, damage."""
+"""readers.documents.rtf.handler: what is text and what is not, code pages, objects and pictures, damage."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExceptionCode
-from core.records import Kind, Limits
+from core.records import Limits
 from dataset_gen.formats.office import ole_package
-from formats.base import Child, MemorySource
-from formats.documents.rtf.groups import group_end
-from formats.documents.rtf.handler import RtfHandler, read_rtf
+from readers.base import Child, MemorySource
+from readers.documents.rtf.groups import group_end
+from readers.documents.rtf.handler import RtfHandler, read_rtf
+from readers.errors import ExceptionCode
+from readers.records import Kind
 
 RTF = RtfHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"

@@ -1,4 +1,4 @@
-"""formats.documents.rtf.compressed: [MS-OXRTFCP]."""
+"""readers.documents.rtf.compressed: [MS-OXRTFCP]."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
 from dataset_gen.formats.outlook.rtf_compressed import compress
-from formats.documents.rtf.compressed import decompress
+from readers.documents.rtf.compressed import decompress
+from readers.errors import DocumentError, ExceptionCode
 
 
 @given(st.binary(max_size=300) | st.text("ab{}\\ ", max_size=9000).map(str.encode) | st.just(b"x" * 20_000))

@@ -1,10 +1,12 @@
-"""formats.identification.identify: what items are, by their bytes."""
+"""readers.identification.identify: what items are, by their bytes."""
 
 from __future__ import annotations
 
 import io
-import os
+import re
 import struct
+import subprocess
+import sys
 import tarfile
 import zipfile
 from random import Random
@@ -14,10 +16,9 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.base import MemorySource
-from formats.identification import libmagic
-from formats.identification import text as identify_text
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.identification import text as identify_text
+from readers.identification.identify import identify
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -204,12 +205,29 @@ def test_open_document_tells_its_type() -> None:
     assert what(out.getvalue()) == "application/vnd.oasis.opendocument.text"
 
 
-def test_loading_libmagic_leaves_no_trace() -> None:
-    """The variables that pylibmagic sets would be inherited by the database servers."""
-    before = dict(os.environ)
-    assert libmagic.preload() is None
-    assert dict(os.environ) == before
-    assert libmagic.media_type(b"MZ" + bytes(100)) == "application/x-dosexec"
+@pytest.mark.parametrize(
+    ("libraries", "expected"),
+    [
+        ("system", r"5\.\d\d (of this system|in the wheel pylibmagic) None application/\S+"),
+        ("wheel", r"5\.41 in the wheel pylibmagic None application/x-dosexec"),
+        ("none", r"None \S*no-libmagic\S*: .* None"),
+    ],
+)
+def test_libmagic_is_the_systems_and_without_one_the_wheels(libraries: str, expected: str) -> None:
+    """Without any there is a reason and no type; loading one sets no variable that the database servers would inherit."""
+    code = f"""
+import importlib.util, os
+from readers.identification import libmagic
+before = dict(os.environ)
+if {libraries!r} != "system":
+    libmagic._SYSTEM = "no-libmagic.so"
+if {libraries!r} == "none":
+    importlib.util.find_spec = lambda name: None
+print(libmagic.found(), libmagic.preload(), libmagic.media_type(b"MZ" + bytes(100)))
+assert dict(os.environ) == before
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(expected, done.stdout.strip()), done.stdout
 
 
 @settings(max_examples=150, deadline=None)

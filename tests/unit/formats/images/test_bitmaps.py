@@ -7,7 +7,7 @@ import io
 import pytest
 from PIL import Image
 
-from formats.images.bitmaps import with_header
+from readers.images.bitmaps import with_header
 
 
 def bitmap(mode: str) -> bytes:

@@ -9,9 +9,10 @@ import zlib
 import pytest
 from PIL import Image, PngImagePlugin, TiffImagePlugin
 
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.images.handler import ImageHandler
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.images.handler import ImageHandler
+from readers.records import TextState
 
 XMP = """<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dc="http://purl.org/dc/elements/1.1/"

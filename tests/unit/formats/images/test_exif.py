@@ -1,4 +1,4 @@
-"""formats.images.exif: what cameras note, written by an independent library into each picture format."""
+"""readers.images.exif: what cameras note, written by an independent library into each picture format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.images import exif, heif
-from formats.images.handler import ImageHandler
+from readers.base import MemorySource
+from readers.images import exif, heif
+from readers.images.handler import ImageHandler
 
 TAKEN = {
     "make": "Edbench",

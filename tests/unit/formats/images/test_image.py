@@ -9,11 +9,12 @@ import struct
 import pytest
 from PIL import Image, features
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.images.handler import ImageHandler
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.images.handler import ImageHandler
+from readers.records import TextState
 
 
 def make(form: str, *, frames: int = 1, size: tuple[int, int] = (123, 45)) -> bytes:

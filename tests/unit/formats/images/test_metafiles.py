@@ -22,11 +22,12 @@ from metafiles import (
     wmr_text,
 )
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
+from readers.registry import handler_for
 
 RUSSIAN = "Договор".encode("cp1251")
 PEN = wmr(0x02FA, bytes(10))

@@ -1,13 +1,13 @@
-"""formats.mail.around: file names and header fields in eight bits, without a charset of their own."""
+"""readers.mail.around: file names and header fields in eight bits, without a charset of their own."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.mail.around import charset_around, charset_of_names
-from formats.mail.eml import EmlHandler
+from readers.base import MemorySource
+from readers.mail.around import charset_around, charset_of_names
+from readers.mail.eml import EmlHandler
 
 HANDLER = EmlHandler()
 RUSSIAN = "Добрый день, коллеги, документы во вложении"

@@ -1,4 +1,4 @@
-"""formats.mail.boundary: multiparts whose boundary is written in another way, or not at all."""
+"""readers.mail.boundary: multiparts whose boundary is written in another way, or not at all."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.mail.parts import MAX_DEPTH
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail.parts import MAX_DEPTH
 
 HANDLER = EmlHandler()
 HEAD = "From: a@b.example\r\nMIME-Version: 1.0\r\nSubject: x\r\n"

@@ -1,4 +1,4 @@
-"""formats.mail.contacts.handler: vCards and calendars, folded, quoted-printable, with things inline."""
+"""readers.mail.contacts.handler: vCards and calendars, folded, quoted-printable, with things inline."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.records import Kind, Limits
-from formats.base import Child, MemorySource, Text
-from formats.identification.identify import identify
-from formats.mail.contacts.handler import CalendarHandler, VCardHandler
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.identification.identify import identify
+from readers.mail.contacts.handler import CalendarHandler, VCardHandler
+from readers.records import Kind
+from readers.registry import handler_for
 
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 

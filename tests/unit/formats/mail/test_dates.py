@@ -1,4 +1,4 @@
-"""formats.mail.dates: dates as programs write them; one that is not sure is none, and is reported."""
+"""readers.mail.dates: dates as programs write them; one that is not sure is none, and is reported."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import FieldUnread
 from core.records import Limits
-from formats.base import MemorySource
-from formats.mail.comments import without_comments
-from formats.mail.dates import moment
-from formats.mail.eml import EmlHandler
+from readers.base import MemorySource
+from readers.errors import FieldUnread
+from readers.mail.comments import without_comments
+from readers.mail.dates import moment
+from readers.mail.eml import EmlHandler
 
 DAY = "Tue, 05 Mar 2024 "
 

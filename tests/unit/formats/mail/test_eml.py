@@ -1,4 +1,4 @@
-"""formats.mail.eml: children, text, metadata and hashes of messages."""
+"""readers.mail.eml: children, text, metadata and hashes of messages."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import make_mail, unpack
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import Child, MemorySource
-from formats.mail.base64 import base64_damage, decode_base64
-from formats.mail.eml import EmlHandler
-from formats.mail.headers import decode_words, field_date, message_ids, parameters
-from formats.mail.inline import decode_uu
+from core.records import Limits
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail.base64 import base64_damage, decode_base64
+from readers.mail.eml import EmlHandler
+from readers.mail.headers import decode_words, field_date, message_ids, parameters
+from readers.mail.inline import decode_uu
+from readers.records import TextState
 
 HANDLER = EmlHandler()
 LIMITS = Limits()

@@ -1,4 +1,4 @@
-"""formats.mail.emlx: Apple Mail's messages; and messages in a Maildir, which need no handler of their own."""
+"""readers.mail.emlx: Apple Mail's messages; and messages in a Maildir, which need no handler of their own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailAttachment, MailForm, write_message
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.mail.emlx import EmlxHandler
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail.emlx import EmlxHandler
+from readers.mail_form import MailAttachment, MailForm, write_message
 
 HANDLER = EmlxHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"

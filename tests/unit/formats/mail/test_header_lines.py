@@ -1,4 +1,4 @@
-"""formats.mail.header_lines: a header with lines in it that are no fields, and messages of the Macintosh."""
+"""readers.mail.header_lines: a header with lines in it that are no fields, and messages of the Macintosh."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import base64
 import pytest
 from effort import takes_at_most
 
-from core.errors import ExceptionCode
 from core.records import Limits
-from formats.base import Child, MemorySource, Text
-from formats.mail.eml import EmlHandler
-from formats.mail.headers import parse_fields
+from readers.base import Child, MemorySource, Text
+from readers.errors import ExceptionCode
+from readers.mail.eml import EmlHandler
+from readers.mail.headers import parse_fields
 
 HANDLER = EmlHandler()
 BODY = (

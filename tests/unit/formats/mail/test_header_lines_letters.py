@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.records import JobOptions
-from formats.base import MemorySource
-from formats.mail.eml import EmlHandler
+from readers.base import MemorySource
+from readers.mail.eml import EmlHandler
 
 
 def _said(data: str) -> str:

@@ -1,4 +1,4 @@
-"""formats.mail.headers: the quick ways to a field, a date and the addresses say what the plain ways say."""
+"""readers.mail.headers: the quick ways to a field, a date and the addresses say what the plain ways say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.mail.headers import (
+from readers.mail.headers import (
     addresses,
     decode_words,
     field_date,

@@ -1,4 +1,4 @@
-"""formats.mail.inline: files inside the text of a message."""
+"""readers.mail.inline: files inside the text of a message."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.mail.encoded import EncodedHandler
-from formats.mail.inline import UUENCODE, YENC, inline_files
+from readers.base import MemorySource
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail.encoded import EncodedHandler
+from readers.mail.inline import UUENCODE, YENC, inline_files
 
 HANDLER = EmlHandler()
 HEAD = b"From: a@b.example\nSubject: x\n\n"

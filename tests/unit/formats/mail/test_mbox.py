@@ -1,4 +1,4 @@
-"""formats.mail.mbox.handler: messages by their From_ lines, whole and by ranges, in constant memory."""
+"""readers.mail.mbox.handler: messages by their From_ lines, whole and by ranges, in constant memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Part
-from formats.identification.identify import identify
-from formats.mail.mbox.handler import MboxHandler
+from core.records import Limits
+from readers.base import MemorySource, Part
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.mbox.handler import MboxHandler
+from readers.records import TextState
 
 HANDLER = MboxHandler()
 LIMITS = Limits()

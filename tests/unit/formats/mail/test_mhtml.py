@@ -1,4 +1,4 @@
-"""formats.mail.mhtml: web pages saved with all they show."""
+"""readers.mail.mhtml: web pages saved with all they show."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import base64
 import pytest
 from unpacking import PNG
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.mhtml import MhtmlHandler
+from core.records import Limits
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.mhtml import MhtmlHandler
+from readers.records import Kind
 
 PAGE = (
     b"From: <Saved by Blink>\r\nSnapshot-Content-Location: https://example.org/page.html\r\nSubject: =?utf-8?Q?Gr=C3=B6=C3=9Fe?=\r\n"

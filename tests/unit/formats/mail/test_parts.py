@@ -1,4 +1,4 @@
-"""formats.mail.parts: content is decoded once, and as it was the long way."""
+"""readers.mail.parts: content is decoded once, and as it was the long way."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import base64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.mail.base64 import base64_damage, decode_base64, sound_base64
-from formats.mail.parts import Message
+from readers.mail.base64 import base64_damage, decode_base64, sound_base64
+from readers.mail.parts import Message
 
 
 @given(

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 from mail_reports import CASES, Case
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 
 class Item(NamedTuple):

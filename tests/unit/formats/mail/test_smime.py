@@ -1,4 +1,4 @@
-"""formats.mail.smime.handler: signed messages are opened, encrypted ones reported."""
+"""readers.mail.smime.handler: signed messages are opened, encrypted ones reported."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import zlib
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.mail.smime.handler import SmimeHandler
+from core.records import Limits
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail.smime.handler import SmimeHandler
+from readers.records import TextState
 
 HANDLER = SmimeHandler()
 INNER = b"Content-Type: text/plain\r\n\r\nsigned words\r\n"

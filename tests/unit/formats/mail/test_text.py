@@ -1,4 +1,4 @@
-"""formats.mail.text: the text of a message, as it is hashed too."""
+"""readers.mail.text: the text of a message, as it is hashed too."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.mail.eml import EmlHandler
-from formats.mail.text import folded
+from readers.base import MemorySource
+from readers.mail.eml import EmlHandler
+from readers.mail.text import folded
 
 _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
 

@@ -8,12 +8,12 @@ import zipfile
 
 import pytest
 
-from core.errors import ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.office.odf import beside as odf_beside
-from formats.office.odf.handler import OdfHandler
-from formats.office.ooxml.handler import OoxmlHandler
+from readers.base import MemorySource, Text
+from readers.errors import ExceptionCode
+from readers.office.odf import beside as odf_beside
+from readers.office.odf.handler import OdfHandler
+from readers.office.ooxml.handler import OoxmlHandler
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:p="urn:p" xmlns:a="urn:a"'
 PADDING = "<!--" + "x" * 3_000_000 + "-->"

@@ -1,4 +1,4 @@
-"""formats.office.ole.compound: what is written is read, what others read is read, nothing hostile takes time or memory."""
+"""readers.office.ole.compound: what is written is read, what others read is read, nothing hostile takes time or memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.cfb import Storage, write
-from core.errors import DocumentError, ExceptionCode
-from formats.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
+from readers.cfb import Storage, write
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 
 FILES = Path(__file__).parents[4].parent / "shared/data/real-files"
 _NAMES = st.text("abcXYZ 0159_\x01é", min_size=1, max_size=31)

@@ -8,15 +8,15 @@ import zipfile
 
 import pytest
 
-from core.cfb import Storage, write
 from core.records import Limits
-from formats.base import MemorySource
-from formats.keys import misfits
-from formats.office.custom import noted
-from formats.office.odf.handler import OdfHandler
-from formats.office.ole.compound import CompoundFile
-from formats.office.ole.property_set import added, metadata
-from formats.office.ooxml.handler import OoxmlHandler
+from readers.base import MemorySource
+from readers.cfb import Storage, write
+from readers.keys import misfits
+from readers.office.custom import noted
+from readers.office.odf.handler import OdfHandler
+from readers.office.ole.compound import CompoundFile
+from readers.office.ole.property_set import added, metadata
+from readers.office.ooxml.handler import OoxmlHandler
 
 MATTER = ["ClientMatter: Oberschwaben Takeover", "Pages: 7"]
 USER_DEFINED = bytes.fromhex("05d5cdd59c2e1b10939708002b2cf9ae")

@@ -9,11 +9,13 @@ import olefile
 import pytest
 from old_office import packager, record, word, word_6, word_6_in_fonts
 
-from core.cfb import Storage
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from formats.base import Child, MemorySource, Text
-from formats.office.doc.handler import DocHandler
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.cfb import Storage
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.doc.handler import DocHandler
+from readers.records import Kind, TextState
 
 HANDLER = DocHandler()
 BITMAP = (
@@ -312,3 +314,22 @@ def test_a_first_block_that_points_elsewhere_is_never_empty_without_a_word(place
     except DocumentError:
         return
     assert found.error is not None or "firstword" in found.text
+
+
+@pytest.mark.parametrize(("codec", "width"), [("cp1252", 1), ("utf-16-le", 2)])
+def test_what_is_left_of_a_file_without_its_directory(codec: str, width: int) -> None:
+    """Word puts the document first and the tables behind it: of a file that breaks off the text is there."""
+    text, first = "words that are left\rand a café\r", 0x400
+    block = bytearray(first)
+    struct.pack_into("<HH", block, 0, 0xA5EC, 193)
+    struct.pack_into("<II", block, 0x18, first, first + width * len(text))
+    struct.pack_into("<I", block, 0x4C, len(text))
+    head = bytearray(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\0"))
+    struct.pack_into("<HHH", head, 26, 3, 0xFFFE, 9)
+    struct.pack_into("<I", head, 48, 500)  # where the directory was
+    data = bytes(head + block) + text.encode(codec)[: width * -4]
+    source = MemorySource(b"x.doc", data)
+    assert identify(source, None) == "application/msword"
+    out = HANDLER.text(source, Limits())
+    assert out.text == "words that are left\nand a c"
+    assert out.error is not None

@@ -8,11 +8,11 @@ import pytest
 from old_office import holding, persist, powerpoint, word
 
 from core.records import Limits
-from formats.base import MemorySource
-from formats.office import art
-from formats.office.doc.beside import addresses, chosen
-from formats.office.doc.handler import DocHandler
-from formats.office.ppt.handler import PptHandler
+from readers.base import MemorySource
+from readers.office import art
+from readers.office.doc.beside import addresses, chosen
+from readers.office.doc.handler import DocHandler
+from readers.office.ppt.handler import PptHandler
 
 
 def field(entries: list[str], result: int, *, kind: int = 2, default: int = 0) -> bytes:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.cfb import Storage, write
 from core.records import Limits
-from formats.base import MemorySource
-from formats.office.doc.handler import DocHandler
-from formats.office.doc.numbering import Numbering, _paragraphs
+from readers.base import MemorySource
+from readers.cfb import Storage, write
+from readers.office.doc.handler import DocHandler
+from readers.office.doc.numbering import Numbering, _paragraphs
 
 LEGAL, NO_RESTART = 0x04, 0x08
 

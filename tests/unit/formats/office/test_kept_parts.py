@@ -15,16 +15,16 @@ import pytest
 from old_office import END, begin, biff
 from unpacking import PNG, make_zip
 
-from core.cfb import Storage, write
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import Child, MemorySource, Text
-from formats.identification.identify import identify
-from formats.office.cell_formats import date_text, number_text, style_of
-from formats.office.odf.handler import OdfHandler
-from formats.office.ooxml import kinds, xml
-from formats.office.ooxml.handler import OoxmlHandler
-from formats.registry import handler_for
+from readers.base import Child, MemorySource, Text
+from readers.cfb import Storage, write
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.cell_formats import date_text, number_text, style_of
+from readers.office.odf.handler import OdfHandler
+from readers.office.ooxml import kinds, xml
+from readers.office.ooxml.handler import OoxmlHandler
+from readers.registry import handler_for
 
 LIMITS = Limits()
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -1,4 +1,4 @@
-"""formats.office.encryption.locks: agile encryption under every hash and key size that Office writes.
+"""readers.office.encryption.locks: agile encryption under every hash and key size that Office writes.
 
 msoffcrypto-tool, which encrypts elsewhere in the tests, writes SHA-512 alone and does not open the first three of these.
 """
@@ -12,7 +12,7 @@ import struct
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from formats.office.encryption.locks import lock_of
+from readers.office.encryption.locks import lock_of
 
 SALT, DATA_SALT, VERIFIER = bytes(range(16)), bytes(range(16, 32)), bytes(range(32, 48))
 SPINS = 20

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.office.cell_formats import Styles, number_text, style_of
-from formats.office.number_format import NumberFormat
+from readers.office.cell_formats import Styles, number_text, style_of
+from readers.office.number_format import NumberFormat
 
 START = datetime(1899, 12, 30)
 PHONE = "[<=9999999]###\\-####;\\(###\\)\\ ###\\-####"

@@ -1,4 +1,4 @@
-"""formats.office.odf.handler: text in reading order, what is hidden or apart, children, encryption, damage."""
+"""readers.office.odf.handler: text in reading order, what is hidden or apart, children, encryption, damage."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
+from core.records import Limits
 from dataset_gen.formats.office import ole_package
-from formats.base import MemorySource, Text
-from formats.clean import Collector
-from formats.identification.identify import identify
-from formats.office.counting import LONGEST
-from formats.office.odf.handler import OdfHandler
-from formats.office.odf.text import read_text
-from formats.office.ooxml import xml as ooxml_xml
+from readers.base import MemorySource, Text
+from readers.clean import Collector
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.counting import LONGEST
+from readers.office.odf.handler import OdfHandler
+from readers.office.odf.text import read_text
+from readers.office.ooxml import xml as ooxml_xml
+from readers.records import Kind, TextState
 
 ODF = OdfHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"

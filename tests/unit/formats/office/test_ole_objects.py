@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 from old_office import END, begin, biff, packager, word, workbook
 
-from core.cfb import Storage, write
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from formats.base import MemorySource
-from formats.identification.identify import identify
-from formats.office.ole.compound import CompoundFile
-from formats.office.ole.objects import packaged
-from formats.office.ole.property_set import codec_of, metadata, properties
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import MemorySource
+from readers.cfb import Storage, write
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.ole.compound import CompoundFile
+from readers.office.ole.objects import packaged
+from readers.office.ole.property_set import codec_of, metadata, properties
+from readers.records import Kind, TextState
+from readers.registry import handler_for
 
 INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 real_files = pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are not on this machine")

@@ -14,11 +14,12 @@ from xml.sax.saxutils import quoteattr
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from formats.base import MemorySource, Text
-from formats.office.cell_formats import SAID, date_text, style_of
-from formats.office.ooxml.handler import OoxmlHandler
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.cell_formats import SAID, date_text, style_of
+from readers.office.ooxml.handler import OoxmlHandler
+from readers.records import Kind, TextState
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()

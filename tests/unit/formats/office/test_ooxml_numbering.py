@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import ExceptionCode
-from formats.office import numerals
+from readers.errors import ExceptionCode
+from readers.office import numerals
 from tests.unit.formats.office.test_ooxml import docx, para, read
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -7,11 +7,11 @@ import zipfile
 
 import pytest
 
-from core.errors import DocumentError
 from core.records import Limits
-from formats.base import MemorySource
-from formats.office.ooxml import plain
-from formats.office.ooxml.handler import OoxmlHandler
+from readers.base import MemorySource
+from readers.errors import DocumentError
+from readers.office.ooxml import plain
+from readers.office.ooxml.handler import OoxmlHandler
 
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."

@@ -10,12 +10,12 @@ from collections.abc import Callable
 import pytest
 from old_office import chars, holding, packager, persist, powerpoint, record, string
 
-from core.cfb import Storage, write
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import Child, MemorySource, Text
-from formats.office.ole.compound import CompoundFile
-from formats.office.ppt.handler import PptHandler
+from readers.base import Child, MemorySource, Text
+from readers.cfb import Storage, write
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.ole.compound import CompoundFile
+from readers.office.ppt.handler import PptHandler
 
 HANDLER = PptHandler()
 

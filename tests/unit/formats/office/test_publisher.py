@@ -7,12 +7,13 @@ import struct
 import pytest
 from old_office import record
 
-from core.cfb import Storage, write
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.cfb import Storage, write
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
+from readers.registry import handler_for
 
 ENTRY = struct.Struct("<H4s6x4sII")
 

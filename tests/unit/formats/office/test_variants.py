@@ -8,9 +8,9 @@ import zipfile
 import pytest
 
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource, Text
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

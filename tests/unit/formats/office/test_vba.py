@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import cfb
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import Child, MemorySource
-from formats.office import vba
-from formats.office.doc.handler import DocHandler
-from formats.office.ole.compound import CompoundFile
-from formats.office.ooxml.handler import OoxmlHandler
-from formats.office.xls.handler import XlsHandler
+from readers import cfb
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.office import vba
+from readers.office.doc.handler import DocHandler
+from readers.office.ole.compound import CompoundFile
+from readers.office.ooxml.handler import OoxmlHandler
+from readers.office.xls.handler import XlsHandler
 from tests.unit.formats.office.test_ooxml import docx, para
 
 LIMITS = Limits()

@@ -11,11 +11,11 @@ import pytest
 from old_office import END, begin, biff
 from old_office import workbook as compound
 
-from core.errors import ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.office.ooxml.handler import OoxmlHandler
-from formats.office.xls.handler import XlsHandler
+from readers.base import MemorySource, Text
+from readers.errors import ExceptionCode
+from readers.office.ooxml.handler import OoxmlHandler
+from readers.office.xls.handler import XlsHandler
 
 S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OFFICE = "application/vnd.openxmlformats-officedocument.spreadsheetml."

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from old_office import END, begin, biff, holding, packager, record, sheet, workbook
 
-from core.cfb import Storage
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.office.xls.biff import Strings, rk
-from formats.office.xls.handler import XlsHandler
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.cfb import Storage
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.xls.biff import Strings, rk
+from readers.office.xls.handler import XlsHandler
+from readers.records import TextState
 
 ROM = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/rom.xls"
 HANDLER = XlsHandler()

@@ -1,4 +1,4 @@
-"""formats.office.ooxml.xlsb: workbooks in binary parts."""
+"""readers.office.ooxml.xlsb: workbooks in binary parts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.identification.zip import BY_EXTENSION
-from formats.office.ooxml import xlsb
-from formats.office.ooxml.handler import OoxmlHandler
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.identification.zip import BY_EXTENSION
+from readers.office.ooxml import xlsb
+from readers.office.ooxml.handler import OoxmlHandler
 
 XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 HANDLER = OoxmlHandler()

@@ -1,4 +1,4 @@
-"""formats.outlook.mapi: what contacts, appointments and tasks say in properties, alike in loose messages, stores and winmail.dat."""
+"""readers.outlook.mapi: what contacts, appointments and tasks say in properties, alike in loose messages, stores and winmail.dat."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core.mail_form import MailForm, write_message
 from core.records import Limits
 from dataset_gen.formats.outlook import msg, tnef
 from dataset_gen.formats.outlook.mapi import (
@@ -26,14 +25,15 @@ from dataset_gen.formats.outlook.mapi import (
 from dataset_gen.formats.outlook.mapi_mail import Details, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
-from formats.base import MemorySource
-from formats.keys import misfits
-from formats.mail.eml import EmlHandler
-from formats.outlook.mapi import named
-from formats.outlook.msg import reader as msg_reader
-from formats.outlook.msg.handler import MsgHandler
-from formats.outlook.pst import handler as pst
-from formats.outlook.tnef.handler import TnefHandler
+from readers.base import MemorySource
+from readers.keys import misfits
+from readers.mail.eml import EmlHandler
+from readers.mail_form import MailForm, write_message
+from readers.outlook import msg as msg_reader
+from readers.outlook.mapi import named
+from readers.outlook.msg import MsgHandler
+from readers.outlook.pst import handler as pst
+from readers.outlook.tnef import TnefHandler
 
 FORMATS = ("msg", "tnef", "pst")
 PSETID_TASK = guid("00062003-0000-0000-C000-000000000046")

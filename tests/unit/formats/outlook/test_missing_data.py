@@ -1,4 +1,4 @@
-"""formats.outlook: attachments whose data is missing, addresses and dates that are in another place."""
+"""readers.outlook: attachments whose data is missing, addresses and dates that are in another place."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import struct
 
 import pytest
 
-from core.errors import DocumentError
-from core.mail_form import MailAttachment, MailForm
 from core.records import Limits
 from dataset_gen.formats.outlook import msg, tnef
 from dataset_gen.formats.outlook.mapi_mail import ATTACH_DATA, message_of
-from formats.base import Child, Handler, MemorySource
-from formats.outlook.msg.handler import MsgHandler
-from formats.outlook.tnef.handler import TnefHandler
+from readers.base import Child, Handler, MemorySource
+from readers.errors import DocumentError
+from readers.mail_form import MailAttachment, MailForm
+from readers.outlook.msg import MsgHandler
+from readers.outlook.tnef import TnefHandler
 
 FORM = MailForm(
     subject="s",

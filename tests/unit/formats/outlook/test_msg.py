@@ -1,4 +1,4 @@
-"""formats.outlook.msg.handler: Outlook's loose messages, read by way of their canonical form."""
+"""readers.outlook.msg: Outlook's loose messages, read by way of their canonical form."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
 
-from core import cfb
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailAttachment, MailForm, write_message
 from core.records import Limits
 from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
 from dataset_gen.formats.outlook.msg import write
 from dataset_gen.formats.outlook.rtf_compressed import compress
-from formats.base import Child, MemorySource
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.outlook.msg.handler import MsgHandler
+from readers import cfb
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail_form import MailAttachment, MailForm, write_message
+from readers.outlook.msg import MsgHandler
 
 HANDLER, EML = MsgHandler(), EmlHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/piste.msg"

@@ -1,4 +1,4 @@
-"""formats.outlook.pst.handler: mail stores, whole and damaged."""
+"""readers.outlook.pst.handler: mail stores, whole and damaged."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from documents import TERMS, make
 from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
 
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailAttachment, MailForm, write_message
-from core.records import Kind, Limits
+from core.records import Limits
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.msg import write
 from dataset_gen.formats.pst.blocks import Crypt
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.workshop import WITH_TEXT, extension
-from formats.base import Child, MemorySource, Part
-from formats.identification.identify import identify
-from formats.mail.eml import EmlHandler
-from formats.outlook.msg.handler import MsgHandler
-from formats.outlook.pst import handler as pst
-from formats.outlook.pst.file import PstFile, read_header
-from formats.outlook.pst.handler import PstHandler
-from formats.outlook.pst.store import Folder, PstStore
+from readers.base import Child, MemorySource, Part
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
+from readers.mail_form import MailAttachment, MailForm, write_message
+from readers.outlook.msg import MsgHandler
+from readers.outlook.pst import handler as pst
+from readers.outlook.pst.file import PstFile, read_header
+from readers.outlook.pst.handler import PstHandler
+from readers.outlook.pst.store import Folder, PstStore
+from readers.records import Kind
 
 HANDLER = PstHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files"

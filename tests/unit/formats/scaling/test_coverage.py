@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shapes import FAMILIES, all_shapes
 
-from formats.registry import all_handlers, handler_for
+from readers.registry import all_handlers, handler_for
 
 
 def test_every_reader_has_a_shape() -> None:

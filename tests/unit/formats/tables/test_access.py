@@ -1,4 +1,4 @@
-"""formats.tables.access: tables of Access databases of either layout, their charsets, damage."""
+"""readers.tables.access: tables of Access databases of either layout, their charsets, damage."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ from access_file import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import Child, MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from core.records import Limits
+from readers.base import Child, MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.records import TextState
+from readers.registry import handler_for
 
 
 def read(data: bytes, limits: Limits | None = None) -> Text:

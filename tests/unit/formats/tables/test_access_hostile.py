@@ -1,4 +1,4 @@
-"""formats.tables.access: databases that claim what cannot be, lead back into themselves, or tell one thing a thousand times."""
+"""readers.tables.access: databases that claim what cannot be, lead back into themselves, or tell one thing a thousand times."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from access_file import (
     maker,
 )
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import Child, MemorySource, Text
-from formats.registry import handler_for
+from readers.base import Child, MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.registry import handler_for
 
 _HANDLER = handler_for("application/x-msaccess")
 

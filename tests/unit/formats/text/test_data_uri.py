@@ -1,4 +1,4 @@
-"""formats.text.html.data_uri: files that stand in a web page itself."""
+"""readers.text.html.data_uri: files that stand in a web page itself."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import PNG, unpack
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits
-from formats.base import Child, MemorySource
-from formats.text.html.data_uri import data_uris
-from formats.text.html.handler import HtmlHandler
+from core.records import Limits
+from readers.base import Child, MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind
+from readers.text.html.data_uri import data_uris
+from readers.text.html.handler import HtmlHandler
 
 HTML = HtmlHandler()
 PLACES = ['<img src="{}">', "<a href = '{}'>", "<img src={} alt=x>", "<p style=\"background: url({})\">", "<style>a {{ b: url( '{}' ) }}</style>", '<p style="b:url(&quot;{}&quot;)">', '<script>x = "{}"</script>']  # fmt: skip

@@ -10,15 +10,16 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ExceptionCode
-from core.records import Limits, TextState
-from formats.base import Handler, MemorySource, Text
-from formats.charset import Decoder
-from formats.tables.csv import CsvHandler
-from formats.text.escapes import decoded_strings, with_letters
-from formats.text.html import handler as html
-from formats.text.html.handler import HtmlHandler, fold, html_text
-from formats.text.plain import TextHandler, XmlHandler
+from core.records import Limits
+from readers.base import Handler, MemorySource, Text
+from readers.charset import Decoder
+from readers.errors import ExceptionCode
+from readers.records import TextState
+from readers.tables.csv import CsvHandler
+from readers.text.escapes import decoded_strings, with_letters
+from readers.text.html import handler as html
+from readers.text.html.handler import HtmlHandler, fold, html_text
+from readers.text.plain import TextHandler, XmlHandler
 
 LIMITS = Limits()
 UMLAUTS = "Der Chef von Großbritanniens größter Partei — ein Überblick, 100 €. " * 20
@@ -140,7 +141,7 @@ def test_numbers_of_letters_in_xml_that_is_kept_as_it_stands(large: bool, monkey
     markup = "<a b='&#55357;&#56832; M&#252;ller &#x416;'>Meyer & Co&#10;&amp; &#55357; &#0; &#x7fffffff;</a>"
     wanted = "<a b='😀 Müller Ж'>Meyer & Co\n&amp; \ufffd &#0; &#x7fffffff;</a>"
     if large:
-        monkeypatch.setattr("formats.text.plain._XML_TREE_BYTES", 10)
+        monkeypatch.setattr("readers.text.plain._XML_TREE_BYTES", 10)
     assert read(XmlHandler(), markup.encode()).text == wanted
 
 

@@ -1,4 +1,4 @@
-"""formats.text.plist: binary property lists, shared and damaged ones."""
+"""readers.text.plist: binary property lists, shared and damaged ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.registry import handler_for
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.registry import handler_for
 
 
 def binary(value: object) -> bytes:

@@ -1,4 +1,4 @@
-"""formats.text.torrent: names in torrents of either version, their charsets, damage."""
+"""readers.text.torrent: names in torrents of either version, their charsets, damage."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats.base import MemorySource, Text
-from formats.identification.identify import identify
-from formats.keys import misfits
-from formats.registry import handler_for
-from formats.text import torrent
+from core.records import Limits
+from readers.base import MemorySource, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.keys import misfits
+from readers.records import TextState
+from readers.registry import handler_for
+from readers.text import torrent
 
 
 def coded(value: object) -> bytes:

@@ -21,8 +21,8 @@ from intruder_plugin import HANDLERS, Targets
 from killer_plugin import HANDLERS as KILLERS
 
 from core.records import Limits
-from formats.base import Handler, MemorySource
-from formats.registry import handler_for
+from readers.base import Handler, MemorySource
+from readers.registry import handler_for
 from worker.box.boxed import boxed
 from worker.box.messages import ENCODER, Count, FarText, Read, introduction
 from worker.box.pipe import Pipe

@@ -17,11 +17,12 @@ from boxes import ended, nursery
 from encrypted import odt
 from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.records import JobOptions, Limits
-from formats.base import MemorySource, Source
-from formats.passwords import NO_PASSWORDS, Passwords
-from formats.registry import handler_for
+from readers.base import MemorySource, Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.registry import handler_for
 from worker.box.boxed import boxed, install
 from worker.box.messages import introduction
 from worker.box.start import order_box, start_nursery

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from readers.errors import DocumentError, ExceptionCode
 from sql.costs import Around, Death
 from worker.costs.charges import Charges, of_expand, of_items
 

@@ -17,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
-from core.errors import ExceptionCode, UsageError
+from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, Limits
 from core.storage.errors import reading_error
 from core.storage.layer import Storage
+from readers.errors import ExceptionCode
 from worker.inspect import tree
 from worker.inspect.file import Loose, inspect_file, json_line
 from worker.inspect.tree import find_loose, inspect_paths
@@ -251,7 +252,7 @@ def test_what_each_process_would_load_is_loaded_once(tmp_path: Path, messages: i
     code = (
         "import os, sys; from core.records import JobOptions; from worker.inspect import tree; load = tree._initialise; "
         "there = lambda name: str(name in sys.modules); "
-        "tree._initialise = lambda *how: (os.write(1, (there('formats.mail.eml') + ' ' + there('chardet') + chr(10)).encode()), load(*how))[0] "
+        "tree._initialise = lambda *how: (os.write(1, (there('readers.mail.eml') + ' ' + there('chardet') + chr(10)).encode()), load(*how))[0] "
         "and None; "
         f"lines = list(tree.inspect_paths([{str(tmp_path)!r}], JobOptions(), processes=1, memory_mb=1024)); "
         "os.write(1, str(len(lines)).encode())"

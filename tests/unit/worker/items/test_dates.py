@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import SystemFault
-from formats.keys import DATE, KEYS, misfits
+from readers.keys import DATE, KEYS, misfits
 from worker.items.dates import with_dates_in_utc
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.storage.layer import Storage
+from readers.errors import DocumentError, ExceptionCode
 from worker.items.sources import CHUNK, FilerSource, HashedSource, confirm, settled
 
 _WAYS: list[Callable[[FilerSource], object]] = [

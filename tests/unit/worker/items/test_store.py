@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
 from core.operations import MemoryRecorder
-from core.records import Kind, Layout, Limits
+from core.records import Layout, Limits
 from core.storage.layer import Storage
-from formats.base import Child
-from formats.streams import PieceStream, as_binary
+from readers.base import Child
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind
+from readers.streams import PieceStream, as_binary
 from worker.costs.budget import Budget
 from worker.items.sources import CHUNK
 from worker.items.store import KEEP_BYTES, FilerStore, Intake

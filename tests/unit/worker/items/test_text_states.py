@@ -7,12 +7,13 @@ from functools import cache
 import pytest
 from unpacking import PNG, make_docx, make_mail, make_zip, unpack
 
-from core.records import Limits, TextState
+from core.records import Limits
 from dataset_gen import faults
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop, extension
-from formats.base import MemorySource
-from formats.registry import handler_for
+from readers.base import MemorySource
+from readers.records import TextState
+from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.texts import take_text
 

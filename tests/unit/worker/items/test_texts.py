@@ -8,10 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode, StorageFault
+from core.errors import StorageFault
 from core.ids import item_id
-from core.records import ExceptionLevel, Item, ItemText, Kind, Limits, TextState
-from formats.base import LeafHandler, MemorySource, Source, Text
+from core.records import ExceptionLevel, Limits
+from readers.base import LeafHandler, MemorySource, Source, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind, TextState
+from sql.findings import Item, ItemText
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.texts import Indexing, take_text

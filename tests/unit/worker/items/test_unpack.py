@@ -9,12 +9,13 @@ from collections.abc import Iterator
 import pytest
 from unpacking import JOB, PNG, make_docx, make_mail, make_mbox, make_tar, make_zip, unpack
 
-from core.errors import DocumentError, ExceptionCode
 from core.ids import item_id, number
-from core.records import JobOptions, Kind, Limits
-from formats import registry
-from formats.base import Child, LeafHandler, MessageHashes, Part, Source, Text
-from formats.identification.identify import _REGISTERED, register_magic
+from core.records import JobOptions, Limits
+from readers import registry
+from readers.base import Child, LeafHandler, MessageHashes, Part, Source, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import _REGISTERED, register_magic
+from readers.records import Kind
 
 
 def test_a_zip_in_a_zip() -> None:
@@ -266,7 +267,7 @@ class _Clumsy(LeafHandler):
 @pytest.fixture
 def _clumsy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_HANDLERS", dict(registry._HANDLERS))
-    monkeypatch.setattr("formats.identification.identify._REGISTERED", dict(_REGISTERED))
+    monkeypatch.setattr("readers.identification.identify._REGISTERED", dict(_REGISTERED))
     registry.register([_Clumsy()])
     register_magic({b"CLUMSY": "application/x-clumsy"})
 

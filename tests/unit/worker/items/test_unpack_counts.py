@@ -19,19 +19,19 @@ from mutants.changes import mutated
 from outlook_forms import SAMPLE
 from unpacking import Unpacked, make_docx, make_mail, make_mbox, make_tar, make_zip, unpack
 
-from core import cfb
-from core.errors import DocumentError, ExceptionCode
-from core.mail_form import MailAttachment
-from core.records import JobOptions, Kind, Limits
+from core.records import JobOptions, Limits
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.msg import write as write_msg
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from formats import registry
-from formats.base import Child, LeafHandler, Part, Source, Text
-from formats.identification.identify import _REGISTERED, register_magic
-from formats.office.ole.compound import CompoundFile, DirectoryEntry
-from formats.registry import handler_for
+from readers import cfb, registry
+from readers.base import Child, LeafHandler, Part, Source, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import _REGISTERED, register_magic
+from readers.mail_form import MailAttachment
+from readers.office.ole.compound import CompoundFile, DirectoryEntry
+from readers.records import Kind
+from readers.registry import handler_for
 
 FORM = replace(
     SAMPLE,
@@ -181,7 +181,7 @@ class _Short(LeafHandler):
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_HANDLERS", dict(registry._HANDLERS))
-    monkeypatch.setattr("formats.identification.identify._REGISTERED", dict(_REGISTERED))
+    monkeypatch.setattr("readers.identification.identify._REGISTERED", dict(_REGISTERED))
     registry.register([_Short()])
     register_magic({b"SHORT": "application/x-short"})
 

@@ -13,8 +13,9 @@ import zlib
 import pytest
 from unpacking import PNG, make_docx, make_mail, make_zip, unpack
 
-from core.names import Siblings, sibling_name
+from core.names import sibling_name
 from core.records import JobOptions
+from readers.records import Siblings
 
 
 def _zip_named(raw: bytes, *, flags: int = 0, extra: bytes = b"") -> bytes:
@@ -122,7 +123,7 @@ def test_which_sibling_it_is_does_not_depend_on_ranges() -> None:
 
 def test_names_are_compared_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is bounded, whatever the number of siblings."""
-    monkeypatch.setattr("core.names._MOST_NAMES", 3)
+    monkeypatch.setattr("readers.records._MOST_NAMES", 3)
     names = Siblings()
     assert [names.occurrence(b"n") for _ in range(5)] == [1, 2, 3, 1, 1]
     assert [sibling_name("n", n) for n in (1, 2)] == ["n", "n (2)"]

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.records import Item, ItemText, OcrChoice, Phase, TextState
+from core.records import OcrChoice, Phase
+from readers.records import TextState
+from sql.findings import Item, ItemText
 from worker.items.loose import loose_row
 from worker.ocr.candidates import PAGES_A_TASK, bare_pages, is_candidate, tasks
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from ocr_pictures import ENGLISH, captioned, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
 from PIL import Image
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, OcrChoice, TextState
-from formats.base import MemorySource
+from core.records import Limits, OcrChoice
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import TextState
 from worker.ocr.pages import pages_of
 from worker.ocr.pdf_pages import dpi_for
 from worker.ocr.rendering import is_picture

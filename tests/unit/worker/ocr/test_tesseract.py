@@ -14,8 +14,9 @@ import pytest
 from installation import PATIENCE
 from ocr_pictures import ENGLISH, need_tesseract, picture, stand_in
 
-from core.errors import DocumentError, ExceptionCode, SystemFault
+from core.errors import SystemFault
 from core.records import OcrChoice
+from readers.errors import DocumentError, ExceptionCode
 from worker.ocr import tesseract
 from worker.ocr.engine import Engine, find_engine
 from worker.ocr.tesseract import fault_of, held, recognise

@@ -12,10 +12,11 @@ import pypdfium2 as pdfium
 import pytest
 from documents import make
 
-from core.errors import DocumentError, ExceptionCode, SystemFault
+from core.errors import SystemFault
 from core.records import Limits
-from formats.base import MemorySource
-from formats.identification.identify import identify
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
 from worker.office.converting import Converter, Document, Verdict
 from worker.office.engine import Office, OfficeUnavailable, find_office
 from worker.office.process import Bounds

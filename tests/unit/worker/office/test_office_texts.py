@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
-from formats import registry
-from formats.base import MemorySource
-from formats.office import foreign
-from formats.registry import handler_for
+from core.records import Limits
+from readers import registry
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.office import foreign
+from readers.records import TextState
+from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text

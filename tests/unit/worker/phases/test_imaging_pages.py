@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from core.errors import DocumentError, SystemFault
+from core.errors import SystemFault
 from core.options.choices import OcrChoice
 from core.records import Limits
-from formats.base import MemorySource
+from readers.base import MemorySource
+from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.rendering import rendered

@@ -7,9 +7,11 @@ import uuid
 
 import pytest
 
-from core.errors import DocumentError, ExceptionCode
-from core.records import Item, JobOptions, Kind, Limits
-from formats.base import MemorySource
+from core.records import JobOptions, Limits
+from readers.base import MemorySource
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind
+from sql.findings import Item
 from worker.phases.producing.imaging.leaves import text_of
 
 _MAIL = b"From: ann@example.org\r\nSubject: plums\r\nDate: Tue, 02 Jul 2024 10:00:00\r\n\r\n"

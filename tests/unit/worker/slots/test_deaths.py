@@ -8,8 +8,8 @@ import uuid
 
 import pytest
 
-from core.errors import ExceptionCode
 from core.records import Phase
+from readers.errors import ExceptionCode
 from worker.slots.activity import Activity
 from worker.slots.deaths import Circumstances, judge
 from worker.slots.slot import EXIT_BROKEN, EXIT_MEMORY

@@ -11,11 +11,13 @@ from typing import Protocol
 
 from PIL import Image
 
-from core.errors import DocumentError, ExceptionCode
 from core.options.choices import OcrChoice
-from core.records import Item, JobOptions, TextState
-from formats.base import Source
-from formats.registry import handler_for
+from core.records import JobOptions
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import TextState
+from readers.registry import handler_for
+from sql.findings import Item
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.texts import take_text

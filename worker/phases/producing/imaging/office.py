@@ -8,11 +8,13 @@ import os
 import uuid
 from collections.abc import Callable, Iterable
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.places import rendered_location
-from core.records import Item, Limits
-from formats.base import Source
+from core.records import Limits
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from sql.findings import Item
 from sql.items import item_codes
 from worker.items.sources import FilerSource
 from worker.office.converting import Converter, Document, Verdict

@@ -8,12 +8,14 @@ from contextlib import ExitStack, contextmanager
 
 from PIL import Image
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError
+from core.errors import SourceFileError
 from core.options.production import FileKind, ProducedFile
-from core.records import Item, Limits, TaskResult
-from formats.base import Source
+from core.records import Limits
 from production.layout import Place
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
 from sql.faces.production import PRODUCTION, BatchRow
+from sql.findings import Item, TaskResult
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
 from worker.items.sources import FoundSource

@@ -13,14 +13,14 @@ import pytest
 
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
-from core.filer.machine import REFERENCE_S
 from core.operations import NullRecorder
 from core.storage.layer import Storage
-from experiments.conditions import configuration_hash, database_places, host, place
-from experiments.processes import WorkerMeter, host_seconds
+from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import content
 from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
+from monitoring.machine import place
+from monitoring.processes import WorkerMeter, host_seconds
 
 
 def _source(directory: Path) -> PreparedSource:
@@ -75,12 +75,6 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
             child.communicate()
     assert told[0] - 0.05 < used < told[0] + 0.25
     assert meter.read()[0] - before == used
-
-
-def test_a_host_says_how_fast_its_processors_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processor seconds of two machines are told apart by it."""
-    monkeypatch.setattr("experiments.conditions.probe", lambda: 2 * REFERENCE_S)
-    assert host()["processor_speed"] == 0.5
 
 
 def test_the_host_is_never_busier_than_time_allows() -> None:

@@ -1,0 +1,75 @@
+"""`edbench storage`: what is left on the storage root."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import shared, with_options
+from cli.installation import installation
+from cli.output import print_json, table
+from cli.tree import Commands
+from core.errors import UsageError
+
+commands = Commands()
+
+
+@commands.add("clean", "edbench storage clean --remove")
+def clean(
+    ctx: typer.Context,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --remove: do not ask.")] = False,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """List the directories of jobs that no database knows, and remove them.
+
+    They remain when databases are removed and the filer is not, as by `docker compose down -v`. Directories that changed within
+    the last hour are listed, not removed. If another installation uses the same storage root, its jobs are listed too.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings, broker=False, work=("controller.jobs.leftovers", "rich.table")) as installed:
+        from controller.jobs.leftovers import leftovers, rests
+        from controller.jobs.leftovers import remove as remove_one
+
+        root, now = installed.settings.storage, datetime.now(UTC)
+        found = leftovers(root, installed.databases)
+        going = {row.job for row in found if remove and rests(row, now)}
+        if going and not yes:
+            names = ", ".join(database.name for database in installed.databases)
+            _confirm(
+                f"Remove {len(going)} directories below {root} that the databases {names} do not know? Jobs of another"
+                " installation on this storage root would lose their files. [y/N] "
+            )
+        for row in found:
+            if row.job in going:
+                remove_one(root, row)
+    rows = [row.model_copy(update={"removed": row.job in going}) for row in found]
+    if output == "json":
+        print_json([row.to_json() for row in rows])
+    elif rows:
+        columns = ("directory", "last change (UTC)", "removed")
+        lines = [(row.path, f"{row.changed:%Y-%m-%d %H:%M}", "yes" if row.removed else "no") for row in rows]
+        context.out.print(table(columns, lines, whole=(0,)))
+    if not rows:
+        context.say(f"the databases know every job below {root}")
+    elif kept := len(rows) - len(going):
+        context.say(
+            f"{kept} changed within the last hour and were kept"
+            if remove
+            else "remove them with `edbench storage clean --remove`"
+        )
+
+
+def _confirm(question: str) -> None:
+    """Raises UsageError for any answer but yes, and where nobody can answer."""
+    if not sys.stdin.isatty():
+        raise UsageError("standard input is no terminal; confirm with --yes")
+    print(question, end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was removed")

@@ -1,0 +1,30 @@
+"""`edbench scale`: start and stop worker containers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.context import shared
+from cli.tree import Commands
+
+commands = Commands()
+
+
+@commands.add("scale", "edbench scale 6")
+def scale(
+    ctx: typer.Context,
+    workers: Annotated[
+        int, typer.Argument(metavar="N", min=1, max=512, help="number of worker containers to have from now on")
+    ],
+) -> None:
+    """Run this on the host of the containers: it needs the socket of the Docker engine.
+
+    DOCKER_HOST and COMPOSE_PROJECT_NAME select the engine and the project. Workers that are no longer wanted finish their tasks first.
+    """
+    context = shared(ctx)
+
+    from controller.cluster.containers import scale as scale_containers  # brings the engine's client
+
+    scale_containers(context.env, workers, context.say)

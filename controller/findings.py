@@ -1,0 +1,243 @@
+"""Findings of reviews, as jobs and items have them: duplicates, near-duplicates, system files, languages, threads.
+
+Package `review` finds them. Here is what the others read: which findings hold, and those of one item.
+"""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from core.document import Document
+from core.errors import UsageError
+from sql.faces.review import REVIEW
+from sql.session import Database
+
+Row = TypeVar("Row")
+MOST = 500  # members that are listed of a group or a thread
+
+
+class ReviewKind(enum.StrEnum):
+    """A job has the latest finding of each kind."""
+
+    DEDUPE = "dedupe"
+    DENIST = "denist"
+    THREADS = "threads"
+    NEAR = "near"
+    LANGUAGES = "languages"
+
+
+_COMMANDS = {
+    ReviewKind.DEDUPE: "edbench review dedupe {}",
+    ReviewKind.DENIST: "edbench review denist {} --list FILE",
+    ReviewKind.THREADS: "edbench review threads {}",
+    ReviewKind.NEAR: "edbench review near-dup {}",
+    ReviewKind.LANGUAGES: "edbench review languages {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The latest finding of one kind in some jobs."""
+
+    options: dict[str, Any]
+    figures: dict[str, Any]
+    created_at: float
+    token: uuid.UUID
+
+
+def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
+    """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
+    jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
+    if not handles:
+        raise UsageError("the group has no jobs")
+    again = f"run `{_COMMANDS[kind].format(' '.join(str(handle.id) for handle in handles))}`"
+    rows = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
+        if row is None:
+            raise UsageError(f"job {handle.id} has no {kind.value} findings yet; {again}")
+        if row.stale:
+            raise UsageError(f"job {handle.id} was processed again after its {kind.value} findings; {again} again")
+        rows.append(row)
+    first = rows[0]
+    tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
+    if tokens != {first.token}:
+        raise UsageError(_apart(handles, kind, again))
+    return Found(dict(first.options), dict(first.figures), first.created_at, first.token)
+
+
+def _apart(handles: Sequence[JobHandle], kind: ReviewKind, again: str) -> str:
+    """Why several jobs have no finding of one kind in common, or one has none any more, and what to do."""
+    if len(handles) == 1:
+        return f"the {kind.value} findings of job {handles[0].id} include jobs that changed since; {again} again"
+    said = f"these {len(handles)} jobs have no {kind.value} findings in common, or include jobs that changed since; {again} for all of them together"
+    if kind is ReviewKind.DEDUPE:
+        said += "; add --scope jobs to find duplicates across jobs"
+    return said
+
+
+def check_findings(
+    handles: Sequence[JobHandle],
+    databases: Sequence[Database],
+    *,
+    duplicates: bool = False,
+    near: bool = False,
+    system: bool = False,
+) -> None:
+    """Whether items of these jobs can be told by what was found of (near-)duplicates, or system files; raises as `latest`."""
+    asked = {ReviewKind.DEDUPE: duplicates, ReviewKind.NEAR: near}
+    for kind in (kind for kind, wanted in asked.items() if wanted):
+        latest(handles, kind, databases)
+    for handle in handles if system else ():  # flags of one job say nothing of another
+        latest([handle], ReviewKind.DENIST, databases)
+
+
+def _others(
+    jobs: Sequence[str], known: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]
+) -> set[uuid.UUID | None]:
+    """Tokens of the jobs that were looked at too; None for one that is gone, or was processed again since."""
+    missing = {uuid.UUID(job) for job in jobs} - {handle.id for handle in known}
+    tokens: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(missing)
+    for database in databases if missing else ():
+        with database.transaction() as conn:
+            for job in missing:
+                row = REVIEW.get_review(conn, job=job, kind=kind.value)
+                if row is not None:
+                    tokens[job] = None if row.stale else row.token
+    return set(tokens.values())
+
+
+class Equal(Document):
+    """An item of a group of equals."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    copy_of: uuid.UUID | None  # the original; none of the original itself
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+class Near(Document):
+    """An item of a group of near-duplicates; `similarity` to the principal, from 0 to 1."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    near_to: uuid.UUID | None  # the principal; none of the principal itself
+    similarity: float
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+class Message(Document):
+    """A message of a thread; `parent` is the one that it answers, `depth` how many are above it, `sent_at` in UTC."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    parent: uuid.UUID | None
+    depth: int
+    sent_at: str | None
+    subject: str | None
+    custodian: str
+    container_path: tuple[str, ...]
+
+
+def equals_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Equal]:
+    """The item and its equals, the original first, MOST at most; empty where it has none. Where families were compared, the
+    topmost items of those that are equal to the item's. For what is raised see `latest`."""
+    found = latest([handle], ReviewKind.DEDUPE, databases).options
+    jobs, families = _jobs(found), found["by"] == "family"
+    with handle.database.transaction() as conn:
+        original = next(iter(REVIEW.original_of(conn, job=handle.id, item=item)), None)
+    if original is None:
+        return []
+    rows = _everywhere(
+        databases, lambda conn: REVIEW.equals_of(conn, jobs=jobs, original=original, families=families, limit=MOST)
+    )
+    rows.sort(key=lambda row: row.copy)
+    return [
+        Equal(
+            item=row.item,
+            job=row.job,
+            copy_of=original if row.copy else None,
+            custodian=row.custodian,
+            container_path=tuple(row.container_path),
+        )
+        for row in rows[:MOST]
+    ]
+
+
+def near_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Near]:
+    """The item and its near-duplicates, the principal first, then the more alike, MOST at most; empty where it has none.
+    Raises as `equals_of`."""
+    jobs = _jobs(latest([handle], ReviewKind.NEAR, databases).options)
+    with handle.database.transaction() as conn:
+        principal = next(iter(REVIEW.principal_of(conn, job=handle.id, item=item)), None)
+    if principal is None:
+        return []
+    rows = _everywhere(databases, lambda conn: REVIEW.near_of(conn, jobs=jobs, principal=principal, limit=MOST))
+    rows.sort(key=lambda row: (row.near, -row.similarity))
+    return [
+        Near(
+            item=row.item,
+            job=row.job,
+            near_to=principal if row.near else None,
+            similarity=row.similarity,
+            custodian=row.custodian,
+            container_path=tuple(row.container_path),
+        )
+        for row in rows[:MOST]
+    ]
+
+
+def thread_of(handle: JobHandle, item: uuid.UUID, databases: Sequence[Database]) -> list[Message]:
+    """The thread of a message, each message below the one that it answers, siblings by date; the first MOST by date, empty of
+    what is no message. Raises as `equals_of`."""
+    jobs = _jobs(latest([handle], ReviewKind.THREADS, databases).options)
+    with handle.database.transaction() as conn:
+        thread = next(iter(REVIEW.thread_with(conn, job=handle.id, item=item)), None)
+    if thread is None:
+        return []
+    rows = _everywhere(databases, lambda conn: REVIEW.thread_of(conn, jobs=jobs, thread=thread, limit=MOST))
+    rows.sort(key=lambda row: (row.sent_at is None, row.sent_at, row.depth))
+    drawn = below_parents(rows[:MOST], lambda row: row.item, lambda row: row.parent)
+    return [Message(**row._asdict() | {"container_path": tuple(row.container_path)}) for row in drawn]
+
+
+def _everywhere(databases: Sequence[Database], ask: Callable[[Connection], Iterable[Row]]) -> list[Row]:
+    """What each database answers; jobs that were looked at together may lie in several."""
+    rows: list[Row] = []
+    for database in databases:
+        with database.transaction() as conn:
+            rows += ask(conn)
+    return rows
+
+
+def _jobs(options: Mapping[str, Any]) -> list[uuid.UUID]:
+    """The jobs that were looked at together."""
+    return [uuid.UUID(job) for job in options["jobs"]]
+
+
+def below_parents(
+    rows: Sequence[Row], own: Callable[[Row], Hashable], parent: Callable[[Row], Hashable | None]
+) -> list[Row]:
+    """The rows, each behind its parent and what stands below its earlier siblings. Siblings stay in the order given, and so
+    does what has no parent, or one that is not among them. `own` and `parent` say a row's id and its parent's."""
+    there = set(map(own, rows))
+    below: defaultdict[Hashable | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        below[above if (above := parent(row)) in there else None].append(row)
+    out: list[Row] = []
+    left = below[None][::-1]
+    while left:
+        out.append(left.pop())
+        left += reversed(below.get(own(out[-1]), []))
+    return out

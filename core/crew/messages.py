@@ -1,0 +1,175 @@
+"""What a crew's members, its provisioner and the controller send each other over the broker (msgspec JSON).
+
+A member keeps a key alive that says who it is. Orders wait in a list of the member's own, and each answer in a list of its
+order. The members' broker is permanent, so an order holds a run, counts, and paths below the roots that the member itself was
+configured with: no address, environment, command or credential. An order with any other field is refused, and so is a path
+that leads elsewhere (`core.crew.places`). Only the controller's login may push orders (`core.services.broker_users`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+MEMBERS = "edbench:crew:members"  # ids of those that have been connected
+MEMBER, LEASED = (
+    "edbench:crew:member:",
+    "edbench:crew:leased:",
+)  # keys with a life: of a member by id, of a lease by run
+ORDERS, ANSWERS = "edbench:crew:orders:", "edbench:crew:answers:"
+OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `member:<id>`, or the provisioner's
+ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
+BEAT_SECONDS = 1.0
+OWN = "own"  # the filer that the member was configured with
+MOST_DATABASES, MOST_WORKERS, MOST_SLOTS = 64, 1_000, 1_024
+RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})")
+
+Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")]  # of a host, in names of queues and workers
+Root = Literal["storage", "evidence", "null"]
+Databases = Annotated[int, Meta(ge=1, le=MOST_DATABASES)]
+
+
+def database_name(run: str) -> str:
+    """The database of a run, on each of the servers that it has."""
+    return f"edbench_run_{run}"
+
+
+class _Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="do", tag=str.lower):
+    """Base of all orders."""
+
+
+class Place(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A directory or file below one of the roots that the member was configured with."""
+
+    root: Root
+    path: Annotated[str, Meta(max_length=4_096)]
+
+
+class Lease(_Order, frozen=True, kw_only=True):
+    """Work for a run, and for nothing else, until `Return`: so many workers of so many slots on the run's databases."""
+
+    run: Run
+    databases: Databases
+    workers: Annotated[int, Meta(ge=1, le=MOST_WORKERS)]
+    first: Annotated[int, Meta(ge=1, le=MOST_WORKERS)] = 1  # number of the first of them
+    slots: Annotated[int, Meta(ge=1, le=MOST_SLOTS)]
+    place: Place  # the run's storage root
+    filer: Place | str = "none"  # emulated: a profile of the product's by name, a file, or OWN
+    hosts: Annotated[tuple[Name, ...], Meta(max_length=512)] = ()  # as `Settings.hosts`: this one first
+
+
+class Return(_Order, frozen=True, kw_only=True):
+    """Work as before the lease again; the answer is `Meters`."""
+
+    run: Run
+
+
+class Look(_Order, frozen=True, kw_only=True):
+    """Read the token at that place, and write it to a file next to it whose name ends with the member's id."""
+
+    token: Place
+    source: Place | None = None  # a directory that the member has to see
+
+
+class Clock(_Order, frozen=True, kw_only=True):
+    """Report the time."""
+
+
+class Drop(_Order, frozen=True, kw_only=True):
+    """Drop what this client's caches hold of these directories."""
+
+    places: Annotated[tuple[Place, ...], Meta(max_length=16)]
+
+
+class Ceiling(_Order, frozen=True, kw_only=True):
+    """Replay clones of a trace on null storage."""
+
+    trace: Place
+    clients: Annotated[int, Meta(ge=1, le=1_000_000)]
+    shared: bool
+    seed: int
+
+
+class Make(_Order, frozen=True, kw_only=True):
+    """To the provisioner: make the run's database on the first so many servers."""
+
+    run: Run
+    databases: Databases
+
+
+class Remove(_Order, frozen=True, kw_only=True):
+    """To the provisioner: remove the run's database from the first so many servers."""
+
+    run: Run
+    databases: Databases
+
+
+MemberOrder = Lease | Return | Look | Clock | Drop | Ceiling
+ProvisionerOrder = Make | Remove
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """An order on its way; `id` names the list of its answer."""
+
+    id: Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+    order: msgspec.Raw
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What came of an order; `refused`: in one line why nothing did."""
+
+    of: dict[str, Any] = field(default_factory=dict)
+    refused: str = ""
+
+
+class Used(Struct, frozen=True, kw_only=True):
+    """What a member's workers have used since the lease began."""
+
+    at: float = 0.0  # the member's clock, seconds since the epoch
+    cpu_s: float = 0.0
+    waited_s: float = 0.0  # for a processor
+
+
+class Hello(Struct, frozen=True, kw_only=True):
+    """A member, once a second."""
+
+    id: str  # of this life of it
+    name: str
+    version: str  # of edbench there
+    host: dict[str, Any]  # name, boot_id, processors, memory_bytes, kernel, … as `monitoring.machine.host` reports them
+    storage: dict[str, Any]  # the member's storage root, as `monitoring.machine.place` reports it
+    roots: dict[str, str]  # Root → its path there
+    workers: int = 1  # that it may have
+    run: str = ""  # that it works for
+    used: Used = field(default_factory=Used)
+    beat: int = 0
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """Answer to `Look`; of what is not seen, in `unseen`, why."""
+
+    token: str = ""
+    source: tuple[int, int] = (0, 0)  # device and inode
+    unseen: dict[str, str] = field(default_factory=dict)  # token, sign, source
+
+
+class Meters(Struct, frozen=True, kw_only=True):
+    """What was counted at a member from the lease to its return."""
+
+    seconds: float
+    processors: int
+    busy_s: float  # processor seconds of the whole host
+    workers_cpu_s: float
+    workers_waited_s: float  # for a processor
+    memory_peak_bytes: int  # of the workers, of samples a second apart, without page cache
+    least_available_bytes: int  # of the host's memory
+    received_bytes: int  # by all interfaces of the network namespace but loopback
+    sent_bytes: int
+    block_read_bytes: int | None  # None where the kernel does not report them
+    block_write_bytes: int | None
+    block_source: str | None  # which account it is: control group or processes
+    nfs: dict[str, int] = field(default_factory=dict)  # the storage's mount: ops, bytes read and written; empty: no NFS

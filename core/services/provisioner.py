@@ -1,0 +1,174 @@
+"""`python -m core.services.provisioner DIRECTORY`: makes and removes the databases of runs, on order of the controller.
+
+It alone of the system has the superuser's password after the start, it listens at no port, and of what it is ordered it does two
+things: make a database `edbench_run_<16 hexadecimal digits>` from `template0`, to which no session can connect, and remove one
+of such a name. The roles stay without the right to make databases. DIRECTORY is that of `core.services.keyring`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import psycopg2
+import redis
+from psycopg2 import sql
+
+from core.crew.messages import (
+    ANSWERS,
+    ORDERS,
+    PROVISIONER,
+    Answer,
+    Envelope,
+    Make,
+    ProvisionerOrder,
+    Remove,
+    database_name,
+)
+from core.errors import EdbenchError, UsageError
+from core.program.stopping import Stop
+from core.program.urls import without_logins
+from core.reading import read_problem
+from core.roles import has_login
+from core.services.address import SUPERUSER
+from core.services.database_logins import give_database
+from core.services.keyring import DATABASE, PASSWORD
+from core.settings import database_urls, read_settings
+
+_WAIT_SECONDS = 1.0
+_KEEP_ANSWER_SECONDS = 600
+
+log = logging.getLogger("provisioner")
+
+Server = Mapping[str, Any]  # keyword arguments for psycopg2.connect, without the database, for the superuser
+
+
+class Provisioner:
+    """`servers`: in the order of the databases of the system; `client`: of the broker, with the provisioner's login."""
+
+    def __init__(self, servers: Sequence[Server], client: Any, stop: Stop) -> None:
+        self._servers, self._client, self._stop = servers, client, stop
+
+    def run(self) -> None:
+        """Until stopped; a broker that is away is asked again."""
+        silent = False
+        while not self._stop.is_set():
+            try:
+                self.step()
+            except redis.RedisError as error:
+                if not silent:
+                    log.warning("the broker does not answer (%s); retrying", error)
+                silent = True
+                self._stop.wait(_WAIT_SECONDS)
+            else:
+                silent = False
+
+    def step(self) -> None:
+        """One order, if there is one. Raises redis.RedisError."""
+        taken = self._client.blpop(f"{ORDERS}{PROVISIONER}", timeout=_WAIT_SECONDS)
+        if taken is None:
+            return
+        try:
+            envelope = msgspec.json.decode(taken[1], type=Envelope)
+        except msgspec.MsgspecError as error:
+            log.warning("an order was refused: %s", error)
+            return
+        answer = self._done(envelope)
+        key = f"{ANSWERS}{envelope.id}"
+        self._client.rpush(key, msgspec.json.encode(answer))
+        self._client.expire(key, _KEEP_ANSWER_SECONDS)
+
+    def _done(self, envelope: Envelope) -> Answer:
+        try:
+            order = msgspec.json.decode(envelope.order, type=ProvisionerOrder)
+            self._carry_out(order)
+        except (EdbenchError, psycopg2.Error, msgspec.MsgspecError) as error:
+            log.warning("an order was refused: %s", error)
+            return Answer(refused=" ".join(str(error).split()))
+        return Answer()
+
+    def _carry_out(self, order: Make | Remove) -> None:
+        if order.databases > len(self._servers):
+            raise UsageError(
+                f"the run needs {order.databases} database servers, and the system has {len(self._servers)}"
+            )
+        for server in self._servers[: order.databases]:
+            if isinstance(order, Make):
+                make(server, order.run)
+            else:
+                remove(server, order.run)
+
+
+def make(server: Server, run: str) -> None:
+    """The run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
+    name = database_name(run)
+    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        connection.autocommit = False
+        with connection:
+            give_database(connection, name)
+
+
+def remove(server: Server, run: str) -> None:
+    """Its sessions are ended; one that is not there is removed already. Raises psycopg2.Error."""
+    name = sql.Identifier(database_name(run))
+    with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
+
+
+def servers_of(directory: Path, databases: str) -> list[Server]:
+    """Those of EDBENCH_DATABASES, in order, each with the superuser's login, or with the login in its URL: on a server of the
+    user's own that login has to be one that may make databases (docs/containers.md). Raises UsageError."""
+    path = directory / DATABASE / PASSWORD
+    try:
+        password = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(read_problem(path, error)) from error
+    found: list[Server] = []
+    for _, url in database_urls(databases):
+        parts = urlsplit(url)
+        login = (parts.username, parts.password) if has_login(url) else (SUPERUSER, password)
+        found.append({"host": parts.hostname, "port": parts.port or 5432, "user": login[0], "password": login[1],
+                      "connect_timeout": 5})  # fmt: skip
+    if not found:
+        raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://host/db")
+    return found
+
+
+def main(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Exit status: 0 after a signal, 1 with one line when it cannot begin."""
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    logging.basicConfig(level=env.get("EDBENCH_LOG_LEVEL") or "WARNING", format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        servers = servers_of(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
+        broker = read_settings({key: value for key, value in env.items() if key != "EDBENCH_DATABASES"}).broker
+        if broker is None:
+            raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
+        Provisioner(servers, client_of(broker), stop).run()
+    except EdbenchError as error:
+        sys.stderr.write(f"provisioner: {without_logins(str(error))}\n")
+        return 1
+    return 0
+
+
+def client_of(broker: str) -> Any:
+    """A client that waits for orders."""
+    return redis.Redis.from_url(broker, socket_connect_timeout=5, socket_timeout=5 + _WAIT_SECONDS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

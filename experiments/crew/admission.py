@@ -1,0 +1,169 @@
+"""Which members of the crew an experiment may use: of this version, on this storage, mounted alike, with the right time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from controller.versions import own_version
+from core.crew.messages import Drop as DropOrder
+from core.crew.messages import Hello, Look, Place, Sight
+from core.crew.places import place_at
+from core.errors import RunFailed, SystemFault, UsageError
+from core.residency import Dropped
+from experiments.crew.orders import LONG_SECONDS, Crew
+from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
+from experiments.drops import Drop
+from experiments.workload import HostLost
+
+BACK_SECONDS = 60.0  # that a lost member, or another in its place, is waited for
+_POLL_SECONDS = 0.2
+_MOST_OFFSET_SECONDS = 1.0  # of a member's clock: its calls are counted by the second, and a trace by less
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Some workers at one member, for a run."""
+
+    member: Hello
+    workers: int
+    first: int  # number of the first of them
+    host: str  # label of the client cache that they share: one kernel and mount
+
+
+class Admission:
+    """Members that were looked at. `roots`: of this process; `source`: a directory that every member has to see."""
+
+    def __init__(self, crew: Crew, roots: Mapping[str, Path], source: Path, say: Callable[[str], None]) -> None:
+        self.crew, self._roots, self._source, self._say = crew, roots, source, say
+        self._admitted: dict[str, Hello] = {}  # by id, in the order in which they were looked at
+
+    @property
+    def admitted(self) -> list[Hello]:
+        """All that have been, those with them that were lost."""
+        return list(self._admitted.values())
+
+    def await_workers(self, workers: int, seconds: float) -> list[Seat]:
+        """Seats for so many workers, members that worked before first. Raises UsageError for a member that may not work, and
+        where there are too few, RunFailed where one that was lost does not come back."""
+        deadline = time.monotonic() + seconds
+        while True:
+            present = sorted(self.crew.present(), key=lambda one: (one.id not in self._admitted, one.name))
+            if sum(member.workers for member in present) >= workers:
+                try:
+                    for member in present:
+                        self._admit(member)
+                    return seats(present, workers)
+                except HostLost:
+                    continue  # it was killed a moment ago, and is not there any more
+            if time.monotonic() > deadline:
+                raise _too_few(present, workers, lost=bool(self._admitted))
+            time.sleep(_POLL_SECONDS)
+
+    def _admit(self, member: Hello) -> None:
+        if member.id in self._admitted:
+            return
+        if member.version != own_version():
+            raise UsageError(
+                f"member {member.name} has edbench {member.version}, this command is {own_version()}: give all hosts one"
+                " version"
+            )
+        self._look_at(member)
+        offset, error = self.crew.offset(member)
+        if abs(offset) - error > _MOST_OFFSET_SECONDS:
+            raise UsageError(
+                f"the clock of member {member.name} is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this"
+                " one's, so that its calls would have wrong times: synchronise it"
+            )
+        storage = self._roots["storage"]
+        self._say(
+            f"member {member.name}: {member.host['processors']} cores, {mounted(member.storage)} at"
+            f" {member.roots['storage']}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
+        )
+        for other in self._admitted.values():
+            refuse_other_mount(storage, (other.name, other.storage), (member.name, member.storage))
+        self._admitted[member.id] = member
+
+    def _look_at(self, member: Hello) -> None:
+        storage = self._roots["storage"]
+        with token_in(storage) as (token, text):
+            at = Place(root="storage", path=token.name)
+            look = Look(token=at, source=place_at(self._source, self._roots))
+            try:
+                sight = msgspec.convert(self.crew.ask(member, look), Sight)
+            except SystemFault as fault:
+                raise UsageError(f"member {member.name} cannot be used: {fault}") from fault
+            refuse_other_storage(member, sight, storage, token, text, self._source if look.source else None)
+
+    def offsets(self, members: Sequence[Hello]) -> dict[str, tuple[float, float]]:
+        """Of each by id: its clock less this one's, and by how much that may be off. Raises SystemFault, HostLost."""
+        return {member.id: self.crew.offset(member) for member in members}
+
+    def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
+        """Have every member that is admitted and here drop its caches, at the same time."""
+        here = {hello.id for hello in self.crew.present()}
+        places = tuple(filter(None, (place_at(path, self._roots) for path in directories)))
+        asked = [(member, DropOrder(places=places)) for member in self._admitted.values() if member.id in here]
+        answers = self.crew.ask_all(asked, LONG_SECONDS)
+        return [
+            Drop(when=when, host=member.name, **_dropped(answer))
+            for (member, _), answer in zip(asked, answers, strict=True)
+        ]
+
+
+def _dropped(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return msgspec.to_builtins(msgspec.convert(answer, Dropped))  # type: ignore[no-any-return]
+
+
+def _too_few(present: Sequence[Hello], workers: int, *, lost: bool) -> UsageError | RunFailed:
+    many = sum(member.workers for member in present)
+    text = f"{workers} workers are required and {many} are connected"
+    if lost:
+        return RunFailed(f"{text}: a member that was lost did not come back")
+    return UsageError(
+        f"{text}: start more, in containers with `edbench scale {workers}` on their host, or with `edbench worker` elsewhere"
+    )
+
+
+def seats(members: Sequence[Hello], workers: int) -> list[Seat]:
+    """So many workers over the members, evenly over client caches first; those that would have none are left out.
+    Raises UsageError for two of one name."""
+    share = dict.fromkeys((member.id for member in members), 0)
+    by_cache: dict[tuple[Any, Any], int] = {}
+    for _ in range(workers):
+        room = [member for member in members if share[member.id] < member.workers]
+        chosen = min(room, key=lambda one: (by_cache.get(cache_of(one), 0), share[one.id]))
+        share[chosen.id] += 1
+        by_cache[cache_of(chosen)] = by_cache.get(cache_of(chosen), 0) + 1
+    first, out = 1, []
+    names = [member.name for member in members if share[member.id]]
+    for name in sorted(names):
+        if names.count(name) > 1:
+            raise UsageError(f"two members have the name {name}: give one of them another --name")
+    hosts: dict[tuple[Any, Any], str] = {}
+    for member in members:
+        if share[member.id]:
+            host = hosts.setdefault(cache_of(member), member.name)
+            out.append(Seat(member, share[member.id], first, host))
+            first += share[member.id]
+    return out
+
+
+def cache_of(member: Hello) -> tuple[Any, Any]:
+    """What tells one client cache from another: members of one kernel share the pages of a mount that they have in common."""
+    return member.host.get("boot_id"), member.storage.get("device")
+
+
+def described(members: Sequence[Hello]) -> list[dict[str, Any]]:
+    """For the disclosure."""
+    return [{**member.host, "name": member.name, "storage": member.storage} for member in members]
+
+
+def per_machine(members: Sequence[Hello], what: str) -> int:
+    """The sum of a fact over all machines, each counted once."""
+    return sum({str(member.host["boot_id"]): int(member.host[what]) for member in members}.values())

@@ -1,0 +1,119 @@
+"""Whether a member of the crew has the same storage: both sides read what the other one wrote there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from core.crew.messages import Hello, Sight
+from core.errors import StorageFault, UsageError
+from experiments.result.grounds import mount_options
+from monitoring.machine import place
+from worker.phases.task import same_root
+
+Place = dict[str, Any]  # as the disclosure has it
+_TOKEN = ".edbench-crew-"
+_MISSING = os.strerror(errno.ENOENT)
+
+
+def sign_of(token: Path, member: str) -> Path:
+    """The file that a member of that id leaves (`core.crew.messages.Look`)."""
+    return token.with_name(f"{token.name}.{member}")
+
+
+@contextmanager
+def token_in(storage: Path) -> Iterator[tuple[Path, str]]:
+    """A file there and what it holds, for as long as the block lasts; then it goes, with every sign. Raises StorageFault."""
+    file, text = storage / f"{_TOKEN}{secrets.token_hex(8)}", secrets.token_hex(16)
+    try:
+        file.write_text(text, encoding="ascii")
+    except OSError as error:
+        raise StorageFault(f"{storage} cannot be written to: {error.strerror}", errno=error.errno or 0) from error
+    try:
+        yield file, text
+    finally:
+        for left in (file, *storage.glob(f"{file.name}.*")):
+            with suppress(OSError):
+                left.unlink()
+
+
+def refuse_other_storage(
+    member: Hello, sight: Sight, storage: Path, token: Path, text: str, source: Path | None
+) -> None:
+    """Raises UsageError in one line unless the member sees what this process does, and the reverse. `source`: None where it is
+    below none of the roots that members have, which is so of a crew on this host alone."""
+    who, here = f"member {member.name}", place(storage)
+    there = member.roots.get("storage", str(storage))
+    if (why := sight.unseen.get("token")) is not None:
+        if why == _MISSING:
+            raise UsageError(
+                f"{who} has another storage at {there} than this one: {mounted(member.storage)} there, {mounted(here)} here"
+            )
+        raise UsageError(
+            f"{who} cannot read files that this host writes to the storage {storage} ({why}): grant it read access"
+        )
+    if sight.token != text:
+        raise UsageError(
+            f"{who} has another storage at {there} than this one: {mounted(member.storage)} there, {mounted(here)} here"
+        )
+    if "sign" in sight.unseen:
+        raise UsageError(f"{who} cannot write to the storage {there} ({sight.unseen['sign']}): grant it write access")
+    lost = _unsigned(token, member.id, text)
+    if lost == _MISSING:
+        raise UsageError(
+            f"files that {who} writes to the storage {there} do not appear here; mount the same storage on both:"
+            f" {mounted(member.storage)}"
+        )
+    if lost is not None:
+        raise UsageError(
+            f"this host cannot read files that {who} writes to the storage {storage} ({lost}): grant this user read access"
+        )
+    if source is None:
+        return
+    root = os.stat(source)
+    if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
+        why = sight.unseen.get("source", "it is another directory there")
+        raise UsageError(f"{who} cannot see the source {source} ({why}): mount it there at the same path")
+
+
+def mounted(storage: Place) -> str:
+    """`nfs4 of filer:/x`, of a place as the disclosure has it."""
+    mount = storage.get("mount")
+    return f"{mount['type']} of {mount['source']}" if isinstance(mount, dict) else str(storage.get("label", "unknown"))
+
+
+def refuse_other_mount(path: Path, first: tuple[str, Place], second: tuple[str, Place]) -> None:
+    """Raises UsageError where two hosts, by name, mount the same storage in different ways: that is another client, and
+    `compare` would refuse to hold one against the other."""
+    (one, ours), (two, theirs) = first, second
+    if mounted(ours) != mounted(theirs):
+        raise UsageError(
+            f"members {one} and {two} mount {path} in different ways: {mounted(ours)} and {mounted(theirs)}"
+        )
+    only, other = _options(ours, theirs), _options(theirs, ours)
+    if only or other:
+        raise UsageError(
+            f"members {one} and {two} mount {path} with different options: {only or 'nothing more'} on {one} and"
+            f" {other or 'nothing more'} on {two}; mount it alike"
+        )
+
+
+def _options(storage: Place, other: Place) -> str:
+    """That one has and the other has not, but for who mounts it."""
+    ours, theirs = (mount_options({"storage": a}, {"storage": b}) for a, b in ((storage, other), (other, storage)))
+    return ", ".join(option for option in ours if option not in theirs)
+
+
+def _unsigned(token: Path, member: str, text: str) -> str | None:
+    """Why the sign is not read here; None: it is. A directory's entries may be cached for a moment: opening the file by
+    its name asks the filer."""
+    try:
+        there = sign_of(token, member).read_bytes()
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return None if there == text.encode() else _MISSING

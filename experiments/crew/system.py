@@ -1,0 +1,195 @@
+"""The system that an experiment takes its workers and databases from: the one of the settings, or one that is started for it."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.cluster.embedded import EmbeddedCluster, module_commands
+from controller.databases import open_databases
+from core.crew.messages import OWN, Place
+from core.crew.places import place_at, roots_of
+from core.errors import UsageError
+from core.filer.use import no_common_arbiter
+from core.services import embedded_services, from_afar
+from core.services.address import write_private
+from core.services.place import Home, scratch_error
+from core.settings import Settings
+from experiments.crew.admission import Admission, Seat
+from experiments.crew.hold import held_system, run_databases
+from experiments.crew.lease import Leased
+from experiments.crew.orders import Crew
+from experiments.places import scratch_place
+from sql.session import Database
+
+WAIT_SECONDS = 15.0  # for members that are connecting
+_START_SECONDS = 120.0  # for the command's own
+_FAR_SECONDS = 600.0  # for those that people start on other hosts
+JOIN = "join"  # in scratch: the file for `edbench worker --join`
+_BESIDE = 16  # slots' worth of connections for the system's own queue manager and this command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The most that any run needs."""
+
+    workers: int
+    databases: int
+    slots: int  # of all workers together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How members come to an experiment. `listen`: an address of this host at which the services of an experiment's own system
+    are reached, by members of other hosts in place of one here. `wait`: seconds for members to connect and for jobs of others to
+    end; None: a default. Raises UsageError for what is no address."""
+
+    listen: str | None = None
+    wait: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.listen is None:
+            return
+        try:
+            parsed = ipaddress.ip_address(self.listen)
+        except ValueError:
+            parsed = ipaddress.IPv4Address(0)
+        if parsed.is_unspecified or parsed.is_multicast:
+            raise UsageError(f"--listen is {self.listen!r}; it must be one address of this host, such as 10.0.0.1")
+
+    def seconds(self, *, own: bool) -> float:
+        """That members are waited for; `own`: by a system that starts them itself."""
+        if self.wait is not None:
+            return self.wait
+        return _FAR_SECONDS if self.listen is not None else _START_SECONDS if own else WAIT_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A system that an experiment has for itself."""
+
+    settings: Settings
+    crew: Crew
+    admission: Admission
+    roots: Mapping[str, Path]
+    ours: bool  # it was started for the experiment
+
+    @property
+    def home(self) -> Database:
+        """The system's first database; connects when it is used."""
+        first = self.settings.databases[0]
+        return Database(first.name, first.url)
+
+    @contextmanager
+    def run(
+        self, seats: Sequence[Seat], settings: Settings, databases: int
+    ) -> Iterator[tuple[Settings, list[Database], Leased]]:
+        """Fresh databases for a run, and a lease of workers that begins when it is entered. `settings`: the system's, with the
+        run's storage root, slots and filer. Raises UsageError for what members do not see, SystemFault."""
+        there = place_at(settings.storage, self.roots)
+        if there is None:
+            raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
+        filer = self._named(settings.filer)
+        with run_databases(self.crew, settings, databases) as (run, attached, opened):
+            yield attached, opened, Leased(self.admission, seats, run, opened, there, settings.slots, filer)
+
+    def _named(self, filer: str) -> Place | str:
+        """The emulated filer as an order names it."""
+        if self.ours and filer == self.settings.filer:
+            return OWN
+        named = place_at(Path(filer), self.roots) if filer.startswith("/") else filer
+        if named is None:
+            raise UsageError(f"the members cannot read {filer}; put it below {self.settings.storage}")
+        return named
+
+    def refuse_filer(self, filer: str, seats: Sequence[Seat]) -> None:
+        """Raises UsageError where these members have no arbiter in common for an emulated filer."""
+        hosts = {(str(seat.member.host["name"]), str(seat.member.host["boot_id"])) for seat in seats}
+        if filer != "none" and (
+            reason := no_common_arbiter(self.settings.databases[0].name, hosts, self.settings.filer_arbiter)
+        ):
+            raise UsageError(f"--filer: {reason}", field="filer")
+
+
+@contextmanager
+def taken_system(
+    given: Settings, env: Mapping[str, str], source: Path, wanted: Wanted, say: Callable[[str], None], ways: Ways
+) -> Iterator[tuple[System, list[Seat]]]:
+    """For an experiment, with its first seats; at the end everything is as it was. `source`: a directory that all members have to
+    see. Raises UsageError, SystemFault."""
+    if ways.listen is not None and not given.embedded:
+        raise UsageError("--listen starts a system of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+    with contextlib.ExitStack() as stack:
+        settings = stack.enter_context(_started(given, env, wanted, ways, say)) if given.embedded else given
+        if len(settings.databases) < wanted.databases:
+            raise UsageError(
+                f"{wanted.databases} databases are required, but EDBENCH_DATABASES names {len(settings.databases)}",
+                field="databases",
+            )
+        assert settings.broker is not None
+        crew = Crew(settings.broker)
+        stack.callback(crew.close)
+        opened = open_databases(settings)
+        for database in opened:
+            stack.callback(database.dispose)
+        stack.enter_context(held_system(crew, opened, ways.wait or 0.0, say))
+        roots = roots_of(settings, env)
+        if (ways.listen is not None or not given.embedded) and place_at(source, roots) is None:
+            seen = " and ".join(str(root) for name, root in roots.items() if name != "null")
+            raise UsageError(
+                f"members see only {seen}; put {source} there, at {settings.storage}/corpora/NAME for instance"
+            )
+        admission = Admission(crew, roots, source, say)
+        seats = admission.await_workers(wanted.workers, ways.seconds(own=given.embedded))
+        system = System(settings=settings, crew=crew, admission=admission, roots=roots, ours=given.embedded)
+        system.refuse_filer(given.filer, seats)
+        yield system, seats
+
+
+@contextmanager
+def _started(
+    given: Settings, env: Mapping[str, str], wanted: Wanted, ways: Ways, say: Callable[[str], None]
+) -> Iterator[Settings]:
+    """Services for the whole experiment, and a member of this host where no others are awaited."""
+    names = [f"db{number}" for number in range(1, wanted.databases + 1)]
+    with (
+        scratch_place(given, f"crew-{secrets.token_hex(4)}") as place,
+        embedded_services(place, databases=names, slots=wanted.slots + _BESIDE, listen=ways.listen or "") as settings,
+    ):
+        Home(settings.scratch).provisioner_request.touch()
+        if ways.listen is not None:
+            say(_awaited(wanted.workers, settings, given.scratch / JOIN))
+        workers = wanted.workers if ways.listen is None else 0
+        with EmbeddedCluster(
+            settings, workers, settings.slots, env=env, commands=_commands, together=workers > 0, managed=not workers
+        ) as cluster:
+            cluster.manage()
+            yield settings
+
+
+def _awaited(workers: int, settings: Settings, file: Path) -> str:
+    """What is to be done on the hosts, in a line; the file has what a member needs, the workers' login too."""
+    there = from_afar(settings).environment()
+    try:
+        write_private(file, "".join(f"{name}={there[name]}\n" for name in ("EDBENCH_DATABASES", "EDBENCH_BROKER")))
+    except OSError as error:
+        raise scratch_error(file.parent, error) from error
+    many = "1 worker is" if workers == 1 else f"{workers} workers are"
+    return (
+        f"{many} awaited; on each host, with EDBENCH_SCRATCH local and the storage mounted: edbench worker --storage"
+        f" {settings.storage} --join FILE, where FILE is a copy of {file}"
+    )
+
+
+def _commands(name: str, slots: int) -> Sequence[str]:
+    """Of the processes of a command's own system: the queue manager, and one member for all workers."""
+    if not name.startswith("w1-w"):
+        return module_commands(name, slots)
+    many = name.removeprefix("w1-w")
+    return (sys.executable, "-m", "worker", "--name", "local", "--workers", many, "--slots", str(slots), "--idle")

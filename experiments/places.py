@@ -1,0 +1,70 @@
+"""An emptied, quiet storage root for every single run, and scratch for an experiment, removed afterwards.
+
+A run gets a directory of its own on the storage under test as storage root, so its jobs tree begins empty. Whatever was
+written before is synced first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.errors import Interrupted, StorageFault
+from core.services.place import Home, remove_data
+from core.settings import Settings
+from experiments.workload import HostLost
+
+FOLDER = "experiments"
+
+
+@contextlib.contextmanager
+def scratch_place(settings: Settings, name: str) -> Iterator[Settings]:
+    """Settings with an empty scratch below the user's, removed at the end, except after a failure, whose logs are left to be looked
+    at. Raises StorageFault when it cannot be made."""
+    scratch = settings.scratch / FOLDER / name
+    try:
+        for directory in (settings.scratch, settings.scratch / FOLDER, scratch):
+            directory.mkdir(parents=True, exist_ok=True)
+            if directory != settings.scratch:
+                directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
+    except OSError as error:
+        raise StorageFault(f"no place for an experiment in {scratch}: {error}", errno=error.errno or 0) from error
+    with _removed(scratch, home=True):
+        yield dataclasses.replace(settings, scratch=scratch)
+
+
+@contextlib.contextmanager
+def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settings]:
+    """Settings with an empty storage root below `storage`, removed at the end, except after a failure. Raises StorageFault when it
+    cannot be made."""
+    root = storage / FOLDER / name
+    try:
+        root.mkdir(parents=True)
+    except OSError as error:
+        raise StorageFault(f"no place for a run in {root}: {error}", errno=error.errno or 0) from error
+    os.sync()
+    with _removed(root):
+        yield dataclasses.replace(settings, storage=root)
+
+
+@contextlib.contextmanager
+def _removed(directory: Path, *, home: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted, HostLost):
+        _remove(directory, home=home)
+        raise
+    _remove(directory, home=home)
+
+
+def _remove(directory: Path, *, home: bool) -> None:
+    if home:
+        remove_data(Home(directory))
+    shutil.rmtree(directory, ignore_errors=True)
+    for parent in (directory.parent, directory.parent.parent):
+        with contextlib.suppress(OSError):
+            parent.rmdir()  # when it is empty

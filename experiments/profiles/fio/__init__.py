@@ -1,1 +1,0 @@
-"""fio, the system's program, as the maker of load: job files, a run of it, and what its JSON says."""

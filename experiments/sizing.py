@@ -1,0 +1,485 @@
+"""How much data, time and room a study needs that is to be a result: `edbench bench plan`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+import shutil
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from controller.jobs.rates import GB, duration
+from controller.timeline.thresholds import CACHE_FACTOR
+from core.document import Document, Milli
+from core.errors import UsageError
+from core.operations import Op
+from core.records import Phase
+from core.settings import Settings
+from dataset_gen.mix import Profile
+from experiments.report.words import listed, many, percent, size
+from experiments.result.significance import LEAST_REPEATS
+from experiments.result.steady import MIN_SECONDS
+from experiments.workloads.discovery.null.storage import SHARE
+from experiments.workloads.discovery.phase_use import CallUse
+from experiments.workloads.discovery.result import Point, Result, Run
+
+_READING = frozenset(op.label for op in (Op.STAT, Op.OPEN, Op.READ, Op.CLOSE))
+_WRITING = frozenset(op.label for op in (Op.CREATE, Op.WRITE, Op.CLOSE, Op.RENAME, Op.MKDIR))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """One measured number of workers, by the medians of its runs."""
+
+    workers: int
+    gb_per_hour: float  # discovered
+    cpu: float  # share of the host's processors that the workers used, 0…1
+    null_share: float | None  # time on null storage ÷ time on the storage; None: no pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Of one result. Sizes are of one run's data; `_s` are seconds of one process."""
+
+    source: str  # which result
+    labels: tuple[str, ...]
+    slots: int  # of each worker
+    processors: int  # of its hosts
+    measured: tuple[Rate, ...]  # fewest workers first
+    raw_bytes: int
+    discovered_bytes: int
+    index_bytes: int
+    files_written: int
+    store_bytes: int  # found beneath its largest loose file; 0: not told
+    copy_s: float  # to read all loose files
+    write_s: float  # to write what was written
+    remove_s: float  # to remove it again: a rename's time a file, both change a directory
+    around_s: float  # between two runs: services, workers, what nobody's clock counts
+
+    def least(self, workers: int) -> float:
+        """GB/hour discovered that so many workers reach: measured, on the line between two that are, in proportion below
+        the fewest, no more than the most above them."""
+        first, last = self.measured[0], self.measured[-1]
+        if workers <= first.workers:
+            return first.gb_per_hour * workers / first.workers
+        for low, high in itertools.pairwise(self.measured):
+            if workers <= high.workers:
+                part = (workers - low.workers) / (high.workers - low.workers)
+                return low.gb_per_hour + part * (high.gb_per_hour - low.gb_per_hour)
+        return last.gb_per_hour
+
+    def most(self, workers: int) -> float:
+        """GB/hour discovered that so many workers do not pass: as measured, in proportion above, never beyond what all
+        processors would bring at the processor seconds a GB that were measured."""
+        bounds = [
+            rate.gb_per_hour * max(1.0, workers / rate.workers) for rate in self.measured if rate.workers <= workers
+        ]
+        bounds += [rate.gb_per_hour / rate.cpu for rate in self.measured if rate.cpu > 0]
+        return max(self.least(workers), min(bounds, default=0.0))
+
+    @property
+    def null_share(self) -> float | None:
+        """The most that a pair takes of its run; None where none was made."""
+        return max((rate.null_share for rate in self.measured if rate.null_share is not None), default=None)
+
+
+def rates_of(result: Result, source: str) -> Rates:
+    """Read it; `source` is what to call it. Raises UsageError in one line where it tells too little."""
+    points = _points(result, source)
+    runs = [run for point in points for run in point.repeats]
+    one = runs[0]
+    if not all(run.phases and any(phase.calls for phase in run.phases) for run in runs):
+        raise UsageError(
+            f"{source} has no records of calls by phase (an older version made it, or EDBENCH_OBSERVE was off)"
+        )
+    written = _calls(one, _WRITING)
+    files = sum(use.calls for label, use in written if label == Op.CREATE.label)
+    renames = [use for label, use in written if label == Op.RENAME.label]
+    return Rates(
+        source=source,
+        labels=result.labels,
+        slots=points[0].slots,
+        processors=sum(int(host.get("processors") or 1) for host in _hosts(result)) or 1,
+        measured=tuple(_rate(point) for point in points),
+        raw_bytes=int(one.result["raw_bytes"]),
+        discovered_bytes=int(one.result["discovered_bytes"]),
+        index_bytes=int(one.result["index_bytes"]),
+        files_written=files,
+        store_bytes=max((found for phase in one.phases for _, found in phase.heaviest), default=0),
+        copy_s=sum(use.seconds for _, use in _calls(one, _READING, Phase.EXPAND.value)),
+        write_s=sum(use.seconds for _, use in written),
+        remove_s=files * _mean_s(renames),
+        around_s=_around(runs),
+    )
+
+
+def _points(result: Result, source: str) -> list[Point]:
+    """Those on one database, fewest workers first."""
+    points = sorted((point for point in result.points if point.databases == 1), key=lambda point: point.workers)
+    if not points or len({point.slots for point in points}) > 1:
+        raise UsageError(
+            f"{source}: a plan needs runs on one database, all with the same slots; `edbench bench scale-up` makes them"
+        )
+    return points
+
+
+def _hosts(result: Result) -> Sequence[Mapping[str, Any]]:
+    return result.conditions.get("hosts") or ()
+
+
+def _rate(point: Point) -> Rate:
+    shares = [
+        run.null_elapsed_s / run.elapsed_s for run in point.repeats if run.null_elapsed_s is not None and run.elapsed_s
+    ]
+    return Rate(
+        workers=point.workers,
+        gb_per_hour=statistics.median(run.gb_per_hour_discovered for run in point.repeats),
+        cpu=statistics.median(run.worker_cpu for run in point.repeats),
+        null_share=statistics.median(shares) if shares else None,
+    )
+
+
+def _calls(run: Run, labels: frozenset[str], phase: str | None = None) -> list[tuple[str, CallUse]]:
+    return [
+        (label, use)
+        for each in run.phases
+        if phase in (None, each.phase)
+        for label, use in each.calls.items()
+        if label in labels
+    ]
+
+
+def _mean_s(uses: Iterable[CallUse]) -> float:
+    each = list(uses)
+    calls = sum(use.calls for use in each)
+    return sum(use.seconds for use in each) / calls if calls else 0.0
+
+
+def _around(runs: Iterable[Run]) -> float:
+    """Median over consecutive runs of what lay between them beside the run and its pair; 0 of a single run."""
+    ordered = sorted(runs, key=lambda run: run.order)
+    gaps = [
+        after.started_at - before.started_at - before.elapsed_s - (before.null_elapsed_s or 0.0)
+        for before, after in itertools.pairwise(ordered)
+    ]
+    return max(0.0, statistics.median(gaps)) if gaps else 0.0
+
+
+PROFILE = "reference"
+REPEATS = (LEAST_REPEATS + 1, LEAST_REPEATS)  # six reach an interval of 95 %, below five nothing is compared
+SPARE = 0.1  # of the hours, for what is not counted: samples of the corpus, the report, looking at it
+LONGER = 1.2  # times the least length: what the fastest runs are sized for, as repeats differ
+GENERATED = 64e6  # bytes a second of one process (docs/corpus.md: 45.0 GB by two on two cores in 352 s)
+MISSED = 0.03  # by which a corpus may miss a total of its profile
+GENERATOR_ROOM = 1.05  # of the raw bytes, which `generate` wants to be free
+_STORES = ("pst", "store")  # a custodian's mail in one file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is asked. `workers` None: powers of two up to the processors, the fewest left out where time is short."""
+
+    client_memory: int  # bytes, of all clients
+    filer_cache: int
+    hours: float
+    workers: tuple[int, ...] | None = None
+    repeats: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One line of the time that it takes."""
+
+    what: str
+    times: int
+    each_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Together."""
+        return self.times * self.each_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizing:
+    """What to do."""
+
+    rates: Rates
+    wish: Wish
+    why: str  # the rule that the size of the data follows from
+    needed_bytes: int  # discovered, at least
+    scale: float
+    raw_bytes: int
+    discovered_bytes: int
+    items: int
+    workers: tuple[int, ...]
+    repeats: int
+    shortest_s: float  # that any run lasts at least
+    parts: tuple[Part, ...]
+    room_bytes: int  # on the storage, at most
+    notes: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all parts."""
+        return sum(part.seconds for part in self.parts)
+
+
+def size_study(wish: Wish, rates: Rates, profile: Profile) -> Sizing:
+    """The widest range of workers with the most repeats that the hours hold. Raises UsageError, in one line, where none does."""
+    tried = [_sized(wish, rates, profile, workers, repeats) for workers, repeats in _choices(wish, rates)]
+    for sizing in tried:
+        if sizing.seconds <= _may_take(wish):
+            return sizing
+    raise UsageError(_refusal(min(tried, key=lambda sizing: sizing.seconds), profile))
+
+
+def refuse_room(sizing: Sizing, storage: Path) -> None:
+    """Raises UsageError where the storage root is there and has not enough room."""
+    if not storage.is_dir():
+        return
+    free = shutil.disk_usage(storage).free
+    if free < sizing.room_bytes:
+        raise UsageError(
+            f"{storage} has {size(free)} free, and scale {sizing.scale:g} needs {size(sizing.room_bytes)} there: free space, or plan"
+            " for clients with less memory"
+        )
+
+
+def _may_take(wish: Wish) -> float:
+    return wish.hours * 3600 * (1 - SPARE)
+
+
+def _choices(wish: Wish, rates: Rates) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Best first."""
+    for workers in ranges(rates.processors) if wish.workers is None else (wish.workers,):
+        for repeats in REPEATS if wish.repeats is None else (wish.repeats,):
+            yield workers, repeats
+
+
+def ranges(processors: int) -> list[tuple[int, ...]]:
+    """Powers of two up to the processors, two at least; then without the fewest, which take longest."""
+    every = tuple(2**n for n in range(max(2, processors).bit_length()))
+    return [every[first:] for first in range(len(every) - 1)]
+
+
+def _sized(wish: Wish, rates: Rates, profile: Profile, workers: Sequence[int], repeats: int) -> Sizing:
+    caches = CACHE_FACTOR * (wish.client_memory + wish.filer_cache)
+    fastest = max(rates.most(number) for number in workers)
+    long_enough = fastest * GB * LONGER * MIN_SECONDS / 3600
+    needed = max(caches, long_enough)
+    scale = rounded_up(needed / (profile.raw_bytes * profile.targets.expansion * (1 - MISSED)))
+    raw = round(profile.raw_bytes * scale)
+    discovered = round(raw * profile.targets.expansion)
+    return Sizing(
+        rates=rates,
+        wish=wish,
+        why=f"{CACHE_FACTOR} x ({size(wish.client_memory)} of the clients' memory + {size(wish.filer_cache)} of the filer's cache)"
+        if caches >= long_enough
+        else f"{duration(LONGER * MIN_SECONDS)} at {fastest:,.0f} GB/hour, which {many(max(workers), 'worker')} do not pass",
+        needed_bytes=math.ceil(needed),
+        scale=scale,
+        raw_bytes=raw,
+        discovered_bytes=discovered,
+        items=round(raw / GB * profile.targets.items_per_gb),
+        workers=tuple(workers),
+        repeats=repeats,
+        shortest_s=discovered * (1 - MISSED) / GB / fastest * 3600,
+        parts=tuple(_parts(rates, raw, discovered, workers, repeats)),
+        room_bytes=round(raw * GENERATOR_ROOM + discovered - raw + _index(rates, discovered)),
+        notes=tuple(_notes(wish, rates, profile, raw, workers)),
+    )
+
+
+def _parts(rates: Rates, raw: int, discovered: int, workers: Sequence[int], repeats: int) -> Iterator[Part]:
+    """Null storage takes a copy of the corpus for each run where it does not hold all of it."""
+    data = discovered / rates.discovered_bytes
+    writing = max(
+        raw / GENERATED, rates.write_s * raw / max(1, rates.discovered_bytes - rates.raw_bytes + rates.index_bytes)
+    )
+    yield Part(what="generate the corpus", times=1, each_s=writing / rates.processors)
+    runs = {number: discovered * (1 + MISSED) / GB / rates.least(number) * 3600 for number in workers}
+    for number, seconds in runs.items():
+        yield Part(what=f"run with {many(number, 'worker')}", times=repeats, each_s=seconds)
+    share = rates.null_share
+    if share is not None:
+        for number, seconds in runs.items():
+            yield Part(what=f"its null baseline, {many(number, 'worker')}", times=repeats, each_s=seconds * share)
+        yield Part(what="copy the corpus to null storage", times=repeats * len(runs), each_s=rates.copy_s * data)
+    yield Part(what="remove what a run wrote", times=repeats * len(runs), each_s=rates.remove_s * data)
+    yield Part(what="between runs: services, workers", times=repeats * len(runs), each_s=rates.around_s)
+
+
+def _index(rates: Rates, discovered: int) -> float:
+    return rates.index_bytes / rates.discovered_bytes * discovered
+
+
+def _notes(wish: Wish, rates: Rates, profile: Profile, raw: int, workers: Sequence[int]) -> Iterator[str]:
+    """What the operator must know before he begins."""
+    if rates.null_share is None:
+        yield "NO BASELINE is to be expected: the measured runs had no null baseline"
+    elif (store := _largest_store(rates, profile, raw)) > SHARE * wish.client_memory:
+        yield (
+            f"NO BASELINE is to be expected: the largest mail store with what is taken out of it needs {size(store)} of memory, and null"
+            f" storage may hold {percent(SHARE)} of {size(wish.client_memory)}; a profile with more custodians has smaller ones"
+        )
+    if max(workers) > (most := rates.measured[-1].workers):
+        yield f"more than {many(most, 'worker')} were not measured: taken as no faster for the time, and for the length as {rates.most(max(workers)):,.0f} GB/hour at most"
+
+
+def _largest_store(rates: Rates, profile: Profile, raw: int) -> float:
+    """Bytes of the largest mail store and of what lies beneath it."""
+    weights = sum(custodian.weight for custodian in profile.custodians)
+    own = max(
+        (c.weight / weights * share for c, share in zip(profile.custodians, profile.mail_shares(), strict=True) if c.mail in _STORES),
+        default=0.0,
+    )  # fmt: skip
+    return own * raw + rates.store_bytes / rates.raw_bytes * raw
+
+
+def _refusal(least: Sizing, profile: Profile) -> str:
+    """In one line: what takes how long, and what would do."""
+    wish, took = least.wish, least.seconds
+    hours = math.ceil(took / (1 - SPARE) / 360) / 10
+    return (
+        f"not in {wish.hours:g} h: {size(least.needed_bytes)} discovered ({least.why}) with"
+        f" {listed(map(str, least.workers))} workers and {many(least.repeats, 'repeat')} take {duration(took)};"
+        f" give it {hours:g} h{_alone(least, profile)}{_smaller(least, profile)}"
+    )
+
+
+def _alone(least: Sizing, profile: Profile) -> str:
+    """The most workers by themselves, where there is time for them: a result all the same, though nothing scales in it."""
+    wish, most = least.wish, least.workers[-1:]
+    if most == least.workers or _sized(wish, least.rates, profile, most, least.repeats).seconds > _may_take(wish):
+        return ""
+    return f", or --workers {most[0]} alone"
+
+
+def _smaller(least: Sizing, profile: Profile) -> str:
+    """By how much less memory and cache it would fit, where it would."""
+    low, high = 0, least.wish.client_memory + least.wish.filer_cache
+
+    def fits(caches: int) -> bool:
+        wish = Wish(client_memory=caches, filer_cache=0, hours=least.wish.hours)
+        return _sized(wish, least.rates, profile, least.workers, least.repeats).seconds <= _may_take(wish)
+
+    if not fits(0):
+        return " (less data would not do: runs of 10 minutes alone take longer)"
+    while high - low > low // 1000 + 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    least_told = 10 ** max(0, len(str(low)) - 2)
+    return f", or clients and a filer that cache {size(low // least_told * least_told)} together"
+
+
+def rounded_up(value: float) -> float:
+    """To two significant digits: 6.598 → 6.6, 0.01234 → 0.013."""
+    places = 1 - math.floor(math.log10(value))
+    step = 10.0**-places
+    return round(math.ceil(round(value / step, 6)) * step, max(0, places))
+
+
+_SEED = 1
+
+
+def corpus_of(sizing: Sizing, storage: Path) -> Path:
+    """Where the corpus goes."""
+    return storage / "corpora" / f"{PROFILE}-{sizing.scale:g}-seed-{_SEED}"
+
+
+def commands(sizing: Sizing, settings: Settings) -> list[str]:
+    """What to type; RESULT is what the experiment's last line names."""
+    corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
+    cache = _declared(sizing.wish.filer_cache)
+    workers = ",".join(map(str, sizing.workers))
+    return [
+        f"export EDBENCH_STORAGE={shlex.quote(str(settings.storage))} EDBENCH_SCRATCH={shlex.quote(str(settings.scratch))}"
+        f" EDBENCH_FILER_CACHE={cache}",
+        "edbench doctor",
+        f"edbench corpus generate {corpus} --profile {PROFILE} --scale {sizing.scale:g} --seed {_SEED}",
+        f"edbench bench scale-up --corpus {corpus} --workers {workers} --slots {sizing.rates.slots}"
+        f" --repeats {sizing.repeats} --cold --seed {_SEED}",
+        "edbench result check RESULT",
+        "edbench result describe RESULT > filer.toml",
+        "edbench result describe RESULT --sheet filer.toml",
+    ]
+
+
+def _declared(nbytes: int) -> str:
+    """As EDBENCH_FILER_CACHE takes it, exactly."""
+    return f"{nbytes}B" if nbytes % 1000 else f"{nbytes / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
+
+
+class Measured(Document):
+    """A rate that the plan is based on."""
+
+    workers: int
+    gb_per_hour_discovered: Milli
+
+
+class Time(Document):
+    """One line of the time."""
+
+    what: str
+    times: int
+    each_s: Milli
+
+
+class SizingDocument(Document):
+    """What `edbench bench plan -o json` writes; bytes are whole, times seconds."""
+
+    schema_: Literal["edbench-plan/1"] = Field(alias="schema")
+    source: str
+    labels: list[str]
+    measured: list[Measured]
+    needed_bytes: int
+    why: str
+    profile: str
+    scale: float
+    seed: int
+    raw_bytes: int
+    discovered_bytes: int
+    items: int
+    workers: list[int]
+    slots: int
+    repeats: int
+    shortest_run_s: Milli
+    seconds: Milli
+    time: list[Time]
+    room_bytes: int
+    notes: list[str]
+    commands: list[str]
+
+
+def document(sizing: Sizing, settings: Settings) -> SizingDocument:
+    """What `edbench bench plan -o json` writes."""
+    return SizingDocument(
+        schema="edbench-plan/1",
+        source=sizing.rates.source,
+        labels=list(sizing.rates.labels),
+        measured=[Measured(workers=r.workers, gb_per_hour_discovered=r.gb_per_hour) for r in sizing.rates.measured],
+        needed_bytes=sizing.needed_bytes,
+        why=sizing.why,
+        profile=PROFILE,
+        scale=sizing.scale,
+        seed=_SEED,
+        raw_bytes=sizing.raw_bytes,
+        discovered_bytes=sizing.discovered_bytes,
+        items=sizing.items,
+        workers=list(sizing.workers),
+        slots=sizing.rates.slots,
+        repeats=sizing.repeats,
+        shortest_run_s=sizing.shortest_s,
+        seconds=sizing.seconds,
+        time=[Time(what=part.what, times=part.times, each_s=part.each_s) for part in sizing.parts],
+        room_bytes=sizing.room_bytes,
+        notes=list(sizing.notes),
+        commands=commands(sizing, settings),
+    )

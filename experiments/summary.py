@@ -1,0 +1,298 @@
+"""The summary of `edbench bench storage all`: one page over the packages of all tests that were run, a package itself.
+
+`summary.json` says which tests there were; every word of the page is told from the packages below `packages/`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from controller.labels.advice import advice_on
+from core.errors import RunFailed, UsageError
+from core.plain import unambiguous
+from core.reading import read_problem
+from experiments.package import check as one_package
+from experiments.package.check import Checked
+from experiments.package.manifest import SIGNATURE, broken, files_of, seal
+from experiments.package.signature import signed_by
+from experiments.report import FILE as REPORT
+from experiments.report import words
+from experiments.report.markup import Html, join, table, tag
+from experiments.report.style import document
+from experiments.result.codec import decode, read_result
+from experiments.result.schema import Point, Result
+from experiments.workloads import about
+
+SCHEMA: Final = "edbench-summary/1"
+FILE, PACKAGES = "summary.json", "packages"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A test."""
+
+    name: str  # a profile, or "discovery"
+    report: str  # whose it is: "R2"; empty: ours
+    why_not: str | None = None  # it was not measured; None: its package lies under its name below `packages/`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """All tests, in the order in which they are shown."""
+
+    schema: Literal["edbench-summary/1"] = SCHEMA
+    run_id: str
+    created: float  # wall clock, seconds since the epoch
+    edbench: str  # the version that made it
+    paths: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def write_summary(summary: Summary, directory: Path) -> None:
+    """Raises RunFailed."""
+    try:
+        text = json.dumps(msgspec.to_builtins(summary), indent=1, ensure_ascii=False)
+        (directory / FILE).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{directory}: {error.strerror}") from error
+
+
+def read_summary(directory: Path) -> Summary:
+    """Raises UsageError."""
+    try:
+        summary = decode(Summary, unambiguous((directory / FILE).read_text(encoding="utf-8")), "summary")
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(read_problem(FILE, error)) from error
+    if any("/" in entry.name or entry.name in ("", ".", "..") for entry in summary.entries):
+        raise UsageError(f"{FILE}: the name of a test must not be a path")
+    return summary
+
+
+def package_of(directory: Path, entry: Entry) -> Path:
+    """Where it lies."""
+    return directory / PACKAGES / entry.name
+
+
+def results_of(directory: Path, summary: Summary) -> Mapping[str, Result]:
+    """By the names of the tests, of those that were measured; raises UsageError."""
+    return {entry.name: read_result(package_of(directory, entry)) for entry in summary.entries if entry.why_not is None}
+
+
+NO_RESULT = ": not a storage result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A test that was measured."""
+
+    headline: str  # its rate under the load with the most of it
+    found: str  # the first line without labels
+    limit: str  # who or what it was
+    labels: tuple[str, ...]
+
+
+def row_of(result: Result) -> Row:
+    """Medians, as in its own report."""
+    best = best_point(result)
+    return Row(
+        headline=_headline(result, best),
+        found=_found(result),
+        limit=limit_of(result, best),
+        labels=tuple(label.replace(NO_RESULT, "") for label in result.labels),
+    )
+
+
+def best_point(result: Result) -> Point:
+    """The one with the highest rate: the first figure of the first line."""
+    rate = about(result.workload).headlines[0].name
+    measured = [point for point in result.points if rate in point.figures] or list(result.points)
+    return max(measured, key=lambda point: point.figures[rate].median if rate in point.figures else 0.0)
+
+
+def _headline(result: Result, best: Point) -> str:
+    figure = about(result.workload).headlines[0]
+    if figure.name not in best.figures:
+        return figure.missing
+    return f"{figure.write(best.figures[figure.name].median)} {figure.title} at {best.at}"
+
+
+def _found(result: Result) -> str:
+    """Without its labels, its name and its place, which stand in other columns."""
+    said = result.verdict.removeprefix("; ".join(result.labels)).removeprefix("; ")
+    said = said.removeprefix(f"{about(result.workload).titled(result.kind)} ")
+    return said.removeprefix(f"on {where(result)}: ")
+
+
+def where(result: Result) -> str:
+    """On which storage; empty without any."""
+    places = result.conditions.get("targets") or [result.conditions.get("storage")]
+    return ", ".join(dict.fromkeys(str(place["label"]) for place in places if place))
+
+
+def limit_of(result: Result, best: Point) -> str:
+    """As the first line has it; else this host where the point says so; else how far it is from this host's own ceiling."""
+    named = next((clause for clause in result.verdict.split("; ") if clause.startswith("limit: ")), None)
+    if named is not None:
+        return named.removeprefix("limit: ")
+    if best.limited:
+        return f"this host: {best.limits[0]}"
+    if "storage_share" in best.figures:
+        return f"the storage took {words.percent(best.figures['storage_share'].median)} of the time"
+    return _beside_ceilings(result, best)
+
+
+def _beside_ceilings(result: Result, best: Point) -> str:
+    for figure in about(result.workload).figures:
+        tops = [top for run in best.repeats if (top := getattr(run, "ceilings", {}).get(figure.name))]
+        if tops and figure.name in best.figures:
+            share = words.percent(best.figures[figure.name].median / max(tops))
+            return f"not this host: {figure.title} is {share} of the same load's in memory"
+    null = result.conditions.get("null_storage") or {}
+    return f"not known: {null.get('why_not') or 'no null baseline'}"
+
+
+_HEADER = ("test", "of", "most", "what was found", "limit", "labels")
+
+
+def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
+    """Needs nothing but itself; each test's name leads to its own report in the package."""
+    first = verdict(summary, results)
+    made = f"{datetime.fromtimestamp(summary.created, UTC):%Y-%m-%d %H:%M} UTC"
+    host = _host(results)
+    return document(
+        f"edbench bench storage all: {first}",
+        tag("p", first, class_="verdict doubt" if _doubt(summary, results) else "verdict", role="note"),
+        tag("h1", "edbench bench storage all"),
+        tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
+        _table(summary, results),
+        tag("p", "The highest is the median of the load with the highest rate; the limit is that of this load. A test that is CACHED, SHORT or"
+            " NOT STEADY is not a result about the storage. 1 GB is 10⁹ bytes.", class_="note"),
+        _storage(summary, results),
+        _advice(results),
+        tag("p", "Every figure here comes from a package below packages/, with its own report; edbench result check on this directory"
+            " recomputes all of them from the records.", class_="note"),
+    )  # fmt: skip
+
+
+def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
+    """How many tests there are, how many of them are no results of the storage, and how many carry a label."""
+    places = list(dict.fromkeys(place for result in results.values() if (place := where(result))))
+    lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
+    said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
+    if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
+        said.append(f"{len(void)} of them are not results about the storage (CACHED, SHORT, NOT STEADY)")
+    labelled = sum(bool(result.labels) for result in results.values())
+    said.append(f"{labelled} carry labels" if labelled else "none carries a label")
+    if lacking:
+        said.append(f"not measured: {', '.join(lacking)}")
+    return "; ".join(said)
+
+
+def _doubt(summary: Summary, results: Mapping[str, Result]) -> bool:
+    return any(result.labels for result in results.values()) or len(results) < len(summary.entries)
+
+
+def _table(summary: Summary, results: Mapping[str, Result]) -> Html:
+    rows, marked = [], set[int]()
+    for number, entry in enumerate(summary.entries):
+        if entry.why_not is not None:
+            rows.append((entry.name, entry.report, "–", f"not measured: {entry.why_not}", "", ""))
+            marked.add(number)
+            continue
+        row = row_of(results[entry.name])
+        link = tag("a", entry.name, href=f"{PACKAGES}/{entry.name}/{REPORT}")
+        rows.append((link, entry.report, tag("strong", row.headline), row.found, row.limit, ", ".join(row.labels)))
+    return table(_HEADER, rows, text_columns=frozenset(range(len(_HEADER))), marked=frozenset(marked))
+
+
+def _host(results: Mapping[str, Result]) -> str:
+    hosts = {
+        f"{host['name']}: {host['processors']} x {host.get('model', '')}, {host['memory_bytes'] / 1e9:.0f} GB"
+        for result in results.values()
+        for host in result.conditions.get("hosts") or []
+    }
+    return f"; made from {', '.join(sorted(hosts))}" if hosts else ""
+
+
+def _storage(summary: Summary, results: Mapping[str, Result]) -> Html:
+    """The paths as they were mounted, and what was said of them."""
+    places = {
+        str(place["path"]): place for result in results.values() for place in result.conditions.get("targets") or []
+    }
+    rows = [
+        (path, place["label"], f"{mount['type']} on {mount['source']}" if (mount := place["mount"]) else "–",
+         ",".join(mount["options"]) if mount else "–", f"{place['total_bytes'] / 1e9:,.1f} GB")
+        for path, place in places.items()
+    ]  # fmt: skip
+    header = ("path", "storage", "mount", "options", "size")
+    shown = table(header, rows, text_columns=frozenset(range(4))) if rows else tag("p", "None.", class_="missing")
+    warnings = dict.fromkeys(
+        line for result in results.values() for line in result.warnings if any(path in line for path in summary.paths)
+    )
+    noted = tag("ul", *(tag("li", line) for line in warnings)) if warnings else ""
+    return join([tag("h2", "The storage"), shown, noted])
+
+
+def _advice(results: Mapping[str, Result]) -> Html:
+    labels = dict.fromkeys(label for result in results.values() for label in result.labels)
+    lines = advice_on(tuple(labels))
+    if not lines:
+        return Html("")
+    return join([tag("h2", "What to do about the labels"), tag("ul", *(tag("li", line) for line in lines))])
+
+
+def finish(summary: Summary, directory: Path) -> Path:
+    """Its page over the packages that lie there, and the manifest over all; the page's path. Raises RunFailed, UsageError."""
+    write_summary(summary, directory)
+    page = directory / REPORT
+    try:
+        page.write_text(summary_html(summary, results_of(directory, summary)), encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{page} cannot be written: {error.strerror}") from error
+    seal(directory)
+    return page
+
+
+def check(directory: Path, signers: Path | None = None) -> Checked:
+    """Of a result's package or of a summary's, whose packages are all told again. Raises UsageError."""
+    if not (directory / FILE).is_file():
+        return one_package.check(directory, signers)
+    differences, signed = broken(directory), None
+    if (directory / SIGNATURE).exists() or signers is not None:
+        try:
+            signed = signed_by(directory, signers)
+        except RunFailed as error:
+            differences.append(str(error))
+    trusted, made_by = dict.fromkeys(one_package.TRUSTED), None
+    try:
+        summary = read_summary(directory)
+        made_by = None if summary.edbench == version("edbench") else summary.edbench
+        for entry in summary.entries:
+            if entry.why_not is None:
+                inside = one_package.check(package_of(directory, entry))
+                differences += [f"{PACKAGES}/{entry.name}: {line}" for line in inside.differences]
+                trusted |= dict.fromkeys(inside.trusted)
+        differences += _against_files(directory, summary)
+    except (UsageError, RunFailed) as error:
+        differences.append(str(error))
+    except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
+        differences.append(f"{PACKAGES}: they give no summary: {type(error).__name__} {error}")
+    return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
+
+
+def _against_files(directory: Path, summary: Summary) -> Iterator[str]:
+    """The page is made again; beside it there is nothing but the packages."""
+    if (directory / REPORT).read_text(encoding="utf-8") != summary_html(summary, results_of(directory, summary)):
+        yield f"{REPORT}: not what the packages give"
+    own = {FILE, REPORT}
+    inside = tuple(f"{PACKAGES}/{entry.name}/" for entry in summary.entries if entry.why_not is None)
+    yield from (f"{name}: not part of this summary" for name in files_of(directory)
+                if name not in own and not name.startswith(inside))  # fmt: skip

@@ -1,0 +1,196 @@
+"""Files compressed by bzip2, xz and Zstandard (RFC 8878), of several streams too; a tar inside one is opened with it."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from readers.archives.names import shown
+from readers.archives.tar.children import tar_children
+from readers.archives.tar.header import is_tar_header
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import DECODE_ERRORS, zstd_decompressor
+from readers.records import Kind, Limits, TextState
+from readers.rest import rest
+from readers.streams import CHUNK, PieceStream, as_binary
+
+AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member of a tar
+_SMALL = 1 << 20  # content up to this size is handed out as bytes
+_FIRST_READ = 1 << 12  # of a stream; it doubles up to CHUNK, so that many tiny streams cost no more than their bytes
+_MEMORY = 1 << 28  # bytes a decompressor may take
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18.{4}", re.DOTALL)  # RFC 8878, 3.1.2: of other programs' data
+_SKIPPABLE_HEAD = 8
+
+
+def _unxz() -> Any:
+    return lzma.LZMADecompressor(lzma.FORMAT_AUTO, memlimit=_MEMORY)
+
+
+class StreamReader:
+    """The content of streams that lie one after another in a file. `rest` is where bytes begin that follow a whole stream
+    and are none themselves, once it was reached."""
+
+    def __init__(self, file: BinaryIO, make: Callable[[], Any], magic: bytes, what: str) -> None:
+        self._file, self._make, self._magic, self._what = file, make, magic, what
+        self._codec = make()
+        self._step = _FIRST_READ
+        self.rest: int | None = None
+
+    def piece(self) -> bytes:
+        """The next bytes; b"" at the end. `truncated` or `corrupt` when the file is, `unsupported` when it takes
+        more memory than a slot may give."""
+        while True:
+            if self._codec.eof and not self._next_stream():
+                return b""
+            data = b""
+            if self._codec.needs_input:
+                data = self._file.read(self._step)
+                self._step = min(CHUNK, 2 * self._step)
+                if not data:
+                    raise DocumentError(ExceptionCode.TRUNCATED, f"the {self._what} file ends in the middle")
+            try:
+                out: bytes = self._codec.decompress(data, CHUNK)
+            except DECODE_ERRORS as error:
+                raise self._failed(error) from error
+            if out:
+                return out
+
+    def _next_stream(self) -> bool:
+        """Start with the stream behind the one that has ended; False when there is none."""
+        rest = bytes(self._codec.unused_data)
+        while True:
+            while len(rest := rest.lstrip(b"\0")) < _SKIPPABLE_HEAD and (more := self._file.read(_FIRST_READ)):
+                rest += more
+            if self._magic != _ZSTD or not _SKIPPABLE.match(rest):
+                break
+            self._file.seek(_SKIPPABLE_HEAD + int.from_bytes(rest[4:8], "little") - len(rest), 1)
+            rest = b""
+        if not rest.startswith(self._magic):
+            self.rest = self._file.tell() - len(rest)
+            return False
+        self._codec, self._step = self._make(), _FIRST_READ
+        self._file.seek(-len(rest), 1)
+        return True
+
+    def _failed(self, error: Exception) -> DocumentError:
+        text = str(error)
+        if "emory" in text:
+            return DocumentError(ExceptionCode.UNSUPPORTED, f"the {self._what} file takes too much memory: {text}")
+        return DocumentError(ExceptionCode.CORRUPT, f"the {self._what} data is damaged: {text}")
+
+
+def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) -> Iterator[Child]:
+    """The members of the tar that comes out, of which `skippable` bytes may be left; otherwise the content as one child. What was decompressed before the
+    file is cut or damaged is handed out; the error comes after it."""
+    content = as_binary(PieceStream(piece))
+    first, error = _first(content)
+    if error is not None and not first:
+        raise error
+    rest = as_binary(PieceStream(lambda: content.read(CHUNK), first, error))
+    if is_tar_header(first[:512]):
+        yield from shown(tar_children(rest, size=None, skippable=skippable))
+        return
+    whole = error is None and len(first) < _SMALL
+    yield Child(
+        name=name,
+        kind=Kind.ARCHIVE_MEMBER,
+        ordinal=0,
+        data=first if whole else None,
+        stream=None if whole else rest,
+    )
+
+
+def after_streams(file: BinaryIO, start: int | None, size: int, what: str) -> Iterator[Child]:
+    """See `rest`; nothing where the streams were not read to their end."""
+    if start is not None:
+        yield from rest(file, start, size, AFTER_CONTENT, what)
+
+
+def _first(content: BinaryIO) -> tuple[bytes, DocumentError | None]:
+    """The first bytes, and why there are no more of them."""
+    pieces: list[bytes] = []
+    left = _SMALL
+    try:
+        while left > 0 and (piece := content.read(left)):
+            pieces.append(piece)
+            left -= len(piece)
+    except DocumentError as error:
+        return b"".join(pieces), error
+    return b"".join(pieces), None
+
+
+def skippable(size: int, limits: Limits) -> int:
+    """Bytes of an archive of this size that may be decompressed only to get past them: as many as it may expand to."""
+    return max(limits.expansion_floor, int(limits.expansion_ratio * size))
+
+
+def bare_name(own: bytes, suffixes: tuple[bytes, ...]) -> bytes:
+    """The file's own name less what the program added to it: `.tbz2` and its like stand for a tar as well."""
+    for suffix in suffixes:
+        if own.lower().endswith(suffix) and len(own) > len(suffix):
+            return own[: -len(suffix)]
+    return own or b"content"
+
+
+class CompressedHandler(LeafHandler):
+    """One compressed file, or the members of a compressed tar."""
+
+    container = True
+    whole = False
+
+    def __init__(
+        self,
+        name: str,
+        media_type: str,
+        make: Callable[[], Any],
+        magic: bytes,
+        suffixes: tuple[bytes, ...],
+        left_out: tuple[str, ...] = (),
+    ) -> None:
+        self.name, self.media_types = name, (media_type,)
+        self.declared: tuple[Declared, ...] = (
+            Declared(
+                title=f"{name} files, and tar archives in them",
+                extensions=tuple(suffix[1:].decode() for suffix in suffixes),
+                children="the file in it, under its own name less the extension; the members of a tar archive instead "
+                "of the archive",
+                leaves_out=(*left_out, "what follows the last stream, if it is of no known type"),
+            ),
+        )
+        self._make, self._magic, self._suffixes = make, magic, suffixes
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """See `content_children`."""
+        with source.open() as file:
+            reader = StreamReader(file, self._make, self._magic, self.name)
+            name = bare_name(source.name, self._suffixes)
+            yield from content_children(reader.piece, name, skippable(source.size, limits))
+            yield from after_streams(file, reader.rest, source.size, f"{self.name} file")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+_MUCH_MEMORY = "streams whose decoder takes more than 256 MB"
+HANDLERS: tuple[Handler, ...] = (
+    CompressedHandler(
+        "bzip2", "application/x-bzip2", bz2.BZ2Decompressor, b"BZh", (b".bz2", b".tbz2", b".tbz", b".bz")
+    ),
+    CompressedHandler("xz", "application/x-xz", _unxz, b"\xfd7zXZ\0", (b".xz", b".txz"), (_MUCH_MEMORY,)),
+    CompressedHandler("lzma", "application/x-lzma", _unxz, b"\x5d\0\0", (b".lzma", b".tlz"), (_MUCH_MEMORY,)),
+    CompressedHandler(
+        "zstd",
+        "application/zstd",
+        zstd_decompressor,
+        _ZSTD,
+        (b".zst", b".tzst", b".zstd"),
+        ("frames that need a dictionary, or a window of more than 128 MB",),
+    ),
+)

@@ -1,0 +1,188 @@
+"""Images of optical discs (ISO 9660 with Rock Ridge, Joliet or UDF names), read with pycdlib."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pycdlib
+from pycdlib.pycdlibexception import PyCdlibException
+
+from readers.archives.zip.handler import failed_member, link_member
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind, Limits, TextState
+from readers.rest import rest
+from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
+
+MEDIA_TYPE = "application/x-iso9660-image"
+_ERRORS = (PyCdlibException, struct.error, ValueError, LookupError, AttributeError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """An open image and the kind of names that say most."""
+
+    image: Any
+    names: str  # pycdlib's name for it
+
+    def files(self) -> Iterator[str]:
+        """Paths in the order of the directories."""
+        for folder, _, files in self.image.walk(**{self.names: "/"}):
+            for name in files:
+                yield f"{folder.rstrip('/')}/{name}"
+
+    def place(self, path: str) -> tuple[int, int]:
+        """Where a file begins and how many bytes it has (a part of them where the image is cut: pycdlib shortens the
+        file that reaches beyond its end); a negative number for a symbolic link."""
+        record = self.image.get_record(**{self.names: path})
+        extension = getattr(record, "rock_ridge", None)
+        length = -1 if extension is not None and extension.is_symlink() else int(record.get_data_length())
+        return int(record.extent_location()) * int(self.image.logical_block_size), length
+
+    def cut(self, size: int) -> bool:
+        """Whether the volume is longer than its image."""
+        return self.end() > size
+
+    def end(self) -> int:
+        """Where the volume ends."""
+        return int(self.image.pvd.space_size) * int(self.image.logical_block_size)
+
+    def shown(self, path: str) -> bytes:
+        """The member's name: without the version that plain ISO 9660 has behind it."""
+        name = path.lstrip("/")
+        if self.names == "iso_path":
+            name = name.partition(";")[0].removesuffix(".")
+        return name.encode("utf-8", "backslashreplace")
+
+
+@contextmanager
+def _opened(file: BinaryIO) -> Iterator[_Tree]:
+    """The image; DocumentError `corrupt` when its directories cannot be read."""
+    image = pycdlib.PyCdlib()
+    try:
+        image.open_fp(file)
+    except _ERRORS as error:
+        raise _damaged(error) from error
+    names = "rr_path" if image.has_rock_ridge() else "joliet_path" if image.has_joliet() else "iso_path"
+    try:
+        yield _Tree(image, names)
+    finally:
+        image.close()
+
+
+def _damaged(error: Exception) -> DocumentError:
+    return DocumentError(ExceptionCode.CORRUPT, f"the disc image cannot be read: {error}"[:300])
+
+
+class IsoHandler(LeafHandler):
+    """A disc image; its files are its children, with their position as ordinal."""
+
+    name = "iso"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    container = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Images of optical discs (ISO 9660)",
+            extensions=("iso",),
+            children="files, directory by directory, under their Rock Ridge or Joliet names where there are any; "
+            "symbolic links as items without bytes",
+            announces="the directories",
+            leaves_out=("images with UDF alone", "boot images", "directories, which are no items"),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """Files in all directories; None where these cannot be read."""
+        try:
+            with source.open() as file, _opened(file) as tree:
+                return sum(1 for _ in _paths(tree))
+        except DocumentError:
+            return None
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The files, directory by directory. One whose bytes are not all there is failed, a large one is cut short."""
+        with source.open() as file, _opened(file) as tree:
+            end, last = source.size if tree.cut(source.size) else None, 0
+            for position, path in enumerate(_paths(tree)):
+                yield from _child(tree, path, position, end)
+                last = position + 1
+            yield from rest(file, tree.end(), source.size, last, "disc image")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def _paths(tree: _Tree) -> Iterator[str]:
+    try:
+        yield from tree.files()
+    except _ERRORS as error:
+        raise _damaged(error) from error
+
+
+def _child(tree: _Tree, path: str, position: int, end: int | None) -> Iterator[Child]:
+    """The child at this path; `end` is that of the image where it is cut."""
+    name = tree.shown(path)
+    try:
+        start, length = tree.place(path)
+        if length < 0 and (end is None or start < end):
+            yield link_member(name, position)
+            return
+        broken = end is not None and length > 0 and start + length >= end
+        if end is not None and (start >= end or length < 0) and length != 0:
+            raise _cut()
+        stream = tree.image.open_file_from_iso(**{tree.names: path})
+    except _ERRORS as error:
+        yield failed_member(name, position, _damaged(error))
+        return
+    except DocumentError as error:
+        yield failed_member(name, position, error)
+        return
+    with stream as content:
+        child = _read(name, position, length, content)
+        if broken and child.error is None:
+            child.error = _cut()
+        yield child
+
+
+def _cut() -> DocumentError:
+    return DocumentError(ExceptionCode.TRUNCATED, "the disc image ends before the file does")
+
+
+def _read(name: bytes, position: int, length: int, content: BinaryIO) -> Child:
+    pieces = PieceStream(_Counted(content, length).piece)
+    child = Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=position)
+    if length > SMALL_MEMBER:
+        child.stream, child.size_hint = as_binary(pieces), length
+        return child
+    try:
+        child.data = pieces.read()
+    except DocumentError as error:
+        return failed_member(name, position, error)
+    return child
+
+
+class _Counted:
+    """The pieces of a file; `truncated` where the image ends before it does."""
+
+    def __init__(self, content: BinaryIO, length: int) -> None:
+        self._content, self._left = content, length
+
+    def piece(self) -> bytes:
+        try:
+            piece = bytes(self._content.read(min(CHUNK, self._left))) if self._left else b""
+        except _ERRORS as error:
+            raise _damaged(error) from error
+        self._left -= len(piece)
+        if not piece and self._left:
+            raise _cut()
+        return piece
+
+
+HANDLERS: tuple[Handler, ...] = (IsoHandler(),)

@@ -1,0 +1,79 @@
+"""Names of members in archives whose format does not say which charset they are in (tar, cpio, ar, RAR 4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from readers.archives.name_letters import by_letters, may_be_japanese
+from readers.base import Child
+from readers.charset_guess import guess, reads
+
+MOST = 500  # names that are looked at together
+_NO_LETTER = "ÿ"  # of windows-1252: bytes that are no text are full of it, and hardly any word has it
+
+
+def shown(children: Iterable[Child]) -> Iterator[Child]:
+    """The same children; names that are no UTF-8 are shown in what those that came so far are surely in, and so is the
+    first of them. What nothing is sure of stays as it is: bytes that no charset was found for."""
+    names: list[bytes] = []
+    charset = ""
+    for child in children:
+        if child.shown is None and not is_utf8(child.name):
+            if len(names) < MOST:
+                names.append(child.name)
+                charset = charset_of(names) or charset
+            own = charset if charset and reads(child.name, charset) else by_letters(child.name)
+            if own:
+                child.shown = child.name.decode(own, "replace")
+        yield child
+
+
+def charset_of(names: Iterable[bytes]) -> str:
+    """What such names together are surely in; "" where they do not tell."""
+    guessed = guess(b"\n".join(names))
+    return guessed.codec if guessed.sure else ""
+
+
+class Likely(NamedTuple):
+    """What names are likeliest in, "" where nothing tells; whether that is sure; and what the letters of most speak for."""
+
+    charset: str
+    sure: bool
+    letters: str = ""
+
+    def by_letters(self, name: bytes) -> tuple[str, str] | None:
+        """One of them as text, with its charset, where that is not sure and its letters, or those of the others, tell it."""
+        if self.sure and reads(name, self.charset):
+            return None
+        own = by_letters(name)
+        charset = own or self.letters
+        text = name.decode(charset, "replace") if charset and reads(name, charset) else ""
+        others = text and all(c.isalpha() for c in text if c > "\x7f") and (charset != "cp932" or may_be_japanese(name))
+        return (text, charset) if own or others else None
+
+    def read(self, name: bytes) -> str | None:
+        """One of them as text; None where it cannot be that."""
+        if not self.charset or not reads(name, self.charset):
+            return None
+        text = name.decode(self.charset, "replace")
+        return text if self.sure or (text.isprintable() and _NO_LETTER not in text) else None
+
+
+def likely_charset(names: Iterable[bytes]) -> Likely:
+    """What such names together look like, all of them at once, and what the letters of most of them speak for."""
+    known = list(names)
+    guessed = guess(b"\n".join(known))
+    told = Counter(filter(None, map(by_letters, known))).most_common(1)
+    japanese = guessed.codec if guessed.codec == "cp932" else ""
+    return Likely(guessed.codec, guessed.sure, told[0][0] if told else japanese)
+
+
+def is_utf8(name: bytes) -> bool:
+    """Whether it can be read as that."""
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

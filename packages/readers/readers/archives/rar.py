@@ -1,0 +1,415 @@
+"""RAR archives, version 4 and 5: our own walk over the headers says what there is, libarchive unpacks it.
+
+Each member of an archive that is not solid is unpacked by itself, so that damage stays with the member that has it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from readers.archives.libarchive.library import ArchiveReader, library
+from readers.archives.libarchive.members import Members
+from readers.archives.names import shown
+from readers.archives.zip.handler import failed_member, link_member
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Kind, Limits, TextState
+from readers.rest import rest
+from readers.streams import JoinedRange
+
+SIGNATURE_4, SIGNATURE_5 = b"Rar!\x1a\x07\x00", b"Rar!\x1a\x07\x01\x00"
+_SMALLEST_4 = 7
+_MAX_HEADER_5 = 1 << 21  # the format's own bound
+_MAIN_4, _FILE_4, _END_4 = 0x73, 0x74, 0x7B
+_MAIN_5, _FILE_5, _ENCRYPTION_5, _END_5 = 1, 2, 4, 5
+_UNIX_4 = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One file header. `start` is where its block begins, `end` where its data ends."""
+
+    name: bytes  # UTF-8 in version 5 and where version 4 says so, else as stored
+    start: int
+    end: int
+    size: int | None  # unpacked; None where the writer did not know
+    crc: int | None  # CRC-32 of the unpacked data; None where there is none, or a hash of another kind
+    directory: bool
+    link: bool
+    encrypted: bool
+    split: bool  # begins in the part before or goes on in the next
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the main header says, and the length of everything up to its end."""
+
+    prefix: int
+    solid: bool
+    volume: bool
+    version: int
+
+
+def read_layout(file: BinaryIO) -> Layout:
+    """The main header. DocumentError `encrypted` where the headers are, `corrupt` where there is none."""
+    file.seek(0)
+    head = file.read(len(SIGNATURE_5))
+    if head == SIGNATURE_5:
+        return _layout_5(file)
+    if not head.startswith(SIGNATURE_4):
+        raise DocumentError(ExceptionCode.CORRUPT, "not the signature of a RAR archive")
+    file.seek(len(SIGNATURE_4))
+    block = _block_4(file, len(SIGNATURE_4))
+    if block is None or block.type != _MAIN_4:
+        raise _damaged(0)
+    if block.flags & 0x80:
+        raise _hidden()
+    return Layout(prefix=block.end, solid=bool(block.flags & 8), volume=bool(block.flags & 1), version=4)
+
+
+def members(file: BinaryIO, size: int, layout: Layout, ends: list[int] | None = None) -> Iterator[Member]:
+    """Every file header in order; `ends` gets where the last block ends. DocumentError `truncated` or `corrupt` where the
+    chain of headers breaks."""
+    read, end_type = (_block_4, _END_4) if layout.version == 4 else (_block_5, _END_5)
+    at, count = layout.prefix, 0
+    while at < size:
+        file.seek(at)
+        block = read(file, at)
+        if block is None:
+            raise _damaged(count)
+        if block.type == end_type:
+            if ends is not None:
+                ends.append(block.end)
+            return
+        member = _member_4(block) if layout.version == 4 else _member_5(block)
+        if member is not None:
+            yield member
+            count += 1
+        at = block.end
+    if at > size:
+        raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off in member {count}")
+    # Version 4 may lack the block that says that the archive is over.
+    if layout.version == 5:
+        raise DocumentError(ExceptionCode.TRUNCATED, f"the RAR archive breaks off after {count} members")
+
+
+def _damaged(count: int) -> DocumentError:
+    return DocumentError(ExceptionCode.CORRUPT, f"damaged RAR header after {count} members")
+
+
+def _hidden() -> DocumentError:
+    return DocumentError(ExceptionCode.ENCRYPTED, "the names in this RAR archive need a password")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One block: its header after the fields that all have, and where it lies."""
+
+    type: int
+    flags: int
+    body: bytes
+    start: int
+    end: int
+    extra: bytes = b""
+
+
+def _block_4(file: BinaryIO, start: int) -> _Block | None:
+    """The block that begins here; None where its CRC is wrong or it is cut."""
+    head = file.read(_SMALLEST_4)
+    if len(head) < _SMALLEST_4:
+        return None
+    crc, kind, flags, length = struct.unpack("<HBHH", head)
+    rest = file.read(max(0, length - _SMALLEST_4))
+    if length < _SMALLEST_4 or len(rest) < length - _SMALLEST_4 or zlib.crc32(head[2:] + rest) & 0xFFFF != crc:
+        return None
+    data = 0
+    if flags & 0x8000:
+        if len(rest) < 4:
+            return None
+        data = int.from_bytes(rest[:4], "little")
+        if kind in (_FILE_4, 0x7A) and flags & 0x100 and len(rest) >= 29:
+            data |= int.from_bytes(rest[25:29], "little") << 32
+    return _Block(kind, flags, rest, start, start + length + data)
+
+
+def _member_4(block: _Block) -> Member | None:
+    body, flags = block.body, block.flags
+    if block.type != _FILE_4 or len(body) < 25:
+        return None
+    size, system, crc = struct.unpack_from("<4xLBL", body)
+    name_length, attributes = struct.unpack_from("<HL", body, 19)
+    at = 25
+    if flags & 0x100:
+        size |= int.from_bytes(body[29:33], "little") << 32
+        at = 33
+    name = body[at : at + name_length]
+    return Member(
+        name=_unicode_name(name) if flags & 0x200 else name.replace(b"\\", b"/"),
+        start=block.start,
+        end=block.end,
+        size=None if size & 0xFFFFFFFF == 0xFFFFFFFF else size,
+        crc=crc,
+        directory=flags & 0xE0 == 0xE0,
+        link=system == _UNIX_4 and attributes & 0o170000 == 0o120000,
+        encrypted=bool(flags & 4),
+        split=bool(flags & 3),
+    )
+
+
+def _unicode_name(stored: bytes) -> bytes:
+    """UTF-8 of a name in version 4: an 8-bit one, NUL, and behind it what differs in UTF-16 (or nothing, where the
+    first is UTF-8 already)."""
+    plain, zero, packed = stored.partition(b"\0")
+    if not zero or not packed:
+        return plain.replace(b"\\", b"/")
+    high, at, out = packed[0], 1, bytearray()
+    flags = bits = 0
+    while at < len(packed):
+        if bits == 0:
+            flags, bits, at = packed[at], 8, at + 1
+            if at >= len(packed):
+                break
+        bits -= 2
+        kind, at, byte = flags >> bits & 3, at + 1, packed[at]
+        if kind == 0:
+            out += bytes((byte, 0))
+        elif kind == 1:
+            out += bytes((byte, high))
+        elif kind == 2:
+            out += bytes((byte, packed[at] if at < len(packed) else 0))
+            at += 1
+        else:
+            count, add = (byte & 0x7F) + 2, None
+            if byte & 0x80:
+                add, at = packed[at] if at < len(packed) else 0, at + 1
+            for one in plain[len(out) // 2 : len(out) // 2 + count]:
+                out += bytes((one, 0)) if add is None else bytes(((one + add) & 0xFF, high))
+    return out.decode("utf-16-le", "replace").replace("\\", "/").encode()
+
+
+def _layout_5(file: BinaryIO) -> Layout:
+    start = len(SIGNATURE_5)
+    block = _block_5(file, start)
+    if block is not None and block.type == _ENCRYPTION_5:
+        raise _hidden()
+    if block is None or block.type != _MAIN_5:
+        raise _damaged(0)
+    try:
+        flags, _ = _number(block.body, 0)
+    except IndexError:
+        raise _damaged(0) from None
+    return Layout(prefix=block.end, solid=bool(flags & 4), volume=bool(flags & 1), version=5)
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """(a number of seven bits a byte, the place behind it); LookupError where it does not end."""
+    value = shift = 0
+    while shift < 70:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+    raise IndexError("a number of more than ten bytes")
+
+
+def _block_5(file: BinaryIO, start: int) -> _Block | None:
+    """The block that begins here; None where its CRC is wrong or it is cut."""
+    head = file.read(7)
+    try:
+        length, at = _number(head, 4)
+        if not 2 <= length <= _MAX_HEADER_5:
+            return None
+        raw = (head + file.read(max(0, length + at - len(head))))[: at + length]
+        if len(raw) < at + length or zlib.crc32(raw[4:]) != int.from_bytes(raw[:4], "little"):
+            return None
+        kind, at = _number(raw, at)
+        flags, at = _number(raw, at)
+        extra = data = 0
+        if flags & 1:
+            extra, at = _number(raw, at)
+        if flags & 2:
+            data, at = _number(raw, at)
+    except IndexError:
+        return None
+    split = max(at, len(raw) - extra)
+    return _Block(kind, flags, raw[at:split], start, start + len(raw) + data, raw[split:])
+
+
+def _member_5(block: _Block) -> Member | None:
+    if block.type != _FILE_5:
+        return None
+    body = block.body
+    try:
+        flags, at = _number(body, 0)
+        size, at = _number(body, at)
+        _, at = _number(body, at)  # attributes
+        at += 4 * bool(flags & 2)
+        crc = int.from_bytes(body[at : at + 4], "little") if flags & 4 else None
+        at += 4 * bool(flags & 4)
+        _, at = _number(body, at)  # compression
+        _, at = _number(body, at)  # system
+        length, at = _number(body, at)
+        records = set(_records(block.extra))
+    except IndexError:
+        return None
+    return Member(
+        name=body[at : at + length].partition(b"\0")[0],
+        start=block.start,
+        end=block.end,
+        size=None if flags & 8 else size,
+        crc=crc,
+        directory=bool(flags & 1),
+        link=5 in records,
+        encrypted=1 in records,
+        split=bool(block.flags & 0x18),
+    )
+
+
+def _records(extra: bytes) -> Iterator[int]:
+    """The types of the records in a file header's extra area: 1 encryption, 5 a link or a copy of another member."""
+    at = 0
+    while at < len(extra):
+        length, at = _number(extra, at)
+        kind, _ = _number(extra, at)
+        yield kind
+        at += length
+
+
+_FORMATS = {4: "rar", 5: "rar5"}
+_MOST_PREFIX = 4096  # bytes up to the end of the main header that are read again for each member
+_BEHIND = 1024  # bytes behind a member that libarchive may look at; at the very end it wants some
+
+
+class RarHandler(LeafHandler):
+    """An archive; its members are its children, with the position among the file headers as ordinal. Directories are
+    counted in the position and are not items."""
+
+    name = "rar"
+    media_types: tuple[str, ...] = ("application/vnd.rar",)
+    container = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="RAR archives, versions 4 and 5, solid ones too",
+            extensions=("rar",),
+            children="members in the order of their headers; symbolic links, hard links and copies of another member "
+            "as items without bytes",
+            announces="the chain of file headers, where it is whole",
+            leaves_out=(
+                "members that need a password, and all of an archive whose names do",
+                "members that reach into another part of a split archive, and that part's",
+                "compression of versions before 2.9, and dictionaries of more than 64 MB",
+                "members behind a damaged one in a solid archive",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """File headers that are no directories; None where the chain breaks off or goes on in another part."""
+        try:
+            with source.open() as file:
+                layout = read_layout(file)
+                if layout.volume:
+                    return None
+                return sum(not member.directory for member in members(file, source.size, layout))
+        except DocumentError:
+            return None
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in order. One that cannot be had is a Child with an error that is not emitted. Raises
+        `encrypted` where the headers are, `unsupported` behind the last member of one part of a split archive."""
+        library()
+        with source.open() as file:
+            layout = read_layout(file)
+            ends: list[int] = []
+            headers = members(file, source.size, layout, ends)
+            at_once = layout.solid or layout.prefix > _MOST_PREFIX
+            ordinal = 0
+            for child in shown((_solid if at_once else _single)(file, source.size, layout, headers, limits)):
+                ordinal = child.ordinal + 1
+                yield child
+            for end in ends:
+                yield from rest(file, end, source.size, ordinal, "RAR archive")
+            if layout.volume:
+                raise DocumentError(
+                    ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"
+                )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def _without_data(member: Member, position: int) -> Child | None:
+    """The child for a member whose data cannot be had or that has none."""
+    if member.link:
+        return link_member(member.name, position)
+    if member.split:
+        why = DocumentError(ExceptionCode.UNSUPPORTED, "it reaches into another part of a split archive")
+        return failed_member(member.name, position, why)
+    if member.encrypted:
+        why = DocumentError(ExceptionCode.ENCRYPTED, "the member needs a password")
+        return failed_member(member.name, position, why)
+    if member.size == 0:
+        return Child(name=member.name, kind=Kind.ARCHIVE_MEMBER, ordinal=position, data=b"")
+    return None
+
+
+def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
+    """Each member as if it were the only one: the main header and then its block."""
+    file.seek(0)
+    prefix = file.read(layout.prefix)
+    for position, member in enumerate(members):
+        if member.directory:
+            continue
+        child = _without_data(member, position)
+        if child is not None:
+            yield child
+            continue
+        joined = JoinedRange(prefix, file, member.start, min(size, member.end + _BEHIND))
+        try:
+            reader = ArchiveReader(cast("BinaryIO", joined), joined.size, _FORMATS[layout.version])
+        except DocumentError as error:
+            yield failed_member(member.name, position, error)
+            continue
+        with closing(reader):
+            yield _read(Members(reader, size, limits, solid=False), member, position)
+
+
+def _solid(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
+    """One pass over all; what lies behind a member that could not be decoded is lost, and said to be."""
+    joined = JoinedRange(b"", file, 0, size)
+    lost: DocumentError | None = None
+    with closing(ArchiveReader(cast("BinaryIO", joined), size, _FORMATS[layout.version])) as reader:
+        passing = Members(reader, size, limits, solid=True)
+        for position, member in enumerate(members):
+            without = _without_data(member, position)
+            child = failed_member(member.name, position, lost) if lost else _read(passing, member, position)
+            if child.error is not None and not child.emit:
+                lost = child.error if without is None or without.emit else without.error
+            if not member.directory:
+                yield without or child
+
+
+def _read(passing: Members, member: Member, position: int) -> Child:
+    """The next member, which is this one, from libarchive."""
+    try:
+        entry = passing.next()
+        if entry is None:
+            raise DocumentError(ExceptionCode.TRUNCATED, "the archive ends before the member")
+    except DocumentError as error:
+        return failed_member(member.name, position, error)
+    if entry.directory or member.link or member.directory:
+        return Child(name=member.name, kind=Kind.ARCHIVE_MEMBER, ordinal=position, data=b"")
+    return passing.child(entry, position, member.name, member.crc)
+
+
+HANDLERS: tuple[Handler, ...] = (RarHandler(),)

@@ -1,0 +1,257 @@
+"""The decoders of 7z folders as one chain that is pulled at its end (Methods.txt of the LZMA SDK)."""
+
+from __future__ import annotations
+
+import bz2
+import itertools
+import lzma
+import struct
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
+
+import bcj
+from isal import isal_zlib
+
+from readers.archives.sevenz.crypto import Aes
+from readers.archives.sevenz.folders import AES, Coder, Folder
+from readers.deflate64 import Deflate64
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import DECODE_ERRORS, zstd_decompressor
+from readers.passwords import needed
+from readers.streams import CHUNK
+
+_MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; 7-Zip's highest level takes 2^28 of one
+_FIRST_STEP, _STEP = 1 << 9, 1 << 12  # bytes of a stream that are decoded at once: what comes before damage stays
+_bcj: Any = bcj  # it is marked as typed and exports nothing by its types
+_FILTERS: dict[bytes, Callable[[int], Any]] = {
+    bytes.fromhex("03030103"): _bcj.BCJDecoder,
+    bytes.fromhex("03030205"): _bcj.PPCDecoder,
+    bytes.fromhex("03030401"): _bcj.IA64Decoder,
+    bytes.fromhex("03030501"): _bcj.ARMDecoder,
+    bytes.fromhex("03030701"): _bcj.ARMTDecoder,
+    bytes.fromhex("03030805"): _bcj.SparcDecoder,
+    b"\x04": _bcj.BCJDecoder,
+    b"\x05": _bcj.PPCDecoder,
+    b"\x06": _bcj.IA64Decoder,
+    b"\x07": _bcj.ARMDecoder,
+    b"\x08": _bcj.ARMTDecoder,
+    b"\x09": _bcj.SparcDecoder,
+}
+
+
+class _Stage(Protocol):
+    """One decoder. `feed` takes bytes (none where it wants none) and gives some, perhaps none."""
+
+    @property
+    def wants_more(self) -> bool: ...
+
+    def feed(self, data: bytes, last: bool) -> bytes: ...
+
+
+class _Copy:
+    wants_more = True
+
+    def feed(self, data: bytes, last: bool) -> bytes:
+        return data
+
+
+class _Bounded:
+    """Decoders with the interface of `bz2` and `lzma`; a new one for each of several streams in a row."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make, self._codec = make, make()
+        self._fed, self._at, self._step = b"", 0, _FIRST_STEP
+
+    @property
+    def wants_more(self) -> bool:
+        return self._at >= len(self._fed) and bool(self._codec.eof or self._codec.needs_input)
+
+    def feed(self, data: bytes, last: bool) -> bytes:
+        """Of a new stream little is fed first, then as much as was before: there may be many short ones in a row."""
+        if data:
+            self._fed, self._at = self._fed[self._at :] + data, 0
+        if self._codec.eof:
+            if self._at >= len(self._fed):
+                return b""
+            self._codec, self._step = self._make(), _FIRST_STEP
+        some = self._fed[self._at : self._at + self._step] if self._codec.needs_input else b""
+        self._at, self._step = self._at + len(some), min(_STEP, 2 * self._step)
+        out: bytes = self._codec.decompress(some, CHUNK)
+        if self._codec.eof:
+            self._at -= len(self._codec.unused_data)
+        return out
+
+
+class _Deflate:
+    def __init__(self) -> None:
+        self._codec, self._tail = isal_zlib.decompressobj(-15), b""
+        self._fed, self._at = b"", 0
+
+    @property
+    def wants_more(self) -> bool:
+        return not self._tail and self._at >= len(self._fed)
+
+    def feed(self, data: bytes, last: bool) -> bytes:
+        if data:
+            self._fed, self._at = data, 0
+        some = self._tail or self._fed[self._at : self._at + _STEP]
+        self._at += 0 if self._tail else len(some)
+        out: bytes = self._codec.decompress(some, CHUNK)
+        self._tail = self._codec.unconsumed_tail
+        return out
+
+
+class _Branches:
+    """The filters that make branch addresses of programs relative."""
+
+    wants_more = True
+
+    def __init__(self, make: Callable[[int], Any], size: int) -> None:
+        self._codec, self._left = make(size), size
+
+    def feed(self, data: bytes, last: bool) -> bytes:
+        data = data[: self._left]
+        self._left -= len(data)
+        out: bytes = self._codec.decode(data) if data else b""
+        return out
+
+
+class _Delta:
+    """Each byte is the difference to the one `distance` before it."""
+
+    wants_more = True
+
+    def __init__(self, distance: int) -> None:
+        self._distance = distance
+        self._before = bytes(distance)
+        self._held = b""
+
+    def feed(self, data: bytes, last: bool) -> bytes:
+        data = self._held + data
+        keep = 0 if last else len(data) % self._distance
+        self._held = data[len(data) - keep :]
+        out = bytearray(len(data) - keep)
+        for lane in range(min(self._distance, len(out))):
+            steps = itertools.accumulate(data[lane : len(out) : self._distance], initial=self._before[lane])
+            out[lane :: self._distance] = bytes(value & 0xFF for value in itertools.islice(steps, 1, None))
+        if len(out) >= self._distance:
+            self._before = bytes(out[-self._distance :])
+        return bytes(out)
+
+
+class FolderReader:
+    """The decoded bytes of one folder, forwards. `piece` raises DocumentError `corrupt`, `unsupported` or
+    `too_large`, once and for all: what follows in the folder cannot be had either."""
+
+    def __init__(self, file: BinaryIO, folder: Folder, archive_size: int, password: str | None = None) -> None:
+        self._file, self._at, self._left = file, folder.position, folder.packed
+        self.problem = folder.problem
+        self._stages: list[_Stage] = []
+        self._rest = [coder.size for coder in folder.chain]
+        self._buffer, self._taken = b"", 0
+        if self.problem is None and folder.position + folder.packed > archive_size:
+            self.problem = DocumentError(ExceptionCode.CORRUPT, "packed data beyond the end of the archive")
+        if self.problem is None:
+            try:
+                self._stages = _stages(folder.chain, password)
+            except DocumentError as error:
+                self.problem = error
+
+    def read(self, count: int) -> bytes:
+        """At most `count` bytes, b"" at the end."""
+        if self.problem is not None:
+            raise self.problem
+        if self._taken >= len(self._buffer):
+            try:
+                self._buffer, self._taken = self._pull(len(self._stages) - 1), 0
+            except DocumentError as error:
+                self.problem = error
+                raise
+            except DECODE_ERRORS as error:
+                self.problem = DocumentError(ExceptionCode.CORRUPT, f"the packed data is damaged: {error}")
+                raise self.problem from error
+        out = self._buffer[self._taken : self._taken + count]
+        self._taken += len(out)
+        return out
+
+    def _pull(self, number: int) -> bytes:
+        """The next bytes of a stage; its announced size ends it."""
+        if number < 0:
+            return self._packed()
+        stage = self._stages[number]
+        while self._rest[number] > 0:
+            data = self._pull(number - 1) if stage.wants_more else b""
+            last = stage.wants_more and not data
+            out = stage.feed(data, last)[: self._rest[number]]
+            self._rest[number] -= len(out)
+            if out:
+                return out
+            if last:
+                break
+        return b""
+
+    def _packed(self) -> bytes:
+        self._file.seek(self._at)
+        data = self._file.read(min(CHUNK, self._left))
+        self._at += len(data)
+        self._left -= len(data)
+        return data
+
+
+def _stages(chain: tuple[Coder, ...], password: str | None) -> list[_Stage]:
+    """The decoders of a chain; `unsupported` for one that is not known, `too_large` for dictionaries over the limit,
+    `encrypted` for one that needs a password where there is none."""
+    stages: list[_Stage] = []
+    dictionaries = 0
+    for coder in chain:
+        spec = _lzma_filter(coder)
+        if spec is not None:
+            dictionaries += spec["dict_size"]
+            if dictionaries > _MOST_DICTIONARY:
+                raise DocumentError(ExceptionCode.TOO_LARGE, f"it takes a dictionary of {dictionaries} bytes")
+        try:
+            stages.append(_stage(coder, spec) if coder.method != AES else _aes(coder, password))
+        except DECODE_ERRORS as error:
+            raise DocumentError(ExceptionCode.UNSUPPORTED, f"settings of {coder.method.hex()}: {error}") from error
+    return stages
+
+
+def _aes(coder: Coder, password: str | None) -> _Stage:
+    if password is None:
+        raise DocumentError(ExceptionCode.ENCRYPTED, needed(0, 0))
+    return Aes(coder.properties, password)
+
+
+def _lzma_filter(coder: Coder) -> dict[str, int] | None:
+    """What liblzma has to know; None for other methods. No dictionary needs to be larger than what comes out."""
+    given = coder.properties
+    if coder.method == b"\x03\x01\x01" and len(given) == 5 and given[0] < 225:
+        size = struct.unpack_from("<L", given, 1)[0]
+        spec = {"id": lzma.FILTER_LZMA1, "lc": given[0] % 9, "lp": given[0] // 9 % 5, "pb": given[0] // 45}
+    elif coder.method == b"\x21" and len(given) == 1 and given[0] <= 40:
+        size = (2 | given[0] & 1) << (given[0] // 2 + 11)
+        spec = {"id": lzma.FILTER_LZMA2}
+    else:
+        return None
+    return {**spec, "dict_size": max(4096, min(size, coder.size, (1 << 32) - 1))}
+
+
+def _stage(coder: Coder, spec: dict[str, int] | None) -> _Stage:
+    method = coder.method
+    if spec is not None:
+        return _Bounded(lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[spec]))
+    if method == b"\x00":
+        return _Copy()
+    if method == b"\x04\x01\x08":
+        return _Deflate()
+    if method == b"\x04\x01\x09":
+        return _Bounded(Deflate64)
+    if method == b"\x04\x02\x02":
+        return _Bounded(bz2.BZ2Decompressor)
+    if method == bytes.fromhex("04f71101"):
+        return _Bounded(zstd_decompressor)
+    if method == b"\x03" and len(coder.properties) == 1:
+        return _Delta(coder.properties[0] + 1)
+    if method in _FILTERS:
+        return _Branches(_FILTERS[method], coder.size)
+    raise DocumentError(ExceptionCode.UNSUPPORTED, f"7z method {method.hex()} cannot be read")

@@ -1,0 +1,203 @@
+"""7z archives, solid ones too, read from front to back a member at a time."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from readers.archives.sevenz.codecs import FolderReader
+from readers.archives.sevenz.folders import Folder
+from readers.archives.sevenz.header import Archive, SevenZipEntry, read_archive
+from readers.archives.sevenz.library import LibraryFolder, LibraryFolders
+from readers.archives.sevenz.unlock import unlock
+from readers.archives.zip.handler import failed_member, link_member
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import TryBudget
+from readers.records import FixedLimits, Kind, Limits, TextState
+from readers.rest import rest
+from readers.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
+
+_VOLUME = re.compile(rb"\.\d{3}\Z")
+
+
+class SevenZipHandler(LeafHandler):
+    """An archive; its members are its children, with the position in the header as ordinal. Directory entries are
+    counted in the position and are not items."""
+
+    name = "7z"
+    media_types: tuple[str, ...] = ("application/x-7z-compressed",)
+    container = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="7z archives",
+            extensions=("7z",),
+            children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
+            announces="the header",
+            leaves_out=(
+                "members and headers that need a password which is not in the bank (`--passwords`)",
+                "members after damage in a solid block",
+                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
+                "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
+                "one part of a split archive",
+                "dictionaries of more than 256 MB",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """Entries that are no directories; None where the header cannot be read."""
+        try:
+            with source.open() as file:
+                return sum(
+                    not entry.directory
+                    for entry in _read(file, source, FixedLimits(), TryBudget(FixedLimits())).entries
+                )
+        except DocumentError:
+            return None
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in the order of the header. One that cannot be had (encrypted, damaged, a method that is not
+        known, or behind such damage in a solid archive) is a Child with an error that is not emitted. Raises what
+        `read_archive` raises when there is no readable header."""
+        with source.open() as file:
+            budget = TryBudget(limits)
+            archive = _read(file, source, limits, budget)
+            yield from _Members(file, source, archive, limits, budget).children()
+            yield from rest(file, archive.end, source.size, len(archive.entries), "7z archive")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> Archive:
+    def read_at(position: int, count: int) -> bytes:
+        file.seek(position)
+        return file.read(count)
+
+    def decode(folder: Folder) -> bytes:
+        reader = FolderReader(file, folder, source.size)
+        if folder.aes is not None:
+            reader = unlock(file, folder, source.size, source.passwords, budget, header=True).value
+        return b"".join(iter(lambda: reader.read(CHUNK), b""))
+
+    try:
+        return read_archive(read_at, source.size, limits.parse_bytes, decode)
+    except DocumentError as error:
+        if error.code is ExceptionCode.TRUNCATED and _VOLUME.search(source.name):
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED, "one part of a split 7z archive; join the parts first"
+            ) from error
+        raise
+
+
+class _Members:
+    """One pass over the entries, with the folder that the next file with data lies in."""
+
+    def __init__(self, file: BinaryIO, source: Source, archive: Archive, limits: Limits, budget: TryBudget) -> None:
+        self._file, self._size, self._archive = file, source.size, archive
+        self._passwords, self._purse = source.passwords, budget
+        self._notes: dict[str, Any] = {}  # how the folder was opened
+        self._folders = iter(archive.folders)
+        self._reader: FolderReader | LibraryFolder | None = None
+        self._library = LibraryFolders(file, source.size)
+        self._files: Iterator[tuple[int, int | None]] = iter(())  # lengths and CRCs of the folder's files
+        self._unread = 0  # bytes of the last member that the caller left
+        self._skippable = max(limits.expansion_floor, int(limits.expansion_ratio * source.size))
+
+    def children(self) -> Iterator[Child]:
+        for entry in self._archive.entries:
+            length, crc = self._next_file(entry.position) if entry.has_data else (0, None)
+            if not entry.directory:
+                yield self._child(entry, length, crc)
+            elif entry.has_data:
+                self._unread = length
+
+    def _next_file(self, position: int) -> tuple[int, int | None]:
+        self._skip()
+        while (entry := next(self._files, None)) is None:
+            folder = next(self._folders)  # the header was checked: there is data for every file
+            self._reader, self._notes = self._open(folder, position)
+            self._files = iter(zip(folder.sizes, folder.crcs, strict=True))
+        return entry
+
+    def _open(self, folder: Folder, position: int) -> tuple[FolderReader | LibraryFolder, dict[str, Any]]:
+        """A reader over the folder, whose first file is the entry at `position`."""
+        reader = FolderReader(self._file, folder, self._size)
+        if folder.aes is None:
+            if reader.problem is not None and reader.problem.code is ExceptionCode.UNSUPPORTED:
+                return LibraryFolder(self._library, position, reader.problem), {}
+            return reader, {}
+        try:
+            opened = unlock(self._file, folder, self._size, self._passwords, self._purse)
+        except DocumentError as error:
+            reader.problem = error
+            return reader, {}
+        return opened.value, opened.metadata
+
+    def _skip(self) -> None:
+        """Past what is left of the last member. Damage met there is the next member's; so is a bomb that the caller
+        left, because decoding it to get behind it is what it wants."""
+        self._skippable -= self._unread
+        if self._skippable < 0 and self._unread and self._reader is not None:
+            beyond = "it comes after more data than the archive may expand to"
+            self._reader.problem = self._reader.problem or DocumentError(ExceptionCode.EXPANSION_LIMIT, beyond)
+        try:
+            while self._unread > 0 and self._piece():
+                pass
+        except DocumentError:
+            pass
+        self._unread = 0
+
+    def _piece(self) -> bytes:
+        assert self._reader is not None  # an entry with data has set it
+        piece = self._reader.read(min(CHUNK, self._unread))
+        if not piece and self._unread:
+            self._reader.problem = DocumentError(ExceptionCode.CORRUPT, "the packed data ends before the member does")
+            raise self._reader.problem
+        self._unread -= len(piece)
+        return piece
+
+    def _child(self, entry: SevenZipEntry, length: int, crc: int | None) -> Child:
+        self._unread = length
+        if entry.link:
+            return link_member(entry.name, entry.position)
+        child = Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
+        if not entry.has_data:
+            return child
+        child.notes = dict(self._notes)
+        assert self._reader is not None  # as above
+        if self._reader.problem is not None:
+            return failed_member(entry.name, entry.position, self._reader.problem)
+        stream = PieceStream(_Checked(self, crc).piece)
+        if length > SMALL_MEMBER:
+            child.data, child.stream, child.size_hint = None, as_binary(stream), length
+            return child
+        try:
+            child.data = stream.read()
+        except DocumentError as error:
+            return failed_member(entry.name, entry.position, error)
+        return child
+
+
+class _Checked:
+    """The pieces of one member; `corrupt` at the end when its CRC is wrong."""
+
+    def __init__(self, members: _Members, crc: int | None) -> None:
+        self._members, self._crc, self._sum = members, crc, 0
+
+    def piece(self) -> bytes:
+        piece = self._members._piece()
+        self._sum = zlib.crc32(piece, self._sum)
+        if not piece and self._crc is not None and self._sum != self._crc:
+            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+        return piece
+
+
+HANDLERS: tuple[Handler, ...] = (SevenZipHandler(),)

@@ -1,0 +1,32 @@
+"""Further parts of archives that were cut into pieces (`.7z.002`, `.zip.002`, `.z02`): nothing but their name says so."""
+
+from __future__ import annotations
+
+from readers.base import Handler, LeafHandler, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import Limits
+
+MEDIA_TYPE = "application/x-archive-part"
+
+
+class SplitPartHandler(LeafHandler):
+    """The middle or the end of an archive; what it holds begins in another file."""
+
+    name = "part"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Further parts of split archives",
+            extensions=("7z.002", "zip.002", "z02"),
+            leaves_out=("everything: the exception is `unsupported`, to be read once the parts are joined",),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: raises `unsupported`."""
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "a further part of a split archive; join the parts first")
+
+
+HANDLERS: tuple[Handler, ...] = (SplitPartHandler(),)

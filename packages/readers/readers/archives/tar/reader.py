@@ -1,0 +1,234 @@
+"""The entries of a tar archive (POSIX.1-2017 pax, ustar, GNU, seventh edition), read forwards from any stream.
+
+Own reading, because the standard library decodes names, follows negative sizes on older Python versions and turns
+damage into a silent end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from readers.archives.tar.byte_reader import ByteReader
+from readers.archives.tar.header import is_tar_header
+from readers.archives.tar.sparse import Map, from_header, from_records, more_pieces
+from readers.errors import DocumentError, ExceptionCode
+from readers.streams import SMALL_MEMBER
+
+BLOCK = 512
+_MAX_EXTENSION = 1 << 20  # bytes of a pax header or GNU long name; names are at most 4 KiB on any system
+_MAX_FOR_ALL = 4096  # bytes of a value that holds for all entries that follow
+_SPECIAL = frozenset(b"346")
+_LINKS = frozenset(b"12")
+_DIRECTORIES = frozenset(b"5D")
+_EXTENSIONS = frozenset(b"xgXLK")
+_VOLUME = ord("V")  # GNU: the label of the archive, not an entry
+_CONTINUED = ord("M")
+
+
+@dataclass(slots=True)
+class TarEntry:
+    """One entry; its data follows in the stream."""
+
+    position: int
+    name: bytes
+    type: int  # the type flag as a byte
+    size: int  # bytes of data in the stream
+    sparse: Map | None = None  # where the data belongs, if not one piece behind the other
+    file: bool = False  # of another type than a file, and has data
+
+    @property
+    def directory(self) -> bool:
+        return not self.file and (
+            self.type in _DIRECTORIES or (not self.size and self.type in (0, ord("0")) and self.name.endswith(b"/"))
+        )
+
+    @property
+    def link(self) -> bool:
+        return not self.file and self.type in _LINKS
+
+    @property
+    def special(self) -> bool:
+        return not self.file and self.type in _SPECIAL
+
+    @property
+    def continued(self) -> bool:
+        return self.type == _CONTINUED
+
+    @property
+    def padding(self) -> int:
+        """Bytes after the data up to the next block."""
+        return -self.size % BLOCK
+
+
+@dataclass(slots=True)
+class _Extensions:
+    """What extension headers say of the next entry (pax 'x', GNU 'L') and of all that follow (pax 'g')."""
+
+    one: dict[bytes, bytes] = field(default_factory=dict)
+    everything: dict[bytes, bytes] = field(default_factory=dict)
+    pieces: list[bytes] = field(default_factory=list)  # of the map of a sparse file, keys of which come several times
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.one.get(key, self.everything.get(key))
+
+
+@dataclass(slots=True)
+class Outside:
+    """Bytes that are in no entry and not zero."""
+
+    damaged: int = 0  # before the end of the archive
+    entries: int = 0  # that came before the damage
+    after: int = 0  # after it
+    last: bytearray = field(default_factory=bytearray)  # the last ones after it, from where they begin
+
+    def error(self) -> DocumentError | None:
+        """What is wrong with an archive that was read to its end."""
+        if self.damaged:
+            return DocumentError(
+                ExceptionCode.CORRUPT,
+                f"damaged tar header after {self.entries} entries; {self.damaged:,} bytes were not read",
+            )
+        if self.after:
+            detail = f"{self.after:,} bytes after the end of the tar archive are none of its entries"
+            return DocumentError(ExceptionCode.CORRUPT, detail, missing=0)
+        return None
+
+
+def iter_tar(reader: ByteReader, outside: Outside) -> Iterator[TarEntry]:
+    """The entries in order, of archives one behind the other too. Who iterates reads an entry's data (or some of it)
+    before asking for the next one; the rest is skipped. What is no entry is passed over up to the next header and
+    counted. `truncated` when the stream ends without a zero block."""
+    extensions = _Extensions()
+    position, ended = 0, False
+    while True:
+        header = reader.read(BLOCK)
+        if not header.strip(b"\0"):
+            if len(header) < BLOCK:
+                if ended or outside.damaged:
+                    return
+                raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {position} entries")
+            ended = True
+            reader.pass_over(BLOCK)
+            continue
+        entry = _entry(header, position, extensions) if is_tar_header(header) else None
+        if entry is not None and entry.type in _EXTENSIONS and _extend(extensions, entry, reader):
+            ended = False
+            continue
+        if entry is None or entry.type in _EXTENSIONS:
+            if len(header) < BLOCK and not ended:
+                raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {position} entries")
+            extensions = _Extensions()
+            _pass_over(reader, header, outside, ended, position)
+            continue
+        extensions.one, extensions.pieces, ended = {}, [], False
+        if entry.size and (entry.directory or entry.link or entry.special):
+            _settle(entry, reader)
+        while entry.sparse is not None and entry.sparse.extended:  # these blocks are no part of the size
+            more_pieces(entry.sparse, reader.read(BLOCK))
+        end = reader.position + entry.size + entry.padding
+        if entry.type != _VOLUME:
+            yield entry
+            position += 1
+        reader.skip_to(end)
+
+
+def _settle(entry: TarEntry, reader: ByteReader) -> None:
+    """Whether data follows a link, a directory or a special file that has a size: pax writes it behind hard links, others
+    note the size and no data. What follows then is a header, or the end."""
+    behind = reader.read(BLOCK)
+    reader.give_back(behind)
+    if not behind.strip(b"\0") or is_tar_header(behind):
+        entry.size = 0
+    elif entry.type != ord("D"):  # GNU's list of what was in the directory
+        entry.file = True
+
+
+def _pass_over(reader: ByteReader, block: bytes, outside: Outside, ended: bool, position: int) -> None:
+    """Skip to the next header, or the end."""
+    found = bytearray()
+    count = solid = 0  # bytes; those of them up to the last that is not zero
+    while block and not (count and is_tar_header(block)):
+        reader.pass_over(len(block))
+        if len(found) < SMALL_MEMBER:
+            found += block
+        if filled := len(block.rstrip(b"\0")):
+            solid = count + filled
+        count += len(block)
+        block = reader.read(BLOCK)
+    reader.give_back(block)
+    if ended:
+        outside.after += solid
+        outside.last = found[: solid + -solid % BLOCK]
+    else:
+        outside.entries = outside.entries or position
+        outside.damaged += solid
+
+
+def _entry(header: bytes, position: int, extensions: _Extensions) -> TarEntry | None:
+    """What a header says; None where its size is impossible."""
+    kind = header[156]
+    size = _number(header[124:136])
+    name = header[:100].partition(b"\0")[0]
+    if header[257:263] == b"ustar\0":
+        prefix = header[345:500].partition(b"\0")[0]
+        if prefix:
+            name = prefix + b"/" + name
+    sparse = None
+    if kind not in _EXTENSIONS:
+        name = extensions.get(b"path") or name
+        sparse = from_header(header) if kind == ord("S") else from_records(extensions.one, extensions.pieces)
+        # Of a sparse file some programs note there how large it is when it is whole.
+        if (wide := extensions.get(b"size")) and (sparse is None or size < 0):
+            size = int(wide) if wide.isdigit() and len(wide) < 20 else -1
+        name = extensions.get(b"GNU.sparse.name") or name
+    return TarEntry(position=position, name=name, type=kind, size=size, sparse=sparse) if size >= 0 else None
+
+
+def _number(raw: bytes) -> int:
+    """Octal digits, or base 256 when the first bit is set; -1 when it is neither."""
+    if raw[0] == 0x80:
+        return int.from_bytes(raw[1:], "big")
+    digits = raw.strip(b" \0").partition(b"\0")[0].strip()
+    if not digits:
+        return 0
+    try:
+        return int(digits, 8)
+    except ValueError:
+        return -1
+
+
+def _extend(extensions: _Extensions, entry: TarEntry, reader: ByteReader) -> bool:
+    """Read the data of an extension header; False where it is too large to be one."""
+    if entry.size > _MAX_EXTENSION:
+        return False
+    data = reader.read(entry.size)
+    if len(data) < entry.size:
+        raise DocumentError(ExceptionCode.TRUNCATED, f"the tar archive breaks off after {entry.position} entries")
+    reader.skip_to(reader.position + entry.padding)
+    if entry.type == ord("L"):
+        extensions.one[b"path"] = data.rstrip(b"\0")
+    elif entry.type in b"xgX":
+        target = extensions.everything if entry.type == ord("g") else extensions.one
+        for key, value in _records(data):
+            if entry.type != ord("g") or len(value) <= _MAX_FOR_ALL:
+                target[key] = value
+            if key in (b"GNU.sparse.offset", b"GNU.sparse.numbytes"):
+                extensions.pieces.append(value)
+    return True
+
+
+def _records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Records `length key=value newline` of a pax header; what does not follow that ends the reading."""
+    at = 0
+    while at < len(data):
+        digits, space, _ = data[at : at + 20].partition(b" ")
+        if not space or not digits.isdigit():
+            return
+        end = at + int(digits)
+        record = data[at + len(digits) + 1 : end]
+        if end <= at or end > len(data) or not record.endswith(b"\n"):
+            return
+        key, _, value = record[:-1].partition(b"=")
+        yield key, value
+        at = end

@@ -1,0 +1,270 @@
+"""Zip archives (APPNOTE 6.3.10), by their central directory; cut ones by their local headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from readers.archives.names import Likely
+from readers.archives.zip.crypto import unlock
+from readers.archives.zip.directory import (
+    LOCAL_SIGNATURE,
+    SPLIT,
+    Directory,
+    ZipEntry,
+    charset_of_names,
+    find_directory,
+    iter_entries,
+    least_end,
+    says_no_charset,
+)
+from readers.archives.zip.member import open_member
+from readers.archives.zip.ranges import of_range, ranges, whole
+from readers.archives.zip.salvage import salvage
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import METHODS
+from readers.passwords import TryBudget
+from readers.records import Kind, Limits, TextState
+from readers.rest import AFTER, BEFORE, rest
+from readers.streams import SMALL_MEMBER
+
+_VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
+_FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
+_SIGNED = b"APK Sig Block 42"  # ends what Android's packages have before the directory
+_DESCRIPTOR = 24  # bytes that may follow the data of a member (APPNOTE 4.3.9)
+_EXTRA = 4096  # and that its local header may have where it was not read
+_MOST_GAPS = 16
+BETWEEN = b"bytes between members"
+
+
+# Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
+# us those of types that end with "+zip" as well (RFC 6839, 3.6).
+PACKAGES = (
+    "application/epub+zip",
+    "application/x-ibooks+zip",
+    "application/vnd.adobe.indesign-idml-package",
+    "application/vnd.oasis.opendocument.base",
+    "application/vnd.oasis.opendocument.database",
+)
+
+
+class ZipHandler(LeafHandler):
+    """An archive; its members are its children, with the index in the central directory as ordinal. Directory
+    entries are counted in the index and are not items."""
+
+    name = "zip"
+    media_types: tuple[str, ...] = ("application/zip", *PACKAGES)
+    container = True
+    splits = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Zip archives",
+            media_types=("application/zip",),
+            extensions=("zip", "zipx", "jar", "war", "apk", "pages", "numbers", "key"),
+            children="members in the order of the central directory; without a directory, those that are complete by "
+            "their local headers; symbolic links as items without bytes; what is outside of all members and of a known type",
+            announces="the central directory",
+            leaves_out=(
+                "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
+                "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
+                "one part of a split archive: its members are read only where the whole is there",
+                "a member whose data overlaps another's (a bomb)",
+                "directory entries without bytes, which are no items; what is outside of all members and of no known type",
+                "the character set of names where the archive does not declare it; a guessed one is recorded as `name_charset`",
+            ),
+        ),
+        Declared(
+            title="Electronic books and other packages in zip archives",
+            media_types=PACKAGES,
+            extensions=("epub", "ibooks", "idml", "odb"),
+            children="as of zip archives: an EPUB's chapters are web pages",
+            announces="the central directory",
+            leaves_out=(
+                "title and author as metadata; they are in the text of a part",
+                "what zip archives leave out",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """Members in the central directory, the lost ones of a broken directory included; None without one."""
+        count = 0
+        try:
+            with source.open() as file:
+                for entry in iter_entries(file, find_directory(file, source.size)):
+                    count += not entry.directory
+        except DocumentError as error:
+            return count + error.missing if error.missing else count or None
+        return count
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Ranges of directory indexes of about that many bytes; see readers.archives.zip.ranges."""
+        with source.open() as file:
+            return ranges(file, source.size, target_bytes)
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in directory order. Without a readable directory: those that are complete, by local headers,
+        then `truncated`. A member that cannot be had is a Child with an error that is not emitted."""
+        with source.open() as file:
+            try:
+                directory = find_directory(file, source.size)
+            except DocumentError as error:
+                if error.code is not ExceptionCode.TRUNCATED or (part and part.start > 0):
+                    raise
+                yield from salvage(file, source.size, limits)
+                if source.head.startswith(_FIRST_VOLUME) or _VOLUME.search(source.name):
+                    raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
+                raise
+            yield from _members(source, file, limits, directory, part)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def _members(
+    source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
+) -> Iterator[Child]:
+    names: Likely | None = None  # what those that say no charset are in, once there is one
+    budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
+    gaps, stop = Gaps(), 0
+    for entry in view.entries:
+        gaps.before(entry.offset)
+        gaps.behind(least_end(entry), slack=_EXTRA)
+        stop = entry.index + 1
+        if entry.directory:
+            continue
+        try:
+            if entry.link:
+                child = link_member(entry.name, entry.index)
+            elif entry.index in view.overlaps:
+                raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
+            else:
+                child = _member(source, file, entry, budget, gaps)
+        except DocumentError as error:
+            child = failed_member(entry.name, entry.index, error)
+        child.shown, child.occurrence = entry.shown, view.occurrence(entry)
+        if says_no_charset(entry):
+            names = names or charset_of_names(file, directory)
+            _name(child, names)
+        yield child
+    gaps.before(directory.position)
+    if part is None:
+        yield from _outside(file, gaps, directory, source.size, stop)
+    elif stop >= directory.entries:
+        yield from rest(file, directory.end, source.size, stop, "zip archive", opened=False)
+
+
+def _outside(file: BinaryIO, gaps: Gaps, directory: Directory, size: int, stop: int) -> Iterator[Child]:
+    """Account for the bytes that are neither a member's nor the directory's: before the first member, between members that
+    are in the order of the directory, and after the end."""
+    most = directory.position  # offsets may lead anywhere
+    places = [(start, min(end, most), BETWEEN if start else BEFORE) for start, end in gaps.found]
+    errors: list[DocumentError] = []
+    for number, (start, end, name) in enumerate([*places, (directory.end, size, AFTER)], stop):
+        if name is not AFTER and _expected(file, start, end):
+            continue
+        try:
+            yield from rest(file, start, end, number, "zip archive", name=name)
+        except DocumentError as error:
+            errors.append(error)
+    if gaps.more:
+        errors.append(DocumentError(ExceptionCode.CORRUPT, f"{gaps.more:,} more bytes between members", missing=0))
+    if errors:
+        raise DocumentError(ExceptionCode.CORRUPT, "; ".join(error.detail for error in errors), missing=0)
+
+
+def _expected(file: BinaryIO, start: int, end: int) -> bool:
+    """Whether a range outside of all members is what programs put there: the program of a self-extracting archive, or the
+    signature of a package for Android."""
+    file.seek(start)
+    if start == 0 and file.read(2) == b"MZ":
+        return True
+    file.seek(max(start, end - len(_SIGNED)))
+    return file.read(len(_SIGNED)) == _SIGNED
+
+
+class Gaps:
+    """Ranges between members that no member has. Their order has to be that of the directory: otherwise none are seen."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int]] = []
+        self.more = 0  # bytes in further ones
+        self._reached = self._slack = 0
+        self._ordered = True
+
+    def behind(self, end: int, *, slack: int = _DESCRIPTOR) -> None:
+        """A member ends there; so many bytes after it may be its own."""
+        self._reached, self._slack = end, slack
+
+    def before(self, start: int) -> None:
+        """The next member, or the directory, begins there."""
+        self._ordered = self._ordered and start >= self._reached
+        if not self._ordered or start - self._reached <= self._slack:
+            return
+        if len(self.found) < _MOST_GAPS:
+            self.found.append((self._reached, start))
+        else:
+            self.more += start - self._reached
+
+
+def _name(child: Child, names: Likely) -> None:
+    """Show a name that says no charset in what all such names are surely in; else in what it is likeliest in, which is the
+    format's own code page 437 where that gives letters, and record that as a guess."""
+    if (told := names.by_letters(child.name)) is not None:
+        child.shown, charset = told
+        child.notes = child.notes | {"name_charset": charset}
+    elif (names.sure or child.shown is None) and (shown := names.read(child.name)) is not None:
+        child.shown = shown
+        if not names.sure:
+            child.notes = child.notes | {"name_charset": names.charset}
+    elif child.shown is not None:
+        child.notes = child.notes | {"name_charset": "cp437"}
+
+
+def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
+    """A member that is announced and has no row."""
+    detail = f"{name[:80].decode('utf-8', 'backslashreplace')!r}: {error.detail}"
+    return Child(
+        name=name,
+        kind=Kind.ARCHIVE_MEMBER,
+        ordinal=ordinal,
+        data=b"",
+        error=DocumentError(error.code, detail, missing=1),
+        emit=False,
+    )
+
+
+def link_member(name: bytes, ordinal: int) -> Child:
+    """A symbolic link: a row without bytes."""
+    error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
+    return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
+
+
+def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget, gaps: Gaps) -> Child:
+    notes: dict[str, Any] = {}
+    if entry.encrypted:
+        opened = unlock(file, source.size, entry, source.passwords, budget)
+        reader, notes = opened.value, opened.metadata
+    elif entry.method not in METHODS:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+    else:
+        reader = open_member(file, source.size, entry)
+        gaps.behind(reader.end)
+    small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
+    return Child(
+        name=entry.name,
+        kind=Kind.ARCHIVE_MEMBER,
+        ordinal=entry.index,
+        data=reader.whole() if small else None,
+        stream=None if small else reader.stream(),
+        size_hint=None if small else entry.size,
+        notes=notes,
+    )
+
+
+HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

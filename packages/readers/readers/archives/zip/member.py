@@ -1,0 +1,86 @@
+"""Inflating one zip member, checked against its announced size and CRC, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from isal import isal_zlib
+
+from readers.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import DECODE_ERRORS, Inflater
+from readers.streams import CHUNK, PieceStream, as_binary
+
+
+class MemberReader:
+    """Produces the bytes of one member from its place in the archive."""
+
+    def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
+        """`crc` is None where something else says that the bytes are right."""
+        self._file, self._at, self._left = file, start, compressed
+        self.end = start + compressed
+        self._size, self._crc, self._method = size, crc, method
+        self._inflater = Inflater(method)
+        self._made = 0
+        self._sum = 0
+        self._done = False
+
+    def piece(self) -> bytes:
+        """The next bytes; b"" at the end. Raises `corrupt` when sizes, CRC or the compressed data are wrong."""
+        while not self._done:
+            data = b""
+            if self._inflater.wants_more:
+                data = self._take()
+            try:
+                out = self._inflater.feed(data, CHUNK)
+            except DECODE_ERRORS as error:
+                raise DocumentError(ExceptionCode.CORRUPT, f"the member's data is damaged: {error}") from error
+            self._made += len(out)
+            if self._made > self._size:
+                raise DocumentError(
+                    ExceptionCode.CORRUPT, f"the member holds more than the announced {self._size} bytes"
+                )
+            if self._inflater.ended or (not data and not out and self._left == 0):
+                self._done = True
+            if out:
+                self._sum = isal_zlib.crc32(out, self._sum)
+                return out
+        self._check()
+        return b""
+
+    def _take(self) -> bytes:
+        self._file.seek(self._at)
+        data = self._file.read(min(CHUNK, self._left))
+        self._at += len(data)
+        self._left = self._left - len(data) if data else 0
+        return data
+
+    def _check(self) -> None:
+        if self._made != self._size:
+            raise DocumentError(ExceptionCode.CORRUPT, f"the member ends after {self._made} of {self._size} bytes")
+        if self._crc is not None and self._sum != self._crc:
+            raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
+
+    def whole(self) -> bytes:
+        """All bytes at once; for small members."""
+        pieces: list[bytes] = []
+        while piece := self.piece():
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def stream(self) -> BinaryIO:
+        """The bytes as a stream; what is wrong with them is raised where it is found."""
+        return as_binary(PieceStream(self.piece))
+
+
+def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
+    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
+    file.seek(min(entry.offset, archive_size))
+    header = file.read(LOCAL.size)
+    if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header at the position that the directory gives")
+    fields = LOCAL.unpack(header)
+    start = entry.offset + LOCAL.size + fields[9] + fields[10]
+    if start + entry.compressed > archive_size:
+        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
+    return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)

@@ -1,0 +1,194 @@
+"""What a format handler is (design §5).
+
+A handler turns bytes into children and text. It never touches disk, the database or the clock; bad data
+raises `DocumentError` with a code, and whatever was yielded before stays.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Protocol, runtime_checkable
+
+import msgspec
+
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import NO_PASSWORDS, Passwords
+from readers.records import Kind, Limits, TextState
+
+
+class Source(Protocol):
+    """The bytes of one item, in memory or as a file on the filer."""
+
+    @property
+    def name(self) -> bytes:
+        """The item's own name; handlers may use its extension to break ties, never as a path."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes (at least 4 KiB, or all if fewer)."""
+
+    @property
+    def passwords(self) -> Passwords:
+        """What may be tried on it if it is encrypted."""
+
+    def open(self) -> BinaryIO:
+        """A new seekable, buffered reader at position 0; the handler closes it."""
+
+    def whole(self, limit: int) -> bytes:
+        """All bytes; raises DocumentError(too_large) when there are more than `limit`."""
+
+
+class MemorySource(msgspec.Struct, frozen=True):
+    """A source that is in memory."""
+
+    name: bytes
+    data: bytes
+    passwords: Passwords = NO_PASSWORDS
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    @property
+    def head(self) -> bytes:
+        return self.data[:4096]
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self.data)
+
+    def whole(self, limit: int) -> bytes:
+        if len(self.data) > limit:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"{len(self.data)} bytes; the limit is {limit}")
+        return self.data
+
+
+TEXT_STATE = "text_state"  # in a child's notes: its text cannot be better than this, though its bytes do not show it
+
+
+class Child(msgspec.Struct, kw_only=True):
+    """One child of a container or document. Exactly one of `data` and `stream` is given; neither where `error` says why.
+
+    A `stream` is read to its end by the caller before the next child is asked for; reading it may raise
+    DocumentError, which then belongs to this child (and makes it a failed child if no byte was usable).
+    `error` marks a child that the format announces but whose bytes cannot be had: it gets a row with the
+    exception (an emitted child), unless `emit` is False (then it counts as failed). Beside `data` it says that these
+    are damaged, and what there is of them stays; its `missing` are children of this child that are not in them.
+    """
+
+    name: bytes  # as the format stores it, undecoded where it is bytes; b"" if it has none
+    kind: Kind
+    ordinal: int  # byte offset (mbox), directory index (zip), position with failures counted (elsewhere)
+    data: bytes | None = None
+    stream: BinaryIO | None = None
+    size_hint: int | None = None  # announced size of a stream
+    error: DocumentError | None = None
+    emit: bool = True
+    shown: str | None = None  # the name as text, where the format says in which charset its bytes are
+    occurrence: int = (
+        0  # which one of the siblings with its name it is (readers.records.Siblings); 0: the caller counts
+    )
+    media_type: str | None = None  # what the parent declares (a MIME part's Content-Type); identify has the last word
+    notes: dict[str, Any] = msgspec.field(default_factory=dict)  # goes with its metadata: how it was opened
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A range of a big container that one task works on: mbox byte offsets or zip directory indexes."""
+
+    start: int
+    stop: int
+    announced: int | None = None  # children that the format announces in it; all ranges of a container or none tell
+    known: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON: what the handler learned when it cut the ranges
+
+
+class Text(msgspec.Struct, kw_only=True):
+    """Text and metadata of one item."""
+
+    text: str = ""
+    state: TextState | None = None  # None: ok if there is text, else empty
+    pages: int | None = None  # where the format knows; else text characters / 3,000 rounded up, at least 1
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON-able; keys: subject from to cc bcc date …
+    error: DocumentError | None = None  # text was cut short; what there is stays
+
+
+class MessageHashes(msgspec.Struct, kw_only=True):
+    """Hashes over a message's fields (glossary: hash, Message-ID hash)."""
+
+    content_hash: bytes  # sha256 over normalised fields
+    message_id_hash: bytes | None  # EDRM MIH: MD5 of the Message-ID in its angle brackets
+
+
+@runtime_checkable
+class Handler(Protocol):
+    """One format family. Instances are stateless and shared."""
+
+    name: str
+    media_types: tuple[str, ...]  # each media type is declared by one handler only
+    container: bool  # its only purpose is to hold others
+    splits: bool  # `parts` may cut a big one into ranges
+    whole: bool  # must be parsed whole: over Limits.parse_bytes it is too_large
+    declared: tuple[Declared, ...]  # what people are told of each of its formats; () only for plugins
+
+    def announced(self, source: Source) -> int | None:
+        """How many children the format announces (zip directory); None where it does not."""
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Ranges of about `target_bytes`, covering all children exactly once; [] when it cannot be split."""
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The children in order. DocumentError raised between children means: the rest is lost."""
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text and metadata; DocumentError when there is none to be had."""
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """For messages; None for everything else. Never raises DocumentError: damaged fields count as empty."""
+
+
+class LeafHandler:
+    """Base for formats without children; also the defaults of the optional parts of a handler.
+
+    Every handler of ours overrides `declared`: one `Declared` for each format people have a name for (see
+    readers.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
+    docs/formats.md (`make formats-page`) and `edbench formats` would not tell of it.
+    """
+
+    name = ""
+    media_types: tuple[str, ...] = ()
+    container = False
+    splits = False
+    whole = True
+    declared: tuple[Declared, ...] = ()
+
+    def announced(self, source: Source) -> int | None:
+        return None
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        return []
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        return iter(())
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        return Text(state=TextState.UNSUPPORTED)
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        return None
+
+
+@functools.cache
+def _is_leaf(kind: type[Handler]) -> bool:
+    return issubclass(kind, LeafHandler) and all(
+        getattr(kind, method) is getattr(LeafHandler, method) for method in ("announced", "parts", "children")
+    )
+
+
+def is_leaf(handler: Handler) -> bool:
+    """Whether what it reads is never a container and never has children, so that nobody need ask."""
+    return not handler.container and _is_leaf(type(handler))

@@ -1,0 +1,438 @@
+"""Bytes to characters: which charset a text without (or with a wrong) declaration is in."""
+
+from __future__ import annotations
+
+import codecs
+import enum
+import re
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
+from typing import Any, BinaryIO, NamedTuple
+
+from readers.charset_guess import SAMPLE, doubtful, guess, reads, western, wide
+from readers.charset_labels import by_label, by_mark, says_nothing
+from readers.charset_mixed import BIG, LITTLE, first_wide, parts
+from readers.charset_wider import errors_of
+
+DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "euc_jp", "euc_jis_2004", "johab"))
+_ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
+_ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
+_NOT_CONTINUING = bytes((*range(0x80), *range(0xC0, 0x100)))  # in UTF-8
+_HALVES = re.compile(r"[\ud800-\udfff]")
+# A sequence of two bytes may be a character of two in a few others as well; one of more takes rare ones in a row.
+_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]{2,3}")
+_COUNTS, _NO_CHANCE = (0, 0, 1, 4, 4), 8  # a sequence by its length; so many together
+_LIKELY = 89  # right of 100: so sure, it was right in 382 of 395 texts that were declared falsely and read badly, and wrong in none
+# that were declared truly but for capitals
+_SIGNS = 0.1  # of a text's characters that are not ASCII
+CHUNK = 1 << 18
+_CHECKS = 200  # strings of a document that are looked at: each may take the detector
+
+
+class CharsetSource(enum.StrEnum):
+    """Where a charset is known from."""
+
+    MARK = "bom"
+    DECLARED = "declared"
+    UTF8 = "utf-8"  # nothing else is valid UTF-8 by chance
+    STRUCTURE = "structure"  # zero bytes, escape sequences
+    HINT = "hint"  # a code page or a charset around it
+    DETECTED = "detected"
+    DEFAULT = "default"  # windows-1252, because nothing speaks for anything
+
+
+CHARSET_KEYS = ("charset", "charset_source", "charset_confidence")  # that `Found.metadata` gives
+
+
+class Detected(NamedTuple):
+    """The charset that a text was read in, where it is known from, and of 100 such findings how many are right."""
+
+    charset: str
+    source: CharsetSource
+    confidence: int = 100
+    guessed: bool = False  # it may well be another one
+
+    @property
+    def detected(self) -> bool:
+        """Whether the bytes alone had to tell it, by what they look like."""
+        return self.source in (CharsetSource.DETECTED, CharsetSource.DEFAULT)
+
+    def metadata(self) -> dict[str, Any]:
+        """The keys that a handler gives with it."""
+        keys: dict[str, Any] = {"charset": self.charset, "charset_source": self.source.value}
+        return keys | {"charset_confidence": self.confidence} if self.detected else keys
+
+
+def by_zeros(head: bytes) -> str:
+    """UTF-32 without a mark, or UTF-16 of mostly Latin text, told by where the zero bytes lie; "" when neither."""
+    sample = head[: len(head) & ~3]
+    zeros = sample.count(0)
+    if len(sample) < 8 or zeros < len(sample) // 5:
+        return ""
+    quarter = len(sample) // 4
+    lanes = [sample[i::4].count(0) for i in range(4)]
+    full = [lane > quarter * 0.9 for lane in lanes]
+    if full[2] and full[3] and not full[0]:
+        return "utf-32-le"
+    if full[0] and full[1] and not full[3]:
+        return "utf-32-be"
+    odd, even = lanes[1] + lanes[3], lanes[0] + lanes[2]
+    if odd > 10 * even and odd > quarter // 2:
+        return "utf-16-le"
+    if even > 10 * odd and even > quarter // 2:
+        return "utf-16-be"
+    return ""
+
+
+def _other_lines(data: bytes, utf8: bool) -> str:
+    """The codec of lines that are not UTF-8 where others surely are (`utf8`: what came before was), as when two programs write to a log;
+    "" where there are none. Lines with a damaged byte are others' no more than a text with one is."""
+    if not utf8 and not data.translate(None, _NOT_CONTINUING):
+        return ""  # no character of several bytes, as in most western texts
+    good: list[bytes] = []
+    bad: list[bytes] = []
+    for line in data.split(b"\n"):
+        if not line.isascii():
+            (good if _is_utf8(line) else bad).append(line)
+    others = b"\n".join(bad)
+    if (
+        not bad
+        or _is_damaged_utf8(others)
+        or not (utf8 or (4 * len(good) > len(bad) and _never_by_chance(b"\n".join(good))))
+    ):
+        return ""
+    codec = guess(others).codec or "cp1252"
+    return "" if codec in DOUBLE else codec
+
+
+def _lines(data: bytes, other: str) -> str:
+    """Each line in UTF-8 where it is that, in the other codec where it is not."""
+    lines = data.split(b"\n")
+    return "\n".join(read_in(line, "utf-8" if line.isascii() or _is_utf8(line) else other) for line in lines)
+
+
+def _is_damaged_utf8(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 are so nearly, and so are damaged UTF-8 rather than another charset."""
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(text) - bad - len(text.encode("ascii", "ignore"))
+    return good > 4 * bad
+
+
+def by_structure(head: bytes) -> str:
+    """The codec where zero bytes, escape sequences or rows of characters tell; "" where they do not."""
+    if b"\0" in head:
+        return by_zeros(head) or wide(head)
+    if b"\x1b" in head:
+        return next((codec for mark, codec in _ESCAPES.items() if mark in head), "")
+    if b"~" in head and b"~{" in head and b"~}" in head and head.isascii() and guess(head[:SAMPLE]).codec == "hz":
+        return "hz"
+    return ""
+
+
+def read_in(data: bytes, codec: str) -> str:
+    """The bytes as text; what is no character becomes U+FFFD."""
+    return _whole(data.decode(codec, errors_of(codec)), codec)
+
+
+def _whole(text: str, codec: str) -> str:
+    """Without halves of surrogate pairs, which UTF-7 alone can spell and Python takes from it."""
+    return _HALVES.sub("\ufffd", text) if codec == "utf-7" else text
+
+
+def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detected]:
+    """The text, and what was found out about its charset. A byte-order mark counts most, then what is declared where the
+    bytes do not contradict it, UTF-8 where it is that, and what the bytes look like; a `hint` (a charset that lies
+    around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
+    codec, skip = by_mark(data)
+    if codec:
+        return _of_parts(data[skip:], codec, hint), Detected(codec, CharsetSource.MARK)
+    codec = by_label(declared) if declared else ""
+    if b"\0" in data and not by_structure(data[:4096]) and (first := first_wide(data)) is not None:
+        return _of_parts(data, "", hint), Detected(first[1], CharsetSource.STRUCTURE, guessed=True)
+    if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
+        codec = ""  # the declaration was readable as ASCII, so it is wrong
+    told = _told_otherwise(data, codec) if codec else ""
+    if codec and not told and (known := _declared(data, codec, declared)) is not None:
+        return known
+    codec = told or by_structure(data[:4096])
+    if codec:
+        return _of_parts(data, codec, hint), Detected(codec, CharsetSource.STRUCTURE)
+    return _narrow(data, _hint(hint))
+
+
+def _of_parts(data: bytes, codec: str, hint: str) -> str:
+    """Text that begins in a codec; of UTF-16, and of "", other parts may follow."""
+    if codec not in ("", LITTLE, BIG):
+        return data.decode(codec, errors_of(codec))
+    return "".join(
+        part.decode(own, "replace").replace("\ufeff", "") if own else _narrow(part, _hint(hint))[0]
+        for own, part in parts((data,), codec)
+    )
+
+
+def code_page(data: bytes, codec: str) -> str:
+    """The codec of bytes that something around them (a language, a code page of the file) says to be in one: another
+    where the bytes contradict it. Control characters among them say nothing."""
+    return of_code_page(data, codec).charset
+
+
+def of_code_page(data: bytes, codec: str) -> Detected:
+    """The same, and whether it is only a guess: they read badly, and what they would rather be in is not sure."""
+    return _unless_capitals(_by_code_page(data, codec, likely=True), data)
+
+
+def _by_code_page(data: bytes, codec: str, *, likely: bool = False) -> Detected:
+    if data.isascii():
+        return Detected(codec, CharsetSource.DECLARED)
+    sample = data[: 4 * SAMPLE].translate(None, _CONTROLS)
+    text = sample.decode(codec, errors_of(codec))
+    if not doubtful(text):
+        return Detected(codec, CharsetSource.DECLARED)
+    return _judged(sample, text, codec, likely=likely)
+
+
+def least_certain(read: Iterable[Detected | None]) -> Detected | None:
+    """Of the charsets that pieces of a text were read in, where one had to be detected or is a guess."""
+    unsure = [one for one in read if one is not None and (one.detected or one.guessed)]
+    return min(unsure, key=lambda one: (not one.guessed, one.confidence)) if unsure else None
+
+
+class CodePage:
+    """Reads a document's strings of bytes in the code page that it tells, until one of the first contradicts that."""
+
+    __slots__ = ("_checks", "_doubted", "_found", "_sound")
+
+    def __init__(self, codec: str) -> None:
+        self._found = Detected(codec, CharsetSource.DECLARED)
+        self._checks = _CHECKS
+        self._doubted = bytearray()  # strings that read badly
+        self._sound = 0  # bytes of those that do not, ASCII left out
+
+    @property
+    def codec(self) -> str:
+        """What the next string is read in."""
+        return self._found.charset
+
+    @property
+    def detected(self) -> Detected:
+        """The same with where it is known from; a guess where most of the strings that were looked at read badly, and all of
+        these together do."""
+        doubted = bytes(self._doubted)
+        if self._found.detected or len(doubted) <= self._sound:
+            return self._found
+        found = of_code_page(doubted, self.codec)
+        return self._found._replace(guessed=found.guessed or found.charset != self.codec)
+
+    def text(self, raw: bytes) -> str:
+        """A string; what fits no charset becomes U+FFFD."""
+        if self._checks and not raw.isascii():
+            self._checks -= 1
+            found = _by_code_page(raw, self.codec)
+            if found.charset != self.codec:
+                self._found, self._checks = found, 0
+            elif found.guessed:
+                self._doubted += raw[: 4 * SAMPLE] + b"\n"
+            else:
+                self._sound += len(raw)
+        return read_in(raw, self.codec)
+
+
+def _told_otherwise(data: bytes, codec: str) -> str:
+    """Another codec than the declared one, where zero bytes or escape sequences tell it: such bytes are ASCII to look at, and so they
+    agree with nearly every declaration. "" where they do not tell another."""
+    head = data[:4096]
+    if b"\0" in head:
+        told = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
+    elif not data.isascii() or codec.startswith("iso2022"):
+        told = ""
+    elif b"\x1b" in head:
+        told = next((name for mark, name in _ESCAPES.items() if mark in head and reads(data, name)), "")
+    else:
+        told = by_structure(head)
+    return "" if told == codec else told
+
+
+def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
+    """Text and charset as declared; None where that is not what the bytes are in. Where they read badly so, and what they
+    would rather be in is not sure, it is a guess."""
+    if data.isascii() and codec in _ASCII_IN:
+        return data.decode("ascii"), Detected(codec, CharsetSource.DECLARED)
+    if codec == "utf-8" or says_nothing(label):
+        return None
+    text = read_in(data, codec)
+    if "\ufffd" not in text and codec in DOUBLE and not _never_by_chance(data):
+        return text, Detected(codec, CharsetSource.DECLARED)
+    if _is_utf8(data):
+        return None
+    bad = doubtful(text)
+    if not bad and (codec != "cp1252" or western(data)):
+        return text, Detected(codec, CharsetSource.DECLARED)
+    found = _judged(data, text, codec, likely=bad)
+    if found.charset != codec:
+        return read_in(data, found.charset), found
+    return text, _unless_capitals(found, data) if bad else found._replace(guessed=False)
+
+
+def _judged(data: bytes, text: str, codec: str, *, likely: bool) -> Detected:
+    """Of bytes that seem not to be in the codec that they are said to be in (`text` is what it makes of them): another that takes
+    them and makes a better text, where it is sure, or `likely` is enough; else this one, as a guess where the detector would
+    read something else."""
+    guessed = guess(data)
+    takes = bool(guessed.codec) and reads(data, guessed.codec)
+    other = data.decode(guessed.codec, errors_of(guessed.codec)) if takes else ""
+    if other == text:
+        return Detected(codec, CharsetSource.DECLARED)
+    enough = guessed.sure or (likely and guessed.confidence >= _LIKELY)
+    if takes and enough and not doubtful(other) and not _in_capitals(data, codec):
+        return Detected(guessed.codec, CharsetSource.DETECTED, guessed.confidence, guessed=not guessed.sure)
+    return Detected(codec, CharsetSource.DECLARED, guessed=True)
+
+
+def _unless_capitals(found: Detected, data: bytes) -> Detected:
+    """No guess where text that is read as declared is in capitals."""
+    doubted = found.guessed and found.source is CharsetSource.DECLARED
+    return found._replace(guessed=False) if doubted and _in_capitals(data, found.charset) else found
+
+
+def _in_capitals(data: bytes, codec: str) -> bool:
+    """Whether a text reads badly for its capitals alone: in small letters it is likelier to be in this codec, or in one that
+    differs in signs, than it is as it stands to be in another."""
+    small = data[:SAMPLE].decode(codec, "replace").lower()
+    if doubtful(small):
+        return False
+    raw = small.encode(codec, "ignore")
+    likely = guess(raw)
+    if likely.score <= guess(data).score:
+        return False
+    own, other = raw.decode(codec, "replace"), raw.decode(likely.codec, "replace")
+    return len(own) == len(other) and sum(map(str.__ne__, own, other)) <= _SIGNS * sum(c > "\x7f" for c in own)
+
+
+def _hint(label: str) -> str:
+    """The codec of a label that may be right."""
+    return "" if not label or says_nothing(label) else by_label(label)
+
+
+def _told(data: bytes, hint: str) -> Detected:
+    """The charset of bytes that are no UTF-8, and of which nothing but a hint is known."""
+    if codec := wide(data):
+        return Detected(codec, CharsetSource.STRUCTURE)
+    if _is_damaged_utf8(data):
+        return Detected("utf-8", CharsetSource.UTF8)
+    if (
+        hint
+        and not hint.startswith("utf-")
+        and reads(data, hint)
+        and not doubtful(data[:SAMPLE].decode(hint, errors_of(hint)))
+    ):
+        return Detected(hint, CharsetSource.HINT)
+    guessed = guess(data)
+    return (
+        Detected(guessed.codec, CharsetSource.DETECTED, guessed.confidence, not guessed.sure)
+        if guessed.codec
+        else Detected("cp1252", CharsetSource.DEFAULT, 0, True)
+    )
+
+
+def _never_by_chance(data: bytes) -> bool:
+    """Whether bytes are UTF-8, and too many of them to be so by chance: two characters of three bytes, or eight of two. (Short
+    Chinese, two characters or so, is valid UTF-8 too.)"""
+    if not _is_utf8(data):
+        return False
+    counts = accumulate(_COUNTS[len(one[0])] for one in _SEQUENCE.finditer(data))
+    return any(count >= _NO_CHANCE for count in counts)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return len(data.decode("utf-8")) != len(data)
+    except UnicodeDecodeError:
+        return False
+
+
+def _narrow(data: bytes, hint: str) -> tuple[str, Detected]:
+    """A part of a text that is no UTF-16."""
+    try:
+        return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
+    except UnicodeDecodeError:
+        if other := _other_lines(data, False):
+            return _lines(data, other), Detected("utf-8", CharsetSource.UTF8, guessed=True)
+        detected = _told(data, hint)
+        return read_in(data, detected.charset), detected
+
+
+class Decoder:
+    """Streams a file of unknown charset as text; `detected` is right once the stream has been read. What it declares counts
+    where its bytes are not UTF-8."""
+
+    def __init__(self, head: bytes, declared: str = "") -> None:
+        self._hint = _hint(declared)
+        codec, self._skip = by_mark(head)
+        self._codec = codec or by_structure(head)
+        source = CharsetSource.MARK if codec else CharsetSource.STRUCTURE if self._codec else CharsetSource.UTF8
+        self.detected = Detected(self._codec or "utf-8", source)
+
+    def chunks(self, stream: BinaryIO) -> Iterator[str]:
+        """The text in pieces. Bytes that fit no charset become U+FFFD."""
+        stream.read(self._skip)
+        if self._codec in (LITTLE, BIG):
+            yield from self._parts(stream, b"")
+        elif self._codec and self._codec != "utf-8":
+            yield from self._plain(stream, b"")
+        else:
+            yield from self._guess(stream)
+
+    def _plain(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
+        codec = self.detected.charset
+        decoder = codecs.getincrementaldecoder(codec)(errors_of(codec))
+        yield _whole(decoder.decode(first), codec)
+        while data := stream.read(CHUNK):
+            yield _whole(decoder.decode(data), codec)
+        yield _whole(decoder.decode(b"", True), codec)
+
+    def _by_lines(self, stream: BinaryIO, data: bytes, other: str) -> Iterator[str]:
+        """Lines in UTF-8 and those that are not."""
+        while data:
+            more = stream.read(CHUNK)
+            end = data.rfind(b"\n") + 1 if more and len(data) < 4 * CHUNK else len(data)
+            yield _lines(data[: end or len(data)], other)
+            data = data[end or len(data) :] + more
+
+    def _parts(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
+        """Of UTF-16, and of what else is between."""
+        rest = iter(lambda: stream.read(CHUNK), b"")
+        for codec, data in parts(chain((first,) if first else (), rest), self._codec):
+            if codec:
+                yield data.decode(codec, "replace").replace("\ufeff", "")
+                if not self._codec:
+                    self._codec, self.detected = codec, Detected(codec, CharsetSource.STRUCTURE)
+            else:
+                text, detected = _narrow(data.removeprefix(codecs.BOM_UTF8), self._hint)
+                self.detected = self.detected._replace(guessed=self.detected.guessed or detected.guessed)
+                yield text
+
+    def _guess(self, stream: BinaryIO) -> Iterator[str]:
+        """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""
+        rest, many = b"", False
+        while data := rest + stream.read(CHUNK):
+            final = len(data) == len(rest)
+            if (b"\0" in data or (b"\xfe" in data and b"\xff" in data)) and first_wide(data) is not None:
+                self._codec = ""
+                yield from self._parts(stream, data)
+                return
+            try:
+                text, used = codecs.utf_8_decode(data, "strict", final)
+            except UnicodeDecodeError:
+                if other := _other_lines(data, many):
+                    self.detected = Detected("utf-8", CharsetSource.UTF8, guessed=True)
+                    yield from self._by_lines(stream, data, other)
+                    return
+                if not self._codec:
+                    self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, self._hint)
+                yield from self._plain(stream, data)
+                return
+            many = many or used != len(text)
+            rest = data[used:]
+            yield text

@@ -1,0 +1,330 @@
+"""Which charset bytes are in that nothing declares: told by their structure, else by statistics (chardet 7).
+
+Bounded whatever the size: a few kilobytes where there is something to see are looked at, about a processor's
+millisecond. docs/charsets.md has what was measured, and where the numbers below come from.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import re
+import unicodedata
+from typing import NamedTuple
+
+from readers.charset_wider import errors_of
+from readers.last import remembered
+
+SAMPLE = 4096  # bytes that the detector sees
+_BEFORE = 256  # of a line, in front of the first byte that is not ASCII
+_LOOKED_AT = 1 << 20  # bytes in which there may be something to see
+_HIGH = re.compile(rb"[\x80-\xff]")
+# Which the detector would believe, and it is asked whether to.
+_DECLARATION = re.compile(rb"<(?:meta\b|\?xml\b)[^<>]*>", re.IGNORECASE)
+# From this on (of the detector's own measure) one sample in a hundred was wrong, below it one in eight.
+SURE = 0.2
+# So much better than windows-1252 something has to be where nothing is sure, if the bytes can well be that.
+_LATIN_MARGIN, _LATIN_LEAST = 0.03, 0.1
+_BAD = 0.05
+_LATIN = ("cp1252", "iso8859-1", "iso8859-15")
+# Bytes where windows-1252 has rare letters and signs, and where DOS and the Macintosh have the frequent letters.
+_NOT_WESTERN = re.compile(rb"[\x81-\x84\x86-\x8f\x98-\x9f\xa1-\xa6\xa8-\xaa\xac-\xaf\xb1-\xba\xbc-\xbf\xd7\xf7]")
+# Of two that are as likely, the one that Windows programs write.
+_TIE = 0.005
+_TWINS = {"iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "iso8859-13": "cp1257"}
+# Nobody's undeclared files are in these, but short texts of others look like them; and what is told before.
+_NEVER = (
+    *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-7"),
+    *("cp856", "cp860", "cp861", "cp863", "cp864", "cp865", "cp1006", "cp1125", "hp-roman8", "koi8-t", "mac-iceland"),
+    *("iso8859-10", "iso8859-16", "iso2022_jp_2004", "iso2022_jp_ext"),
+)
+# Believed in the languages that they were made for alone.
+_RARE = {"iso8859-3": ("eo", "mt"), "iso8859-14": ("cy",)}
+# What ISO 8859-7 has for an accented capital alpha and for a quote, and windows-1253 for signs that stand before no letter.
+_ISO_GREEK = re.compile(rb"(?<![\xb8-\xfe])\xb6[\xdc-\xfe]|\xa1[\xc1-\xfe]")
+_RUN, _FEWEST_BARE = re.compile(rb"[\x80-\xff]{3,}"), 40  # bytes of such
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters that nobody assigned
+_MOST_PRIVATE = 0.005  # of a text's
+# Alphabets that share no word with the Latin one, and what no word has within it.
+_OTHER_ALPHABET, _OTHER_WORD = re.compile("[\u0370-\u06ff]"), re.compile("[\u0370-\u06ff]{2}")
+# … and a letter alone behind a number, where windows-1252 has the euro, which they lack.
+_OLD = ("cp4", "cp7", "cp8", "mac")
+_SIGN_IN_WORD = re.compile("[a-z](?![\xad\xb7])[\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
+_BOX = re.compile("[\u2500-\u259f]")  # of which nobody draws one alone
+_LOOKED_DOWN = 16  # of those that the detector names
+# Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else stands
+# where only the signs can.
+_DIFFERENT = re.compile(rb"[\xa4\xa6\xa8\xb4\xb8\xbc-\xbe]")
+_EURO_SIGNS = re.compile(
+    rb"\d[ \xa0]?\xa4|\xa4[ \xa0]?\d|[a-z\xe0-\xff][\xa8\xb8\xbd][a-z\xe0-\xff]|\xbd(?=uv|il|uf)"
+    rb"|(?<![\w\x80-\xff])[\xa6\xbc][a-z\xe0-\xff]{2}"
+)
+_OLDER_SIGNS = re.compile(
+    rb"\d ?[\xbc-\xbe]|(?<![\w\x80-\xff])[\xbc-\xbe](?![\w\x80-\xff])|(?<![\w\x80-\xff])[\xa6\xa8\xb4\xb8](?![\w\x80-\xff])|[A-Za-z\xc0-\xff]\xb4"
+)
+# ISO 8859-16 has ș and ț where these have ş and ţ, and quotes of its own; windows-1250 has others where it has controls.
+_WITH_CEDILLAS, _CEDILLAS = ("cp1250", "iso8859-2"), re.compile("[\u015e\u015f\u0162\u0163]")
+_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_ROMANIAN_QUOTES = re.compile(rb"(?<![\w\x80-\xff])\xa5[^\s\xa5\xb5][^\xa5\xb5]*\xb5(?![\w\x80-\xff])")
+# What the detector calls it → the codec that programs mean, if it reads the sample as well.
+_USUAL = {
+    "shift_jis_2004": "cp932",
+    "euc_jis_2004": "euc_jp",
+    "euc_kr": "cp949",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "tis-620": "cp874",
+}
+# Of 100 samples that the detector was so sure of at least, how many were right; of those taken for windows-1252 next.
+_RIGHT = ((0.45, 100), (SURE, 99), (0.1, 92), (0.05, 59), (0.0, 20))
+_RIGHT_LATIN = ((SURE, 99), (_LATIN_LEAST, 89), (0.05, 67), (0.0, 20))
+
+
+class Guess(NamedTuple):
+    """A codec, "" where there is nothing to go by; of 100 such guesses how many were right; and whether that is to be
+    relied on. Short Western text is, although other code pages cannot be ruled out: it is most of what there is."""
+
+    codec: str
+    confidence: int
+    sure: bool
+    score: float = 0.0  # the detector's own measure, of which two can be compared
+
+
+@remembered
+def guess(data: bytes) -> Guess:
+    """What bytes that are not UTF-8 are likeliest in, whatever they declare. Its first call loads the detector."""
+    sample = _DECLARATION.sub(b"", sample_of(data))
+    ranked = _ranked(sample)
+    if ranked and ranked[0][1] < SURE and (words := _bare(sample)):
+        ranked = max(ranked, _ranked(words), key=lambda one: one[0][1] if one else 0.0)
+    if not ranked:
+        return Guess("", 0, False)
+    codec, score = _chosen(_likely(ranked, sample), sample)
+    return _weighed(sample, codec, score)._replace(score=score)
+
+
+def _weighed(sample: bytes, codec: str, score: float) -> Guess:
+    """The likeliest codec, or one that differs from it in what the sample tells apart; and how sure that is."""
+    latin = codec in _LATIN and western(sample)
+    right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
+    usual = _usual(codec, sample)
+    if usual in _LATIN and _DIFFERENT.search(sample):
+        return _signs(sample, right, score >= _LATIN_LEAST)
+    text = sample.decode(usual, errors_of(usual))
+    known = len(_PRIVATE.findall(text)) <= _MOST_PRIVATE * len(text)  # EUC-TW, say, which Python does not have
+    if (
+        usual in _WITH_CEDILLAS and _CEDILLAS.search(text) and not _WINDOWS.search(sample)
+    ):  # Romanian, the same in all three
+        if _ROMANIAN_QUOTES.search(sample):
+            return Guess("iso8859-16", right, score >= SURE)
+        known = False
+    return Guess(usual, right if known else _RIGHT[-1][1], known and score >= (_LATIN_LEAST if latin else SURE))
+
+
+def _ranked(sample: bytes) -> list[tuple[str, float]]:
+    """What the detector holds it for, the likeliest first."""
+    import chardet  # two megabytes and most of a tenth of a second, of which most processes have no need
+
+    from readers import charset_models
+
+    charset_models.install()
+    candidates = chardet.detect_all(
+        sample,
+        ignore_threshold=True,
+        max_bytes=SAMPLE,
+        compat_names=False,
+        exclude_encodings=_NEVER,
+        no_match_encoding="cp1252",
+        empty_input_encoding="cp1252",
+    )
+    rare = [one["encoding"] in _RARE and one["language"] in _RARE[one["encoding"]] for one in candidates[:1]]
+    return [
+        (str(one["encoding"]), float(one["confidence"] or 0))
+        for at, one in enumerate(candidates)
+        if one["encoding"] and (one["encoding"] not in _RARE or (at == 0 and rare[0] and one["confidence"] >= SURE))
+    ]
+
+
+def _likely(ranked: list[tuple[str, float]], sample: bytes) -> list[tuple[str, float]]:
+    """From the first on that does not make of accents letters of another alphabet, one by one among Latin ones, or (DOS and the
+    Macintosh) signs within words; as they are where each does."""
+    for at, (codec, _) in enumerate(ranked[:_LOOKED_DOWN]):
+        text = sample.decode(codec, "replace")
+        sprinkled = _OTHER_ALPHABET.search(text) and not _OTHER_WORD.search(text)
+        old = codec.startswith(_OLD) and (_SIGN_IN_WORD.search(text) or len(_BOX.findall(text)) == 1)
+        if not sprinkled and not old:
+            return ranked[at:]
+    return ranked
+
+
+def _signs(sample: bytes, right: int, sure: bool) -> Guess:
+    """Of Western text the one of two charsets that its signs speak for; not sure where they speak for neither, or for both."""
+    newer = not _WINDOWS.search(sample) and _EURO_SIGNS.search(sample)
+    older = _WINDOWS.search(sample) or _OLDER_SIGNS.search(sample)
+    codec = "iso8859-15" if newer and not older else "cp1252"
+    sure = sure and bool(newer) != bool(older)
+    return Guess(codec, right if sure else min(right, _RIGHT_LATIN[2][1]), sure)
+
+
+def _bare(sample: bytes) -> bytes:
+    """Its words of another alphabet than the Latin, where it has hardly any others that are not ASCII: addresses and markup between
+    them water them down. Empty where it is no such text. One byte time and again, as blanks and lines are made of, is no word."""
+    words = [run for run in _RUN.findall(sample) if run.strip(run[:1])]
+    size = sum(map(len, words))
+    return b" ".join(words) if size >= _FEWEST_BARE and 2 * size > len(_HIGH.findall(sample)) else b""
+
+
+def preload() -> None:
+    """Load the detector with every table that it would read from disk later, when a box cannot."""
+    from chardet import models
+    from chardet.pipeline import confusion
+
+    from readers import charset_models
+
+    charset_models.install()
+    _other()
+    guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
+    for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):
+        load()
+    models.get_idf_weights()
+    confusion.load_confusion_data()
+
+
+def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]:
+    """The best; of several that are none of them sure, windows-1252 where that is nearly the best, or all are bad, and
+    the letters are where it has them."""
+    best = ranked[0]
+    twin = _TWINS.get(best[0])
+    if twin == "cp1253" and _ISO_GREEK.search(sample):
+        return best
+    best = next((one for one in ranked if one[0] == twin and one[1] >= best[1] - _TIE), best)
+    if best[1] >= SURE or not western(sample):
+        return best
+    if doubtful(sample.decode("cp1252", "replace")):
+        return best
+    least = best[1] - _LATIN_MARGIN if best[1] >= _BAD else 0.0
+    return next((one for one in ranked if one[0] in _LATIN and one[1] >= least), best)
+
+
+def western(data: bytes) -> bool:
+    """Whether the letters are where windows-1252 has its frequent ones. Some texts in it have others: œ, quotes in guillemets, fractions."""
+    return _NOT_WESTERN.search(sample_of(data)) is None
+
+
+def _usual(codec: str, sample: bytes) -> str:
+    if codec == "iso8859-15":
+        return "cp1252" if reads(sample, "cp1252") and sample.decode(codec) == sample.decode("cp1252") else codec
+    usual = _USUAL.get(codec, codec)
+    return usual if usual == codec or reads(sample, usual) else codec
+
+
+def reads(data: bytes, codec: str) -> bool:
+    """Whether the codec takes the bytes, which may end inside a character."""
+    try:
+        codecs.getincrementaldecoder(codec)(errors_of(codec, "strict")).decode(data)
+    except UnicodeError:
+        return False
+    return True
+
+
+def sample_of(data: bytes) -> bytes:
+    """All that is not plain ASCII, line by line, up to a few kilobytes: what is ASCII tells nothing, and waters down the
+    rest. Of long lines what lies around the first such byte; of data without any the beginning."""
+    taken, size, at = [], 0, 0
+    while size < SAMPLE and (odd := _HIGH.search(data, at, _LOOKED_AT)) is not None:
+        start = max(at, data.rfind(b"\n", at, odd.start()) + 1, odd.start() - _BEFORE)
+        end = data.find(b"\n", odd.start(), odd.start() + SAMPLE - size) + 1
+        at = end or odd.start() + SAMPLE - size
+        taken.append(data[start:at])
+        size += at - start
+    return b"".join(taken)[:SAMPLE] if taken else data[:SAMPLE]
+
+
+# What is not ASCII, but for signs that stand in any text.
+_ODD = re.compile(r"[^\x00-\x7f\xa0\u2000-\u206f\u20ac\u3000-\u303f\uff00-\uff65]+")
+_WINDOW, _LONG, _ENOUGH, _FEW = 1000, 1 << 16, 200, 6  # characters; with fewer odd ones than the last nothing is said
+
+
+def doubtful(text: str) -> bool:
+    """Whether a text is likely to have been read in a wrong charset: what is not ASCII in it is replaced, or no letters,
+    or more capitals than small ones, or accented Latin letters nearly without plain ones."""
+    first = _ODD.search(text, 0, _LONG)
+    if first is None:
+        return False
+    window = text[first.start() : first.start() + _WINDOW]
+    odd = "".join(_ODD.findall(window))[:_ENOUGH]
+    count = len(odd)
+    if count < _FEW:
+        return False
+    if not odd.isalpha():
+        if odd.count("\ufffd") > 0.02 * len(window):
+            return True
+        if sum(unicodedata.category(c)[0] in "LM" for c in odd) < 0.7 * count:
+            return True
+    if sum(map(str.isupper, odd)) > 0.5 * count:
+        return True
+    if max(odd) >= "\u0250":
+        return False
+    plain = window.encode("ascii", "ignore").translate(None, _NO_LETTERS)
+    return count > 0.4 * (count + len(plain))
+
+
+_NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
+# Where letters of living scripts, their punctuation and ideographs lie.
+_SCRIPTS = (
+    *((0x20, 0x7E), (0xA0, 0x0FFF), (0x10A0, 0x11FF), (0x1E00, 0x206F), (0x20A0, 0x20BF), (0x2100, 0x214F)),
+    *((0x2460, 0x2473), (0x3000, 0x30FF), (0x3131, 0x318E), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF)),
+    *(
+        (0xFB1D, 0xFDFF),
+        (0xFE30, 0xFE4F),
+        (0xFE70, 0xFEFC),
+        (0xFF01, 0xFFEF),
+        (0x09, 0x0A),
+        (0x0D, 0x0D),
+        (0x1F300, 0x1FAFF),
+        (0x20000, 0x3134F),
+    ),
+)
+_LEAST = 8  # characters, below which two bytes each may be anything
+_BREATH = re.compile(r"[ \n\t\u3000-\u3002\uff0c\uff0e]")  # something between words or sentences
+
+
+@functools.cache
+def _other() -> re.Pattern[str]:
+    """What is in none of these scripts. To make it takes as long as reading a small file: few of those need it."""
+    return re.compile("[^" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _SCRIPTS).replace("]", r"\]") + "]")
+
+
+def wide(head: bytes) -> str:
+    """UTF-16 without a mark in any script, told by its characters: all of them of living scripts, in few of Unicode's
+    rows, and with white space or a full stop now and then. "" when it is none."""
+    sample = head[: min(len(head), SAMPLE) & ~1]
+    if len(sample) < 2 * _LEAST:
+        return ""
+    read = [(codec, text) for codec in ("utf-16-le", "utf-16-be") if (text := _as_script(sample, codec))]
+    if not read:
+        return ""
+    return min(read, key=lambda one: len({ord(c) >> 8 for c in one[1]}))[0]
+
+
+def readable(head: bytes, codec: str) -> bool:
+    """Whether these first bytes are nothing but characters of living scripts in this codec."""
+    try:
+        return _other().search(codecs.getincrementaldecoder(codec)().decode(head)) is None
+    except UnicodeError:
+        return False
+
+
+def _as_script(sample: bytes, codec: str) -> str:
+    try:
+        text = codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeError:
+        return ""
+    if _other().search(text) or not _BREATH.search(text):
+        return ""
+    if len(text) > 200 and not all(_BREATH.search(text, at, at + 200) for at in range(0, len(text) - 199, 200)):
+        return ""
+    few = text[:400]
+    rows = {ord(c) >> 8 for c in few if not 0x4E00 <= ord(c) <= 0xD7A3}  # alphabets take one or two
+    assigned = sum(unicodedata.category(c) != "Cn" for c in few)
+    return text if len(rows) <= 6 and assigned == len(few) else ""

@@ -1,0 +1,230 @@
+"""Texts of which a part is UTF-16 and another is not: what programs append to a log, or Windows PowerShell with `>>`.
+
+A part in UTF-16 shows by zero bytes that alternate with others, or by a byte-order mark at the start of a line; one that is not shows by
+a run of ASCII or UTF-8 without zero bytes, at the start of a line and with the end of one. Chinese in UTF-16 has such runs, and no line
+ends in them. A part in the other order of bytes shows by a mark, or by the ends of its lines: turned, they are U+0A00, which is no
+character.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from array import array
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from readers.charset_guess import readable, wide
+
+LITTLE, BIG = "utf-16-le", "utf-16-be"
+_MARKS = {b"\xff\xfe": LITTLE, b"\xfe\xff": BIG}
+_MARK = re.compile(rb"(?:(?<=\n)|\A)(?:\xff\xfe|\xfe\xff)")
+_FOUR = re.compile(rb"(?:[\t\n\r\x20-\xff]\0){4}|(?:\0[\t\n\r\x20-\xff]){4}")
+_RUN = re.compile(rb"[^\0]{4,}")
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f"
+_SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
+_COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
+_COMMON_SHARE = 0.6
+_LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
+_FEWEST_TURNED = 4  # letters
+_SLICE = 1 << 12  # bytes looked at together: what is left of them is looked at again for each part
+_MANY_CHANGES, _FEW_BYTES = (
+    256,
+    8,
+)  # of order or charset, and bytes between two of them in a text that is not by lines or words
+_TURNED = {ord(c) << 8: c for c in map(chr, (9, 10, 13, *range(32, 127)))} | {0xFFFE: None}
+_LOOK = 64  # bytes behind a mark that have to be text
+
+
+def first_wide(data: bytes) -> tuple[int, str] | None:
+    """Where a part in UTF-16 begins, with its mark if it has one, and its codec; None where there is none."""
+    mark = next((found for found in _MARK.finditer(data) if _is_mark(data, found.start())), None)
+    zeros = _FOUR.search(data)
+    if mark is not None and (zeros is None or mark.start() <= zeros.start()):
+        return mark.start(), _MARKS[mark[0]]
+    found = [one for one in (_line(data), zeros and _start(data, zeros.start())) if one is not None]
+    return min(found, default=None)
+
+
+def _line(data: bytes) -> tuple[int, str] | None:
+    """The same of a script whose letters have no zero bytes, by the first line that has one, of a blank or at its end."""
+    zero = data.find(b"\0")
+    if zero < 0:
+        return None
+    begin = data.rfind(b"\n", 0, zero - 1) + 1
+    begin += (zero - 1 - begin) & 1
+    end = data.find(b"\n\0", begin)
+    line = data[begin : len(data) if end < 0 else end + 2]
+    before = data[begin : zero - 1]
+    if before.isascii() and len(before.translate(None, _CONTROLS)) == len(before):  # a zero in other text
+        return None
+    return (begin, LITTLE) if wide(line) == LITTLE else None
+
+
+def _is_mark(data: bytes, at: int) -> bool:
+    behind = data[at + 2 : at + 2 + _LOOK]
+    return len(behind) > 1 and readable(behind[: len(behind) & ~1], _MARKS[data[at : at + 2]])
+
+
+def _start(data: bytes, at: int) -> tuple[int, str]:
+    """The beginning of a part in UTF-16 without a mark, and its codec, from the first bytes of four with zeros between them. The
+    line break before it belongs to the part before; where there is none it is little-endian, as Windows writes it."""
+    if not data[at]:  # a zero comes first: it is the second byte of a letter unless a line ends before it
+        before = data[at - 1 : at]
+        if not at or (before == b"\n" and data[at - 2 : at - 1] != b"\0"):
+            return at, BIG
+        return at - 1, LITTLE
+    return (at + 1, BIG) if data[at] == 10 and data[at - 1 : at] not in (b"", b"\0") else (at, LITTLE)
+
+
+def parts(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
+    """The parts of a text that comes in pieces, in order, as (codec, bytes): of UTF-16 without marks, "" of the others. A part may come
+    in several, cut between characters or behind a line. It begins in this codec, or with something else. Where UTF-16 changes its order
+    of bytes every few letters, the rest is one part (`_in_one_order`)."""
+    data = b""
+    changes = size = wanted = 0
+    slices = _with_last(piece[at : at + _SLICE] for piece in pieces for at in range(0, len(piece), _SLICE))
+    for piece, final in slices:
+        data += piece
+        if len(data) < wanted and not final:
+            continue
+        while data:
+            if changes == _MANY_CHANGES and codec:
+                if size < _MANY_CHANGES * _FEW_BYTES:
+                    yield from _in_one_order(chain((data,), (more for more, _ in slices)), codec)
+                    return
+                changes = size = 0
+            used, part, following = _wide(data, codec, final) if codec else _narrow(data, final)
+            if part:
+                yield codec, part
+            held = codec == following and used < len(data)
+            changes += codec != following and changes < _MANY_CHANGES
+            size += used
+            data, codec = data[used:], following
+            wanted = 2 * len(data) if held else 0  # so that what is held is not looked at for every piece
+            if held:
+                break
+        if final and data:
+            yield codec, data
+
+
+def _in_one_order(pieces: Iterable[bytes], codec: str) -> Iterator[tuple[str, bytes]]:
+    """Each piece in this order of bytes, with the characters of ASCII that are in the other order turned. Characters of other scripts
+    in the other order come out as other characters."""
+    decode = codecs.getincrementaldecoder(codec)("replace").decode
+    for piece in pieces:
+        yield codec, decode(piece).translate(_TURNED).encode(codec)
+
+
+def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Each, and whether it is the last."""
+    rest = iter(pieces)
+    piece = next(rest, b"")
+    for following in rest:
+        yield piece, False
+        piece = following
+    yield piece, True
+
+
+def _narrow(data: bytes, final: bool) -> tuple[int, bytes, str]:
+    """How many bytes are used, those of them that are text, and the codec of what follows."""
+    if (found := first_wide(data)) is not None:
+        at, codec = found
+        return at + 2 * (data[at : at + 2] in _MARKS), data[:at], codec
+    end = len(data) if final or len(data) > _MOST_HELD else data.rfind(b"\n") + 1
+    return end, data[:end], ""
+
+
+def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
+    """The same of a part in UTF-16."""
+    decode = codecs.utf_16_le_decode if codec == LITTLE else codecs.utf_16_be_decode
+    text, even = decode(data, "replace", final)
+    even &= ~1
+    if text.isascii():  # as nearly always, and much sooner known
+        return even if not final else len(data), data[:even], codec
+    latin = not data[codec == LITTLE : even : 2].strip(b"\0")
+    other = BIG if codec == LITTLE else LITTLE
+    turned = None
+    mark_at = _other_mark(data, even, codec)
+    if not latin:
+        turned = _turned(data[:even], codec, final)
+        end = _after_last_line(data, even, codec)
+        decided = final or turned is not None or mark_at is not None
+        even = even if decided or len(data) - end > _MOST_HELD else end
+    ends = [at for at in (mark_at, turned) if at is not None]
+    for run in () if latin else _RUN.finditer(data):
+        begin = run.start() + (run.start() & 1)
+        if ends and begin > min(ends):
+            break
+        if run.end() == len(data) and not final and len(data) - begin < _MOST_HELD:
+            even = min(even, begin)
+            break
+        # In little-endian order the last byte before a zero is a letter of the next part.
+        stop = run.end() - (run.end() < len(data) and codec == LITTLE)
+        mark = _MARK.search(data, begin, run.end())
+        stop = stop if mark is None else mark.start()
+        line = begin == 0 or data[begin - 2 : begin] in (b"\n\0", b"\0\n")
+        if stop > begin and _is_narrow(data[begin:stop], line, run.end() == len(data)):
+            return begin, data[:begin], ""
+    if mark_at is not None and mark_at == min(ends):
+        return mark_at + 2, data[:mark_at], other
+    if turned is not None:
+        return turned, data[:turned], other
+    return even if not final else len(data), data[:even], codec
+
+
+def _other_mark(data: bytes, end: int, codec: str) -> int | None:
+    """Where a mark of the other order of bytes is; None where there is none."""
+    mark = "\ufffe".encode(codec)
+    at = data.find(mark, 0, end)
+    while at & 1 and at > 0:
+        at = data.find(mark, at + 1, end)
+    return at if at >= 0 else None
+
+
+def _after_last_line(data: bytes, end: int, codec: str) -> int:
+    """Where the text after the last whole line begins."""
+    line = "\n".encode(codec)
+    at = data.rfind(line, 0, end)
+    while at > 0 and at & 1:
+        at = data.rfind(line, 0, at + 1)
+    return at + 2 if at >= 0 else 0
+
+
+def _turned(data: bytes, codec: str, final: bool) -> int | None:
+    """Where the first line begins that is in the other order of bytes, or what of a line is where its letters show that; None where there
+    is none. The last line may have no end: of its letters most have a zero where this order has none."""
+    zero = int(codec == LITTLE)  # of a letter's two bytes the one that is zero in Latin text
+    try:
+        at = 2 * array("H", data).index(int.from_bytes("\u0a00".encode(codec), sys.byteorder))
+    except ValueError:
+        begin = _after_last_line(data, len(data), codec)
+        own, others = data[begin + zero :: 2].count(0), data[begin + 1 - zero :: 2].count(0)
+        if not final or own or others < _FEWEST_TURNED or 4 * others < len(data) - begin:
+            return None
+        return begin
+    begin = _after_last_line(data, at, codec)
+    lane = data[begin + zero : at : 2]
+    latin = len(lane) - len(lane.lstrip(b"\0"))
+    return begin + 2 * latin if latin >= _FEWEST_TURNED else begin
+
+
+def _is_narrow(data: bytes, line: bool, last: bool) -> bool:
+    """Whether bytes without zeros are text that is no UTF-16. `line`: they are at the start of one; `last`: and at the end of all."""
+    if len(data) < _SHORT and not (line and b"\n" in data):
+        return False
+    if not (b"\n" in data or last) or len(data.translate(None, _CONTROLS)) != len(data):
+        return False
+    if len(set(data[::2])) == 1 or len(set(data[1::2])) == 1:  # one row of characters, as of Devanagari
+        return False
+    # Half of the bytes of Chinese in UTF-16 are ASCII too, and those of U+4E0A end a line: words in ASCII have other letters.
+    ascii_bytes = sum(byte < 0x80 for byte in data)
+    common = len(data) - len(data.translate(None, _COMMON))
+    if 2 * ascii_bytes >= len(data) and (common < _COMMON_SHARE * ascii_bytes or _LONE_RETURN.search(data)):
+        return False
+    try:
+        codecs.utf_8_decode(data, "strict", len(data) < _MOST_HELD)
+    except UnicodeDecodeError:
+        return ascii_bytes >= _ASCII * len(data) and b" " in data[:_SHORT]
+    return True

@@ -1,0 +1,82 @@
+"""What handlers share in building a `Text`: metadata values that any store takes, and text up to a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from readers.base import Text
+from readers.charset import Detected
+from readers.keys import KEYS
+from readers.records import TextState
+
+VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
+_CHARACTERS = {name: key.characters for name, key in KEYS.items()}
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\s]+")
+
+
+def value(text: str | None, most: int = VALUE_CHARACTERS) -> str:
+    """A metadata value on one line: no NUL, control characters or surrogates (PostgreSQL's jsonb refuses them),
+    at most so many characters."""
+    if not text:
+        return ""
+    if text.isprintable() and "  " not in text:  # as most are
+        return text.strip()[:most]
+    return _UNPRINTABLE.sub(" ", text[: 4 * most]).strip()[:most]
+
+
+def values(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Metadata from (key, raw value); empty values are left out, the first of several wins."""
+    out: dict[str, str] = {}
+    for key, raw in pairs:
+        if key not in out and raw and (text := value(raw, _CHARACTERS.get(key, VALUE_CHARACTERS))):
+            out[key] = text
+    return out
+
+
+class Collector:
+    """Pieces of text up to a number of characters."""
+
+    def __init__(self, limit: int) -> None:
+        self._pieces: list[str] = []
+        self._left = limit
+        self.cut = False  # something did not fit
+
+    def add(self, piece: str) -> bool:
+        """Take a piece, or what fits of it; False once nothing more is wanted."""
+        if len(piece) > self._left:
+            piece = piece[: self._left]
+            self.cut = True
+        self._left -= len(piece)
+        self._pieces.append(piece)
+        return not self.cut
+
+    def text(self, separator: str = "") -> str:
+        """Everything taken so far."""
+        return separator.join(self._pieces)
+
+    def read_in(self, detected: Detected) -> Text:
+        """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
+        out = self.result()
+        note_charset(out, detected)
+        return out
+
+    def result(self, separator: str = "") -> Text:
+        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""
+        return Text(text=self.text(separator), state=TextState.TRUNCATED_BY_LIMIT if self.cut else None)
+
+
+def note_charset(out: Text, detected: Detected | None) -> None:
+    """Say of a text that it was read in this charset: its keys, and `guessed` where it may be another."""
+    if detected is not None:
+        out.metadata |= detected.metadata()
+        out.state = out.state or (TextState.GUESSED if detected.guessed else None)
+
+
+def paired(text: str) -> str:
+    """The text with halves of surrogate pairs joined, as escapes of 16 bits write them; one that is alone becomes U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -1,0 +1,55 @@
+"""What a handler says of its formats to people: `edbench formats` and docs/formats.md are made of nothing else.
+
+How to declare: give the handler class `declared = (Declared(...),)` beside its limits, one for each format that a
+person has a name for. tests/unit/formats/test_declared.py names every handler of ours without one, and
+holds what is declared against what the handlers do with real files. Afterwards run `make formats-page`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from readers.keys import KEYS
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """One format as people know it. Sentences are fragments without a full stop: "cells by rows, hidden sheets too"."""
+
+    title: str  # "Excel workbooks, 97 to 2003"
+    extensions: tuple[str, ...]  # those people know it by, lower case, without the dot; the bytes decide, not these
+    media_types: tuple[str, ...] = ()  # those of the handler's that this is; () for all of them
+    text: str = ""  # what becomes text; "" where the state is `empty` (a container), `no text layer` or `unsupported`
+    metadata: tuple[str, ...] = ()  # keys of readers.keys that it may give
+    children: str = ""  # what its children are, in their order; "" where it has none
+    announces: str = ""  # what tells how many children there are ("the central directory"); "" where nothing does
+    leaves_out: tuple[str, ...]  # what is not extracted, and limits of its own; at least one
+
+
+def declared_types(media_types: tuple[str, ...], one: Declared) -> tuple[str, ...]:
+    """The media types of one format of a handler that has these."""
+    return one.media_types or media_types
+
+
+def flaws(media_types: tuple[str, ...], declared: tuple[Declared, ...]) -> list[str]:
+    """What is wrong with a handler's declarations, in words; [] when nothing is."""
+    wrong = [] if declared else ["declares no format"]
+    listed = [media_type for one in declared for media_type in declared_types(media_types, one)]
+    if declared and sorted(listed) != sorted(media_types):
+        wrong.append(f"declares {sorted(listed)}, has {sorted(media_types)}")
+    for one in declared:
+        wrong += [f"{one.title}: {flaw}" for flaw in _flaws(one)]
+    return wrong
+
+
+def _flaws(one: Declared) -> list[str]:
+    wrong = [f"no key {key}: it is not in readers.keys" for key in one.metadata if key not in KEYS]
+    if not one.title:
+        wrong.append("no title")
+    if not one.leaves_out:
+        wrong.append("does not list what is omitted")
+    if one.announces and not one.children:
+        wrong.append("announces children and has none")
+    wrong += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]
+    sentences = (one.text, one.children, one.announces, *one.leaves_out)
+    wrong += [f"{s!r} ends with a full stop or is empty" for s in sentences if s.endswith(".") or s != s.strip()]
+    return wrong

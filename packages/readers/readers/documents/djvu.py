@@ -1,0 +1,142 @@
+"""DjVu documents (.djvu): the text layer of every page, what their links and outline say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import djvu_rs
+
+from readers import clean, page_numbers
+from readers.base import Handler, LeafHandler, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.records import Limits, TextState
+
+if TYPE_CHECKING:
+    from djvu_rs import Bookmark, Document, Page
+
+_BARE = 1_000  # pages without text that are named
+_ENDS = str.maketrans(dict.fromkeys("\x0b\x1d\x1f", "\n"))  # of columns, regions and paragraphs (DjVu 3, 8.3.5)
+_LENGTH_AT, _HEADER = 8, 12  # bytes; of what follows them
+
+
+class DjvuHandler(LeafHandler):
+    """Documents whose pages are in one file."""
+
+    name = "djvu"
+    media_types: tuple[str, ...] = ("image/vnd.djvu",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="DjVu documents",
+            extensions=("djvu", "djv"),
+            text="the text layer of every page, addresses and descriptions of links, the outline",
+            metadata=("title", "author", "doc_subject", "keywords", "pages_without_text"),
+            leaves_out=(
+                "pages without a text layer, with `--ocr` too: a document of such pages has the state `no text layer`, one that "
+                "has some the state `partial` and the exception `unsupported`, and names them (the first 1,000); blank pages "
+                "are not distinguished from others",
+                "documents whose pages are in files of their own: the exception is `unsupported`",
+            ),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all pages; `corrupt` beside it where some cannot be read, `truncated` where the file breaks off."""
+        data = source.whole(limits.parse_bytes)
+        cut = len(data) < int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER
+        try:
+            document = djvu_rs.Document.from_bytes(data)
+        except djvu_rs.Error as error:
+            raise DocumentError(_code(str(error), cut), f"the DjVu document cannot be read: {error}") from error
+        collector = clean.Collector(limits.text_characters)
+        unreadable, bare, without = _collect(document, collector)
+        about, titles, lost = _beside(document)
+        all(collector.add(f"{title}\n") for title in titles)
+        out = collector.result()
+        out.pages = pages = document.page_count()
+        out.metadata = dict(clean.values(about))
+        if not out.text.strip():
+            out.text, out.state = "", TextState.NO_TEXT_LAYER
+        elif without and without == pages - unreadable:  # what links and an outline say is no layer
+            out.state = out.state or TextState.NO_TEXT_LAYER
+        elif bare:
+            out.metadata["pages_without_text"] = page_numbers.written(bare)
+        if cut:
+            out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than its header states")
+        elif unreadable:
+            out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
+        elif lost:
+            out.error = DocumentError(ExceptionCode.CORRUPT, f"its outline or its properties cannot be read: {lost}")
+        elif bare and out.state is not TextState.NO_TEXT_LAYER:
+            out.error = PagesWithoutText(
+                ExceptionCode.UNSUPPORTED, f"{without} of {out.pages} pages have no text layer"
+            )
+        return out
+
+
+def _code(said: str, cut: bool) -> ExceptionCode:
+    if "indirect" in said:
+        return ExceptionCode.UNSUPPORTED
+    return ExceptionCode.TRUNCATED if cut else ExceptionCode.CORRUPT
+
+
+def _collect(document: Document, collector: clean.Collector) -> tuple[int, list[int], int]:
+    """What the pages say; returns how many cannot be read, the numbers (from 1) of the first ones without text, and how
+    many there are of these."""
+    unreadable, bare, without = 0, list[int](), 0
+    for number in range(document.page_count()):
+        try:
+            page = document.page(number)
+            text = (page.text() or "").translate(_ENDS)
+            links = list(_links(page))
+        except djvu_rs.Error:
+            unreadable += 1
+            continue
+        if not text.strip():
+            without += 1
+            bare += [number + 1] if len(bare) < _BARE else []
+        for piece in (text, *links):
+            if piece and not (collector.add(piece) and collector.add("\n")):
+                return unreadable, bare, without
+    return unreadable, bare, without
+
+
+def _links(page: Page) -> Iterator[str]:
+    """Descriptions, and addresses outside of the document."""
+    for area in (page.annotations() or (None, []))[1]:
+        yield area["description"]
+        if not area["url"].startswith("#"):
+            yield area["url"]
+
+
+def _beside(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[str], str]:
+    """The properties, the titles of the outline, and why there is none of either where they are damaged."""
+    try:
+        return _about(document), list(_titles(document)), ""
+    except djvu_rs.Error as error:
+        return (), [], str(error)
+
+
+def _titles(document: Document) -> Iterator[str]:
+    """Of the outline, in order."""
+    todo: list[Bookmark] = document.bookmarks()[::-1]
+    while todo:
+        entry = todo.pop()
+        yield entry["title"]
+        todo += entry["children"][::-1]
+
+
+def _about(document: Document) -> Iterable[tuple[str, str | None]]:
+    known = document.metadata()
+    if known is None:
+        return ()
+    return (
+        ("title", known["title"]),
+        ("author", known["author"]),
+        ("doc_subject", known["subject"]),
+        ("keywords", known["keywords"]),
+    )
+
+
+HANDLERS: tuple[Handler, ...] = (DjvuHandler(),)

@@ -1,0 +1,188 @@
+"""PDFium behind a narrow door: documents closed in time, its error numbers as document errors.
+
+PDFium is not thread-safe; a slot is one thread of its own process, which may be forked from one that has imported it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from readers.documents.pdf.packed import may_mention
+from readers.documents.pdf.pages import Attachment, Pages, utf16
+from readers.errors import DocumentError, ExceptionCode
+from readers.passwords import Passwords, TryBudget
+from readers.records import Limits
+from readers.rest import AFTER, BEFORE
+
+_COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
+MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
+_BEGINS, _FIELD = b"/T", re.compile(rb"/T\s*[(<]")
+_EMBEDDED = re.compile(rb"/Type\s{0,8}/EmbeddedFile(?![A-Za-z])")
+_STREAM, _END = b"stream", b"endstream"
+_TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
+_CODES = {
+    raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
+    raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
+}
+_MARKER, _BLANK = b"%%EOF", b"\0\t\n\f\r "
+_NEXT = re.compile(rb"%%EOF\s*+(?=%PDF-\d)")
+_OBJECTS = re.compile(rb"endobj|endstream|startxref")
+EARLIER = b"earlier document in the file"
+_BUFFER = ctypes.create_string_buffer(1024)  # of values that fit
+
+
+def looks_cut(data: bytes) -> bool:
+    """Whether the end-of-file marker is missing where readers look for it."""
+    return b"%%EOF" not in data[-_TAIL:]
+
+
+def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Ranges that are not of the document that is read, the last one in the file: what is before its first line, earlier documents one
+    by one, what is after its end-of-file marker."""
+    at = max(0, data.find(b"%PDF-", 0, _TAIL))
+    others = data.find(b"%PDF-", at + 1) >= 0  # as a rule there are none
+    starts = [at, *(match.end() for match in _NEXT.finditer(data))] if others else [at]
+    if data[:at].strip():
+        yield 0, at, BEFORE
+    for start, stop in itertools.pairwise(starts):
+        yield start, stop, EARLIER
+    end = data.rfind(_MARKER) + len(_MARKER)
+    # Behind the marker of one that is cut there are further objects; those of a file within it end with their stream.
+    if end >= len(_MARKER) and data[end:].strip(_BLANK) and not _OBJECTS.search(data, end):
+        yield end + len(data[end:]) - len(data[end:].lstrip(_BLANK)), len(data), AFTER
+
+
+@contextmanager
+def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[pdfium.PdfDocument, dict[str, Any]]]:
+    """The document, closed again whatever happens, and what its metadata says of its password. DocumentError
+    `encrypted` when neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
+    about: dict[str, Any] = {}
+    if _endless(data):
+        raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        code, detail = _CODES.get(error.err_code, (ExceptionCode.CORRUPT, "no PDF document can be found in it"))
+        if code is ExceptionCode.CORRUPT and looks_cut(data):
+            code, detail = ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker"
+        if error.err_code != raw.FPDF_ERR_PASSWORD:
+            raise DocumentError(code, detail) from error
+        document, about = _unlocked(data, passwords, limits)
+    try:
+        yield document, about
+    finally:
+        document.close()
+
+
+def _endless(data: bytes) -> bool:
+    """Whether more streams than that begin before the one in front of them ends: PDFium looks for the end of each."""
+    if data.count(_STREAM) <= MOST_ENDLESS:  # nearly always, and much sooner told
+        return False
+    count, open_stream, at = 0, False, data.find(_STREAM)
+    while at >= 0 and count <= MOST_ENDLESS:
+        if data.startswith(_END, at - 3):
+            open_stream = False
+        elif data[at - 3 : at].strip().endswith(b">"):
+            count += open_stream
+            open_stream = True
+        at = data.find(_STREAM, at + len(_STREAM))
+    return count > MOST_ENDLESS
+
+
+def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium.PdfDocument, dict[str, Any]]:
+    """The document under the first password that fits as the user's or the owner's."""
+
+    def attempt(password: str) -> pdfium.PdfDocument | None:
+        try:
+            return pdfium.PdfDocument(data, password=password)
+        except pdfium.PdfiumError as error:
+            if error.err_code != raw.FPDF_ERR_PASSWORD:
+                raise DocumentError(
+                    ExceptionCode.CORRUPT, f"it opens with a password and is damaged: {error}"
+                ) from error
+            return None
+
+    cost = _COST_OF_A_TRY + len(data) * _COST_OF_A_BYTE
+    unlocked = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, budget=TryBudget(limits), known=())
+    return unlocked.value, unlocked.metadata
+
+
+def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
+    """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is.
+    Of very many fields, for which PDFium takes the square of the time, only what the pages' own widgets say is read."""
+    few = data.count(_BEGINS) <= MOST_FIELDS  # nearly always, and much sooner told
+    if few or next(itertools.islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
+        with suppress(pdfium.PdfiumError):
+            document.init_forms()
+
+
+def information(document: pdfium.PdfDocument, keys: Iterable[str]) -> dict[str, str]:
+    """Values of these keys of the document information (ISO 32000-1, 14.3.3); "" where there is none."""
+    return {key: _information(document.raw, key.encode()) for key in keys}
+
+
+def _information(document: raw.FPDF_DOCUMENT, key: bytes) -> str:
+    room = len(_BUFFER)
+    length = raw.FPDF_GetMetaText(document, key, _BUFFER, room)
+    if length <= room:
+        return utf16(_BUFFER.raw[:length])
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDF_GetMetaText(document, key, buffer, length)
+    return utf16(buffer.raw)
+
+
+def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachment]:
+    """Embedded files in the order of the name tree, then those of file-attachment annotations by page.
+
+    Pages are read only where such an annotation may be."""
+    count = raw.FPDFDoc_GetAttachmentCount(document)
+    for index in range(min(count, MOST_FILES)):
+        yield raw.FPDFDoc_GetAttachment(document, index)
+    if count > MOST_FILES:  # PDFium looks for each from the first one on
+        detail = f"{count} embedded files; the first {MOST_FILES} are read"
+        raise DocumentError(ExceptionCode.CHILDREN_LIMIT, detail, missing=count - MOST_FILES)
+    if not may_mention(data, b"/FileAttachment"):
+        return
+    pages = Pages(document)
+    for number in range(len(pages)):
+        try:
+            yield from pages.attached(number)
+        except pdfium.PdfiumError:  # `text` reports the unreadable page
+            continue
+
+
+def embedded(data: bytes) -> int:
+    """How many streams say that they are embedded files (ISO 32000-1, table 45; they need not say so). No stream is packed
+    into another, and names are not encrypted."""
+    return len(_EMBEDDED.findall(data)) if b"/EmbeddedFile" in data else 0
+
+
+def attachment_name(attachment: Attachment) -> str:
+    """As stored; "" when there is none."""
+    length = raw.FPDFAttachment_GetName(attachment, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAttachment_GetName(attachment, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return utf16(buffer.raw)
+
+
+def attachment_bytes(attachment: Attachment) -> bytes:
+    """The embedded file. DocumentError `corrupt` when there is none behind the entry."""
+    length = ctypes.c_ulong()
+    if not attachment or not raw.FPDFAttachment_GetFile(attachment, None, 0, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the PDF names an embedded file that is not in it")
+    buffer = ctypes.create_string_buffer(max(1, length.value))
+    written = ctypes.c_ulong()
+    if length.value and not raw.FPDFAttachment_GetFile(attachment, buffer, length.value, written):
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded file of the PDF cannot be decoded")
+    return buffer.raw[: length.value]

@@ -1,0 +1,252 @@
+"""PDF (ISO 32000-1): text of all pages, comments and form fields; embedded files as children."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pypdfium2 as pdfium
+
+from readers import clean, page_numbers
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.documents.pdf import damage as pdf_damage
+from readers.documents.pdf import document as pdf_document
+from readers.documents.pdf import metadata as pdf_metadata
+from readers.documents.pdf import outline as pdf_outline
+from readers.documents.pdf import signatures as pdf_signatures
+from readers.documents.pdf import xfa as pdf_xfa
+from readers.documents.pdf.pages import MOST_TOLD, Attachment, Pages
+from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.records import Kind, Limits, TextState
+from readers.rest import rest
+
+_KEYS = {
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Keywords": "keywords",
+    "Creator": "application",
+    "CreationDate": "created",
+    "ModDate": "modified",
+}
+_BARE = 1_000  # pages without text that are named
+_LETTER = re.compile(r"[^\W\d_\u0e00-\U0010ffff]")
+_MANY_ALONE = 100
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
+
+
+def iso_date(text: str) -> str:
+    """`D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; what is no such date, as it is."""
+    match = _DATE.match(text.strip())
+    if not match:
+        return text
+    year, month, day, hour, minute, second, sign, zone_hours, zone_minutes, utc = match.groups()
+    zone = "+00:00" if utc else f"{sign}{zone_hours}:{zone_minutes or '00'}" if sign else ""
+    return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"
+
+
+class PdfHandler(LeafHandler):
+    """PDF documents."""
+
+    name = "pdf"
+    media_types: tuple[str, ...] = ("application/pdf",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="PDF documents",
+            extensions=("pdf",),
+            text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
+            "too, who signed, where and why, the outline, and addresses behind links",
+            metadata=(
+                *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+                "pages_without_text",
+            ),
+            children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
+            "to a place on a page; earlier documents in the same file, and what is before the first line or after the end, where it is of "
+            "a known type",
+            leaves_out=(
+                "the contents of documents that need a password which is not in the bank (`--passwords`)",
+                "text in pictures, unless `--ocr` finds some on a page that has no other: where no page has text of its own the state "
+                "is `no text layer`, whatever bookmarks and comments say; where some have and others show pictures or many lines "
+                "instead, the exception is `unsupported`, the state `partial`, and these pages are named (the first 1,000, with "
+                "those on which a frame or a few rules are drawn; blank ones are not)",
+                "pictures on pages; scripts; text of XFA forms other than values",
+                "text in fonts without a mapping to characters: the exception is `unsupported`, the state `partial`",
+                "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
+                "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
+                "`unsupported`, where they say what they are",
+                "embedded files beyond the first 5,000: the exception is `children_limit`",
+                "of more than 10,000 form fields, values that only a parent of the displayed field has",
+                "documents in which more than 500 streams have no end: the exception is `corrupt`",
+                "addresses, authors of comments and names of fields beyond the first 10,000 different ones, bookmarks beyond 10,000, "
+                "an XFA form's values of more than 16 MB: the exception is `too_large`",
+                "content of a page after damage in it, unnoticed, where the document is encrypted, the content "
+                "is packed in more ways than one, or more than 64 MB of content come before it",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no embedded
+        files: `text` says why. Raises `unsupported` at the end when there are more of them than the lists that are read
+        lead to, `corrupt` where bytes are outside."""
+        data = source.whole(limits.parse_bytes)
+        count = 0
+        try:
+            with pdf_document.opened(data, source.passwords, limits) as (document, _):
+                for attachment in pdf_document.attachments(document, data):
+                    count += 1
+                    yield _child(count - 1, attachment)
+        except DocumentError as error:
+            if error.code is ExceptionCode.CHILDREN_LIMIT:
+                raise
+            more = 0
+        else:
+            more = pdf_document.embedded(data) - count
+        wrong: list[str] = []
+        for ordinal, (start, stop, name) in enumerate(pdf_document.outside(data), count):
+            try:
+                yield from rest(io.BytesIO(data), start, stop, ordinal, "PDF", name=name, kind=Kind.EMBEDDED_OBJECT)
+            except DocumentError as error:
+                wrong.append(error.detail)
+        if more > 0:
+            detail = f"{more} embedded files (other forms of one, films and the like, older versions) are not taken out"
+            raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
+        if wrong:
+            raise DocumentError(ExceptionCode.CORRUPT, "; ".join(wrong), missing=0)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all pages, page count, and the document information as metadata."""
+        data = source.whole(limits.parse_bytes)
+        with pdf_document.opened(data, source.passwords, limits) as (document, opened):
+            collector = clean.Collector(limits.text_characters)
+            signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
+            pdf_document.with_forms(document, data)
+            seen = _collect(document, collector)
+            values, outline = pdf_xfa.Values(document), pdf_outline.Outline(document)
+            for value in itertools.chain(values, signed, outline):
+                if not (collector.add(value) and collector.add("\n")):
+                    break
+            out = collector.result()
+            out.pages = len(document)
+            info = pdf_document.information(document, _KEYS)
+        said, lost = pdf_metadata.read(data)
+        pairs = ((key, info[name].strip() or said.get(key, "")) for name, key in _KEYS.items())
+        out.metadata = (
+            dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
+        )
+        _judge_layer(out, seen)
+        out.error = _damage(out, seen, data) or values.error or outline.error or _lacking(out, seen) or lost
+        return out
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the pages came to, beside their text."""
+
+    unreadable: int = 0
+    said: bool = False  # one of them has text of its own
+    noted: bool = False  # a comment, a field or a link upon one of them says something
+    bare: list[int] = field(
+        default_factory=list
+    )  # numbers (from 1) of the first that something is drawn on, and no text
+    pictured: int = 0  # of all such, those that show pictures
+    played: int = 0  # places where something plays
+    mute: int = 0
+    untold: int = 0  # addresses and names that were not told
+
+
+def _judge_layer(out: Text, seen: _Seen) -> None:
+    """Whether there is a text layer, which is what pages say themselves: bookmarks and comments say nothing of a scan, as captions say
+    nothing of a picture. Of pages none of which can be read nobody knows."""
+    if not out.text.strip():
+        out.text, out.state = "", None if 0 < seen.unreadable == out.pages else TextState.NO_TEXT_LAYER
+    elif seen.bare and not seen.said and (seen.pictured or not seen.noted):
+        out.state = out.state or TextState.NO_TEXT_LAYER
+    elif seen.bare:
+        out.metadata["pages_without_text"] = page_numbers.written(seen.bare)
+
+
+def _damage(out: Text, seen: _Seen, data: bytes) -> DocumentError | None:
+    """The first reason for which text of its pages is missing."""
+    if seen.unreadable:
+        return DocumentError(ExceptionCode.CORRUPT, f"{seen.unreadable} of {out.pages} pages cannot be read")
+    if pdf_document.looks_cut(data):
+        return DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+    if alone := _letters_alone(out.text):
+        detail = f"{alone:,} letters are apart: the PDF does not mark where words begin and end"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if seen.mute:
+        detail = f"{seen.mute} of {out.pages} pages have text in fonts without a mapping to characters"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if pdf_damage.broken(data):
+        return DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
+    return None
+
+
+def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
+    """What is whole, and not read all the same."""
+    if seen.played:
+        detail = f"{seen.played} places where something plays (a film, a sound, Flash, a model) are not read"
+        return DocumentError(ExceptionCode.UNSUPPORTED, detail)
+    if seen.untold:
+        detail = f"{seen.untold:,} addresses, authors and names of fields come behind the first {MOST_TOLD:,}"
+        return DocumentError(ExceptionCode.TOO_LARGE, detail)
+    if seen.said and seen.pictured:
+        detail = f"{seen.pictured} of {out.pages} pages show pictures and have no text"
+        return PagesWithoutText(ExceptionCode.UNSUPPORTED, detail)
+    return None
+
+
+def _letters_alone(text: str) -> int:
+    """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
+    write without blanks are left out of it."""
+    words = text.split()
+    alone = len(_LETTER.findall("".join([word for word in words if len(word) == 1])))
+    return alone if alone >= _MANY_ALONE and 2 * alone > len(words) else 0
+
+
+def _child(position: int, attachment: Attachment) -> Child:
+    try:
+        name = pdf_document.attachment_name(attachment).encode("utf-8", "backslashreplace")
+        content: bytes | None = pdf_document.attachment_bytes(attachment)
+        error = None
+    except DocumentError as failed:
+        name, content, error = b"", None, failed
+    return Child(
+        name=name or b"attachment-%d" % position,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=content,
+        error=error,
+        emit=error is None,
+    )
+
+
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> _Seen:
+    """Text of the pages in order, one line break between; what was seen of them until it is enough."""
+    seen, pages = _Seen(), Pages(document)
+    for number in range(len(pages)):
+        try:
+            content = pages.content(number)
+        except pdfium.PdfiumError:
+            seen.unreadable += 1
+            continue
+        seen.played += content.played
+        seen.mute += content.mute
+        seen.said = seen.said or bool(content.texts[0].strip())
+        seen.noted = seen.noted or any(content.texts[1:])
+        seen.pictured += content.pictured
+        seen.untold = pages.untold
+        if content.bare and len(seen.bare) < _BARE:
+            seen.bare.append(number + 1)
+        for piece in content.texts:
+            if piece and not (collector.add(piece) and collector.add("\n")):
+                return seen
+    return seen
+
+
+HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

@@ -1,0 +1,66 @@
+"""Whether a name may stand in a PDF, without having PDFium read its objects and pages.
+
+Most objects stand in the file as they are; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
+inflated for this.
+"""
+
+from __future__ import annotations
+
+import re
+
+from isal import isal_zlib
+
+from readers.inflate import ISAL_ERROR
+
+_TYPE, _BEGIN = b"/ObjStm", b"stream"
+_DICTIONARY = 1000  # bytes in which that of an object stream begins, and those in which it ends
+_DEFLATED = re.compile(rb"/Filter\s*(?:/FlateDecode|\[\s*/FlateDecode\s*\])\s*(?:/|>>)")
+_ALSO = re.compile(rb"/(?:DecodeParms|DP)\b|#")  # what makes more of it than deflated data; an escaped name may
+_ESCAPED = re.compile(rb"#[4-7][0-9A-Fa-f]")  # a letter in a name
+_MOST = 32_000_000  # bytes inflated of one document
+_FIRST_STEP = 1 << 10  # bytes of a stream that are inflated first
+
+
+def may_mention(data: bytes, name: bytes) -> bool:
+    """False when this name (with its slash) is in no object. True where it is, and where that cannot be told."""
+    if name in data:
+        return True
+    left = _MOST
+    at = data.find(_TYPE)
+    while at >= 0:
+        end = data.find(_BEGIN, at, at + _DICTIONARY)
+        start = data.rfind(b"obj", max(0, at - _DICTIONARY), at)
+        if end < 0 or start < 0:
+            return True
+        dictionary = data[start:end]
+        if _ALSO.search(dictionary):
+            return True
+        if b"/F" in dictionary:  # else it stands there as it is
+            if not _DEFLATED.search(dictionary):
+                return True
+            objects, behind = _inflated(data, end + len(_BEGIN), left)
+            if objects is None or name in objects or (b"#" in objects and _ESCAPED.search(objects)):
+                return True
+            left -= len(objects)
+            end = behind
+        at = data.find(_TYPE, end)
+    return False
+
+
+def _inflated(data: bytes, at: int, most: int) -> tuple[bytes | None, int]:
+    """The stream that begins behind this line's end, and where it ends; None when it is not whole, or longer than
+    `most`. As much is fed as was inflated before: neither what follows nor many short streams cost more than they are."""
+    at += len(data[at : at + 2]) - len(data[at : at + 2].lstrip(b"\r\n"))
+    inflater, step = isal_zlib.decompressobj(), _FIRST_STEP
+    pieces: list[bytes] = []
+    try:
+        while at < len(data) and not inflater.eof:
+            some = data[at : at + step]
+            pieces.append(inflater.decompress(some, max(1, most)))
+            most -= len(pieces[-1])
+            if most < 0 or inflater.unconsumed_tail:
+                return None, at
+            at, step = at + len(some), 2 * step
+    except ISAL_ERROR:
+        return None, at
+    return (b"".join(pieces), at - len(inflater.unused_data)) if inflater.eof else (None, at)

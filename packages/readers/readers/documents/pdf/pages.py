@@ -1,0 +1,297 @@
+"""What stands on the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
+
+By PDFium's own calls: the objects that pypdfium2 wraps around a page and its text cost more than a short page does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from readers.documents.pdf import blanks, ligatures
+from readers.documents.pdf.blanks import TextPage
+
+Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
+Annotation = Any  # raw.FPDF_ANNOTATION
+Attachment = Any  # raw.FPDF_ATTACHMENT
+MOST_TOLD = 10_000  # different addresses, authors and names of fields of a document
+_LOOKED_AT, _NEARLY = 32, 0.1  # letters of a page, and by how much (radians) they may be off
+_PIECES, _PIECES_A_LETTER = 20, 4  # a piece of text gives a letter at least, or is a second one behind another, as bold
+_LINES = 100  # ends of lines and curves in what is drawn on a page: a few letters that are drawn have as many, a frame has not
+_DRAWINGS = 1_000  # objects of a page without text that are looked at
+_FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
+_TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
+_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
+# What plays: films, sounds, Flash, models in three dimensions (ISO 32000-1, 12.5.6.16 to 12.5.6.18, 13.6; its extension by Adobe).
+_PLAYED = (
+    *(raw.FPDF_ANNOT_SOUND, raw.FPDF_ANNOT_MOVIE, raw.FPDF_ANNOT_SCREEN),
+    *(raw.FPDF_ANNOT_THREED, raw.FPDF_ANNOT_RICHMEDIA),
+)
+
+
+def utf16(data: bytes) -> str:
+    """UTF-16 as PDFium gives it, without its NUL at the end; halves of characters are left out."""
+    return data[:-2].decode("utf-16-le", "ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page says."""
+
+    texts: tuple[str, ...]  # its text, then its comments and form fields
+    bare: bool  # something is drawn on it (a scan, mostly), and no text
+    played: int  # places on it where something plays
+    mute: bool = False  # most of what is written on it gives no letters
+    pictured: bool = False  # it is bare, and what is drawn may well hold words: more than a frame or a rule
+
+
+class Pages:
+    """The pages of an open document, one at a time. With form values if the document's forms are there before the
+    first is read (pdfium.PdfDocument.init_forms)."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document.raw
+        self._form = document.formenv.raw if document.formenv else None
+        self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
+        self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
+        self.untold = 0  # that came behind as many as are told
+
+    def __len__(self) -> int:
+        return int(raw.FPDF_GetPageCount(self._document))
+
+    def _load(self, index: int) -> Page:
+        page = raw.FPDF_LoadPage(self._document, index)
+        if not page:
+            raise pdfium.PdfiumError("the page cannot be read")
+        if self._form is not None:
+            raw.FORM_OnAfterLoadPage(page, self._form)
+        return page
+
+    def _close(self, page: Page) -> None:
+        if self._form is not None:
+            raw.FORM_OnBeforeClosePage(page, self._form)
+        raw.FPDF_ClosePage(page)
+
+    def content(self, index: int) -> Content:
+        """What a page says. pdfium.PdfiumError when it cannot be read."""
+        page = self._load(index)
+        try:
+            text = self._text(page)
+            bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
+            pictured = bare and _is_pictured(page)
+            mute = _is_mute(page, len(text))
+            told, drawn, played = self._upon(page)
+            texts = (text, *told)
+            drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
+        finally:
+            self._close(page)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
+
+    def _upon(self, page: Page) -> tuple[list[str], bool, int]:
+        """Of the annotations of a page: what they say, whether what one shows is told by nothing else, and how many play."""
+        said: list[str] = []
+        drawn, played = False, 0
+        for annotation in _annotations(page):
+            subtype = raw.FPDFAnnot_GetSubtype(annotation)
+            said += self._said(annotation, subtype)
+            drawn = drawn or self._is_drawn(annotation, subtype)
+            played += subtype in _PLAYED
+        return said, drawn, played
+
+    def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
+        """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""
+        if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
+            return subtype in _DRAWN
+        return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
+
+    def _added(self, index: int, known: tuple[str, ...]) -> str:
+        """The lines that a page has since what lay upon it was drawn into it."""
+        lines = {line.strip() for text in known for line in text.split("\n")}
+        page = self._load(index)
+        try:
+            return "\n".join(line for line in self._text(page).split("\n") if line.strip() not in lines)
+        finally:
+            self._close(page)
+
+    def attached(self, index: int) -> Iterator[Attachment]:
+        """Files attached to places on a page, each good until the next is asked for. pdfium.PdfiumError when the page
+        cannot be read."""
+        page = self._load(index)
+        try:
+            for annotation in _annotations(page):
+                if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FILEATTACHMENT:
+                    yield raw.FPDFAnnot_GetFileAttachment(annotation)
+        finally:
+            self._close(page)
+
+    def _text(self, page: Page) -> str:
+        """With `\\n` line ends; a word hyphenated at a line's end (U+FFFE) has a soft hyphen there: the
+        index has it whole and in its parts."""
+        text_page = _text_page(page)
+        try:
+            count = raw.FPDFText_CountChars(text_page)
+            if count <= 0:
+                return ""
+            if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
+                self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
+            written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
+            text = ligatures.in_order(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)))
+            text = blanks.put_in(text_page, text)
+        finally:
+            raw.FPDFText_ClosePage(text_page)
+        if "\ufffe" in text:
+            text = text.replace("\ufffe\r\n", "\xad").replace("\ufffe", "\xad")
+        return text.replace("\r\n", "\n")
+
+    def _said(self, annotation: Annotation, subtype: int) -> Iterator[str]:
+        if subtype == raw.FPDF_ANNOT_POPUP:
+            return
+        if subtype == raw.FPDF_ANNOT_LINK:
+            text = self._address(annotation)
+        elif subtype != raw.FPDF_ANNOT_WIDGET:
+            text = _string(annotation, b"Contents")
+        elif self._form is not None:
+            yield from filter(None, map(self._once, _field_names(self._form, annotation)))
+            text = _field_value(self._form, annotation)
+        else:
+            text = _string(annotation, b"V")
+        if text.strip():
+            yield text.replace("\r\n", "\n").replace("\r", "\n")
+        if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # who wrote a comment, and on what
+            yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
+
+    def _address(self, annotation: Annotation) -> str:
+        """Where a link leads to outside of the document; "" for what was told before."""
+        action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
+        if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
+            return ""
+        length = raw.FPDFAction_GetURIPath(self._document, action, None, 0)
+        buffer = ctypes.create_string_buffer(max(1, length))
+        raw.FPDFAction_GetURIPath(self._document, action, buffer, length)
+        return self._once(buffer.value.decode("utf-8", "replace"))
+
+    def _once(self, text: str) -> str:
+        """The text, or "" where it was told of another place of the document."""
+        text = text.strip()
+        if not text or text in self._told:
+            return ""
+        if len(self._told) >= MOST_TOLD:
+            self.untold += 1
+            return ""
+        self._told.add(text)
+        return text
+
+
+def _text_page(page: Page) -> TextPage:
+    """The text of a page, to be closed; upright, for of one that stands upside down PDFium takes lines apart. pdfium.PdfiumError."""
+    text_page = raw.FPDFText_LoadPage(page)
+    if text_page and _is_upside_down(text_page):
+        raw.FPDFText_ClosePage(text_page)
+        turned = raw.FPDFPage_GetRotation(page)
+        raw.FPDFPage_SetRotation(page, (turned + 2) % 4)
+        text_page = raw.FPDFText_LoadPage(page)
+        raw.FPDFPage_SetRotation(page, turned)
+    if not text_page:
+        raise pdfium.PdfiumError("the text of this PDF page cannot be read")
+    return text_page
+
+
+def _is_upside_down(text_page: TextPage) -> bool:
+    """Whether most of its letters are, by some of them all over it."""
+    count = raw.FPDFText_CountChars(text_page)
+    some = range(0, count, max(1, count // _LOOKED_AT))
+    upright = 0
+    for at in some:
+        upright += not abs(raw.FPDFText_GetCharAngle(text_page, at) - math.pi) < _NEARLY
+        if 2 * upright >= len(some):
+            return False
+    return bool(count > 0)
+
+
+def _is_mute(page: Page, letters: int) -> bool:
+    """Whether a page has far more pieces of text than letters: its fonts do not tell which letters they show."""
+    count = raw.FPDFPage_CountObjects(page)
+    least = _PIECES + _PIECES_A_LETTER * letters
+    if count < least:
+        return False
+    kinds = (raw.FPDFPageObj_GetType(raw.FPDFPage_GetObject(page, at)) for at in range(count))
+    return bool(sum(kind == raw.FPDF_PAGEOBJ_TEXT for kind in kinds) >= least)
+
+
+def _is_pictured(page: Page) -> bool:
+    """Whether a page shows a picture, or as many lines as letters have that are drawn as such."""
+    lines = 0
+    for kind, drawn in _drawn(page):
+        if kind == raw.FPDF_PAGEOBJ_PATH:
+            lines += raw.FPDFPath_CountSegments(drawn)
+        if kind == raw.FPDF_PAGEOBJ_IMAGE or lines >= _LINES:
+            return True
+    return False
+
+
+def _drawn(page: Page) -> Iterator[tuple[int, Any]]:
+    """Kind and object of what is drawn on a page, and of what forms (ISO 32000-1, 8.10) hold that are; not without end."""
+    count = min(raw.FPDFPage_CountObjects(page), _DRAWINGS)
+    waiting = [raw.FPDFPage_GetObject(page, at) for at in range(count)]
+    for looked in range(_DRAWINGS):
+        if looked == len(waiting):
+            return
+        drawn = waiting[looked]
+        kind = raw.FPDFPageObj_GetType(drawn)
+        yield kind, drawn
+        if kind == raw.FPDF_PAGEOBJ_FORM and len(waiting) < _DRAWINGS:
+            count = min(raw.FPDFFormObj_CountObjects(drawn), _DRAWINGS)
+            waiting += [raw.FPDFFormObj_GetObject(drawn, at) for at in range(count)]
+
+
+def _annotations(page: Page) -> Iterator[Annotation]:
+    """Those that can be had, each closed before the next is opened."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        if annotation:
+            try:
+                yield annotation
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _string(annotation: Annotation, key: bytes) -> str:
+    return _told(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
+
+
+def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
+    """What a field is called where people see it, and its full name (ISO 32000-1, 12.7.3.1); programs that make forms from XML
+    number the names, and nobody reads those, nor those of places to sign."""
+    if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
+        return
+    yield _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
+    name = _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
+    yield "" if "[" in name else name
+
+
+def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
+    """What was filled in, chosen or ticked, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for
+    buttons that are to be pressed."""
+    kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
+        return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
+    if kind not in _FILLED_IN:
+        return ""
+    return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
+
+
+def _told(ask: Callable[[Any, int], int]) -> str:
+    """A text of PDFium's, whose functions first tell how many bytes it has and then fill a buffer of that size."""
+    length = ask(None, 0)
+    if length <= 2:  # its end alone
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    ask(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return utf16(buffer.raw)

@@ -1,0 +1,136 @@
+"""RTF (Rich Text Format Specification 1.9.1): text, information group; embedded objects and pictures as children."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.charset import CHARSET_KEYS
+from readers.declared import Declared
+from readers.documents.rtf.carried import Carried, payload
+from readers.documents.rtf.reader import RtfReader
+from readers.errors import DocumentError, ExceptionCode
+from readers.images import bitmaps
+from readers.last import Last
+from readers.office.ole import native as ole_native
+from readers.office.ole import objects as ole_objects
+from readers.records import FixedLimits, Kind, Limits
+
+
+def read_rtf(data: bytes, limit: int = FixedLimits().text_characters) -> RtfReader:
+    """A reader that has come to the end, or to the limit of characters. Of HTML or plain text that was wrapped into RTF
+    ([MS-OXRTFEX]) it has the text without markup. Raises nothing."""
+    reader = RtfReader(data, clean.Collector(limit))
+    reader.read()
+    return reader
+
+
+_READ = Last(read_rtf)
+
+
+class RtfHandler(LeafHandler):
+    """Rich Text Format."""
+
+    name = "rtf"
+    media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Rich text",
+            extensions=("rtf",),
+            text="with headers, footers, notes and comments in their places, and the results of fields; addresses of links at the "
+            "end",
+            metadata=(
+                "title",
+                "author",
+                "doc_subject",
+                "keywords",
+                "description",
+                "last_author",
+                "company",
+                "created",
+                "modified",
+                *CHARSET_KEYS,  # where a code page of its is not what it says, or doubtful
+            ),
+            children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
+            "an object or another picture are marked `rendering`",
+            leaves_out=(
+                "pictures as device-dependent bitmaps",
+                "objects that are only linked to",
+                "marks for an index or a table of contents; codes of fields, but what they show and addresses of links; addresses "
+                "in a web page that was wrapped into RTF",
+                "custom properties, and help texts of form fields",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing.
+        Renderings of objects and second forms of pictures may show what was there before: they are children too."""
+        data = source.whole(limits.parse_bytes)
+        if b"\\objdata" not in data and b"\\pict" not in data:
+            return
+        position = 0
+        for carried in _READ(data, limits.text_characters).carried:
+            child = _child(data, carried, position)
+            if child is not None:
+                yield child
+                position += 1
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with headers, footers, notes and comments where they stand; the information group as metadata."""
+        data = source.whole(limits.parse_bytes)
+        if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
+            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
+        reader = _READ(data, limits.text_characters)
+        out = reader.collector.result()
+        out.text = reader.text.strip("\n")
+        out.metadata = dict(clean.values(reader.metadata.items()))
+        clean.note_charset(out, reader.detected)
+        out.error = reader.error
+        return out
+
+
+def _child(data: bytes, carried: Carried, position: int) -> Child | None:
+    """The child, or None where nothing is carried: a link, a picture without bytes."""
+    kind, content = payload(data, carried)
+    name, error = b"", None
+    if carried.kind == b"picture":
+        content = _file(kind, content)
+        if not kind or not content:  # device-dependent bitmaps are no files
+            return None
+        name = b"picture-%d.%b" % (position, kind)
+    else:
+        try:
+            name, content = _object(content)
+        except DocumentError as failed:
+            if failed.code is ExceptionCode.UNSUPPORTED:
+                return None
+            error = failed
+    return Child(
+        name=name or b"object-%d" % position,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=None if error else content,
+        error=error,
+        emit=error is None,
+        notes={"rendering": True} if carried.rendering else {},
+    )
+
+
+def _file(kind: bytes, content: bytes) -> bytes:
+    """A picture as the file that it would be; b"" where it cannot be."""
+    if kind == b"bmp":
+        return bitmaps.with_header(content)
+    return bitmaps.PICT_HEADER + content if kind == b"pict" and content else content
+
+
+def _object(data: bytes) -> tuple[bytes, bytes]:
+    """(name, bytes) of what an embedded object carries."""
+    class_name, native = ole_native.embedded(data)
+    if class_name == b"Package":
+        return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
+    return ole_objects.unwrapped(native) or (b"", native)
+
+
+HANDLERS: tuple[Handler, ...] = (RtfHandler(),)

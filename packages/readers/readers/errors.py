@@ -1,0 +1,70 @@
+"""Why a document cannot be read, as a code that is recorded with it."""
+
+from __future__ import annotations
+
+import enum
+
+
+class ExceptionCode(enum.StrEnum):
+    """Every code an exception row may carry; `edbench job show` counts by these."""
+
+    CORRUPT = "corrupt"  # the bytes do not follow the format
+    TRUNCATED = "truncated"  # the bytes end before the format says they may
+    ENCRYPTED = "encrypted"  # a password is needed
+    UNSUPPORTED = "unsupported"  # recognised, but a feature it uses cannot be read
+    TOO_LARGE = (
+        "too_large"  # must be parsed whole and is over the parse limit, or has more of something than its reader takes
+    )
+    NESTING_LIMIT = "nesting_limit"  # containers inside containers deeper than the limit
+    EXPANSION_LIMIT = "expansion_limit"  # expands beyond the allowed ratio or bytes (a bomb)
+    CHILDREN_LIMIT = "children_limit"  # more children under one loose file than allowed
+    TIME_LIMIT = "time_limit"  # one loose file took more seconds in all than allowed
+    DEATHS_LIMIT = "deaths_limit"  # it cost more slots their lives than allowed
+    TIMEOUT = "timeout"  # still being read at the item's deadline, twice
+    KILLED_PARSER = "killed_parser"  # the slot died twice while reading it
+    MEMORY = "memory"  # reading it needed more memory than a slot may have
+    HANDLER_ERROR = "handler_error"  # the parser failed in an unforeseen way; the detail says how
+    UNSAFE_NAME = "unsafe_name"  # absolute, with "..", NUL or over-long; kept in the row, never on disk
+    ZERO_BYTES = "zero_bytes"  # the item has no bytes at all
+    UNREADABLE = "unreadable"  # permission denied or an I/O error on this one source file
+    VANISHED = "vanished"  # was listed by the walk and is gone now
+    SYMLINK = "symlink"  # a link in the source; recorded, never followed
+    SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
+    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered, or that a load file names
+    # A source file was hashed, then changed: its text or its children are not those of the hashed bytes.
+    CHANGED_DURING_PROCESSING = "changed_during_processing"
+    WITHHELD = "withheld"  # of a production: no native is written, it holds what is not produced
+    NO_NATIVE = "no_native"  # of a load file: it names neither native nor text of this record, or one that is not there
+    REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
+
+
+class DocumentError(Exception):
+    """One document cannot be read (fully); recorded against its item.
+
+    `missing` is how many announced children are lost by it, where the format tells.
+    """
+
+    def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.missing = missing
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross process boundaries (`inspect`); the text alone would not make one again."""
+        return _remade, (type(self), self.code, self.detail, dict(self.__dict__))
+
+
+class PagesWithoutText(DocumentError):
+    """Some pages of a document show pictures and have no text, where others have text; no failure where OCR reads them."""
+
+
+class FieldUnread(DocumentError):
+    """The value of a metadata field cannot be read for sure, so the field is absent; nothing of the text is missing."""
+
+
+def _remade(kind: type[DocumentError], code: ExceptionCode, detail: str, state: dict[str, object]) -> DocumentError:
+    """A document error as it was before it was pickled."""
+    error = kind(code, detail)
+    error.__dict__.update(state)
+    return error

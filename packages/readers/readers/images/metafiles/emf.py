@@ -1,0 +1,163 @@
+"""Text of enhanced metafiles ([MS-EMF] 2.3.5), of the EMF+ records and of the Windows metafile in their comments."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+from readers.errors import DocumentError, ExceptionCode
+from readers.images.metafiles import emf_plus, wmf
+from readers.images.metafiles.lines import Fonts, Lines, advance
+
+_RECORD = struct.Struct("<II")
+_EOF, _SAVE, _RESTORE, _SELECT, _DELETE, _COMMENT, _CREATE_FONT = 14, 33, 34, 37, 40, 70, 82
+_EXT_A, _EXT_W, _POLY_A, _POLY_W, _SMALL = 83, 84, 96, 97, 108
+_ONE, _COUNT, _MANY = 36, 36, 40  # in a record: its one text, the number of its texts, the first of these
+_EMR_TEXT = struct.Struct("<iiIII16xI")  # 2.2.5: place, characters, where they are, options, where the distances are
+_SMALL_TEXT = struct.Struct("<iiII12x")  # 2.3.5.37
+_GLYPHS, _NO_RECTANGLE, _IN_BYTES, _PAIRS = 0x10, 0x100, 0x200, 0x2000  # of ExtTextOutOptions (2.1.11)
+_CHARSET = 12 + 23  # of a font (2.2.13), behind the record's head and the font's number
+_EMF_PLUS, _PUBLIC = b"EMF+", b"GDIC"
+_OLDER = _PUBLIC + (0x80000001).to_bytes(4, "little")  # 2.3.3.4.3: the same picture, behind 16 bytes about it
+_PDF, _BEFORE_PDF = b"%PDF-", 64  # how one begins, and in how many bytes of a comment's record it does
+
+
+class EmfReader:
+    """Goes once through the records."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._fonts = Fonts()
+        self._lines, self._plus, self._older = Lines(), Lines(), Lines()
+        self._dual = False  # what the EMF+ records write the others write too
+        self.error: DocumentError | None = None
+        self._older_error: DocumentError | None = None  # it counts where nothing else says what is written
+
+    def read(self) -> list[Lines]:
+        """All runs of characters, those of EMF+ records by themselves, once, and those of a Windows metafile where it says
+        more; `error` says afterwards whether the file breaks off."""
+        data, at = self._data, 0
+        while at + _RECORD.size <= len(data):
+            kind, length = _RECORD.unpack_from(data, at)
+            end = at + length
+            if length < _RECORD.size:
+                self.error = DocumentError(ExceptionCode.CORRUPT, "a record of the metafile has no length")
+                break
+            if end > len(data):
+                self.error = DocumentError(ExceptionCode.TRUNCATED, "the metafile ends inside a record")
+                break
+            if (take := self._readers.get(kind)) is not None:
+                take(self, data[at:end])
+            if kind == _EOF:
+                break
+            at = end
+        newer = [self._lines] if self._dual and self._lines.text() else [self._lines, self._plus]
+        known = {word for lines in newer for word in lines.text().split()}
+        if not known:
+            self.error = self.error or self._older_error
+        return newer if known.issuperset(self._older.text().split()) else [*newer, self._older]
+
+    def _select(self, record: bytes) -> None:
+        self._fonts.select(_word(record, 8))
+
+    def _delete(self, record: bytes) -> None:
+        self._fonts.forget(_word(record, 8))
+
+    def _save(self, record: bytes) -> None:
+        self._fonts.save()
+
+    def _restore(self, record: bytes) -> None:
+        self._fonts.restore(int.from_bytes(record[8:12], "little", signed=True))
+
+    def _font(self, record: bytes) -> None:
+        if len(record) > _CHARSET:
+            self._fonts.make(_word(record, 8), record[_CHARSET])
+
+    def _comment(self, record: bytes) -> None:
+        if record[12:16] == _EMF_PLUS:
+            self._dual |= emf_plus.read(record[16 : 12 + _word(record, 8)], self._plus)
+        elif record.startswith(_OLDER, 12):
+            try:
+                self._older_error = wmf.read(record[36 : 36 + _word(record, 32)], self._older)
+            except DocumentError as error:
+                self._older_error = error
+
+    def _ext_a(self, record: bytes) -> None:
+        self._text(record, _ONE, 1, len(record))
+
+    def _ext_w(self, record: bytes) -> None:
+        self._text(record, _ONE, 2, len(record))
+
+    def _poly_a(self, record: bytes) -> None:
+        self._texts(record, 1)
+
+    def _poly_w(self, record: bytes) -> None:
+        self._texts(record, 2)
+
+    def _texts(self, record: bytes, width: int) -> None:
+        """Several texts, which lie side by side: all together they are no longer than their record."""
+        left = len(record)
+        for number in range(min(_word(record, _COUNT), (len(record) - _MANY) // _EMR_TEXT.size)):
+            left -= self._text(record, _MANY + number * _EMR_TEXT.size, width, left)
+
+    def _text(self, record: bytes, at: int, width: int, most: int) -> int:
+        """A text of so many bytes a character, and at most so many in all; how many it had."""
+        if at + _EMR_TEXT.size > len(record):
+            return 0
+        x, y, count, offset, options, distances = _EMR_TEXT.unpack_from(record, at)
+        if options & _GLYPHS:
+            self._lines.glyphs += count > 0
+            return 0
+        raw = record[offset : offset + min(width * count, most)]
+        step = 2 if options & _PAIRS else 1
+        far = advance(record, distances, len(raw) // width * step, "i", step)
+        self._lines.add(self._decoded(raw, width), x, y, far)
+        return len(raw) + (4 * count * step if far is not None else 0)
+
+    def _small(self, record: bytes) -> None:
+        if len(record) < 8 + _SMALL_TEXT.size:
+            return
+        x, y, count, options = _SMALL_TEXT.unpack_from(record, 8)
+        at = 8 + _SMALL_TEXT.size + (0 if options & _NO_RECTANGLE else 16)
+        if options & _GLYPHS:
+            self._lines.glyphs += count > 0
+        elif options & _IN_BYTES:  # the low bytes of UTF-16
+            self._lines.add(record[at : at + count].decode("latin-1"), x, y)
+        else:
+            self._lines.add(self._decoded(record[at : at + 2 * count], 2), x, y)
+
+    def _decoded(self, raw: bytes, width: int) -> str:
+        return raw.decode("utf-16-le", "replace") if width == 2 else self._fonts.text(raw)
+
+    _readers: dict[int, Callable[[EmfReader, bytes], None]] = {  # noqa: RUF012 - nobody writes into it
+        _SAVE: _save,
+        _RESTORE: _restore,
+        _SELECT: _select,
+        _DELETE: _delete,
+        _COMMENT: _comment,
+        _CREATE_FONT: _font,
+        _EXT_A: _ext_a,
+        _EXT_W: _ext_w,
+        _POLY_A: _poly_a,
+        _POLY_W: _poly_w,
+        _SMALL: _small,
+    }
+
+
+def carried(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """(extension, bytes) of what lies whole in comments: PDFs, for Office for Mac keeps a picture that came as one in both
+    forms, and the Windows metafile for older programs. Up to the first record that is not whole."""
+    at = 0
+    while at + _RECORD.size <= len(data):
+        kind, length = _RECORD.unpack_from(data, at)
+        if length < _RECORD.size or at + length > len(data) or kind == _EOF:
+            return
+        if kind == _COMMENT and (begin := data.find(_PDF, at, min(at + _BEFORE_PDF, at + length))) >= 0:
+            yield "pdf", data[begin : min(at + length, at + 12 + _word(data, at + 8))]
+        elif kind == _COMMENT and data.startswith(_OLDER, at + 12):
+            yield "wmf", data[at + 36 : min(at + length, at + 36 + _word(data, at + 32))]
+        at += length
+
+
+def _word(record: bytes, at: int) -> int:
+    return int.from_bytes(record[at : at + 4], "little")

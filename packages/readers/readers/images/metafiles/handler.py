@@ -1,0 +1,75 @@
+"""Metafiles (EMF, WMF): the text that they write; what they draw is no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.images.metafiles import emf, wmf
+from readers.images.metafiles.emf import EmfReader
+from readers.images.metafiles.lines import Lines
+from readers.records import Kind, Limits, TextState
+
+
+class MetafileHandler(LeafHandler):
+    """Enhanced and Windows metafiles."""
+
+    name = "metafile"
+    media_types: tuple[str, ...] = ("image/emf", "image/wmf")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Metafiles (EMF, WMF)",
+            extensions=("emf", "wmf"),
+            text="the characters that they write, in the order of their records, characters of one height as a line",
+            metadata=("format",),
+            children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
+            leaves_out=(
+                "characters given as numbers of a font's glyphs: the exception is `unsupported`",
+                "pictures in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """What comments of an enhanced metafile carry: other forms of the picture, which may show something else."""
+        data = source.whole(limits.parse_bytes)
+        for position, (extension, content) in enumerate(emf.carried(data) if _is_emf(data) else ()):
+            name, notes = f"picture-{position}.{extension}".encode(), {"rendering": True}
+            yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=content, notes=notes)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """What is written; `no_text_layer` where nothing is. `error` says that the file breaks off, or that not all
+        of it are characters; DocumentError when that leaves nothing."""
+        data = source.whole(limits.parse_bytes)
+        lines, error = _read(data)
+        if (glyphs := sum(one.glyphs for one in lines)) and error is None:
+            detail = f"{glyphs:,} runs of text are numbers of a font's glyphs"
+            error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        collector = clean.Collector(limits.text_characters)
+        if content := "\n".join(filter(None, (one.text() for one in lines))).strip():
+            collector.add(content + "\n")
+        elif error is not None:
+            raise error
+        out = collector.result()
+        out.state = out.state if content else TextState.NO_TEXT_LAYER
+        out.metadata, out.error = {"format": "emf" if _is_emf(data) else "wmf"}, error
+        return out
+
+
+def _is_emf(data: bytes) -> bool:
+    return data[40:44] == b" EMF"  # [MS-EMF] 2.3.4.2
+
+
+def _read(data: bytes) -> tuple[list[Lines], DocumentError | None]:
+    if _is_emf(data):
+        reader = EmfReader(data)
+        return reader.read(), reader.error
+    lines = Lines()
+    error = wmf.read(data, lines)
+    return [lines], error
+
+
+HANDLERS: tuple[Handler, ...] = (MetafileHandler(),)

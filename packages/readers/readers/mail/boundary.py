@@ -1,0 +1,82 @@
+"""Where the parts of a multipart are (RFC 2046, 5.1): between its delimiter lines, by the boundary that is declared, else by the
+one that the lines themselves show."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import NamedTuple
+
+_DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+# A line that begins as a delimiter does, in front of a field or a blank line.
+_LIKELY = re.compile(rb"^--([^\s][^\r\n]{0,199}?)[ \t]*\r?\n(?=[!-9;-~]{1,76}[ \t]*:|\r?\n)", re.MULTILINE)
+_CONTENT_FIELD = re.compile(rb"content-[a-z]+[ \t]*:", re.IGNORECASE)
+_PREAMBLE = re.compile(rb"\s*(?:This is a multi-?part message in MIME format\.?\s*)?(?=--)", re.IGNORECASE)
+_MOST_LIKELY = 20  # lines that are looked at
+
+
+class Ranges(NamedTuple):
+    """Where the parts are; whether the closing delimiter is there, or they end before it; whether any delimiter is; where what follows
+    the last closing delimiter begins."""
+
+    parts: list[tuple[int, int]]
+    closed: bool
+    seen: bool
+    after: int = -1
+
+
+def ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> Ranges:
+    """The ranges between the delimiter lines, up to so many. Some programs give a multipart the boundary of the one around it:
+    parts behind a closing delimiter are parts."""
+    delimiter = b"--" + boundary
+    parts: list[tuple[int, int]] = []
+    opened = behind = -1
+    closed = False
+    at = start
+    while (at := data.find(delimiter, at, end)) >= 0:
+        if at != start and data[at - 1] != 10:
+            at += len(delimiter)
+            continue
+        rest = _DELIMITER_REST.match(data, at + len(delimiter), end)
+        if rest is None:
+            at += len(delimiter)
+            continue
+        if opened >= 0:
+            parts.append((opened, max(opened, _before_newline(data, at))))
+            if len(parts) > most:
+                return Ranges(parts, closed=True, seen=True)
+        closed = rest[1] is not None
+        at = behind = rest.end()
+        opened = -1 if closed else at
+    if opened >= 0:
+        parts.append((opened, end))
+    return Ranges(parts, closed, closed or opened >= 0, behind if closed else -1)
+
+
+def _before_newline(data: bytes, at: int) -> int:
+    """The newline before a delimiter belongs to the delimiter."""
+    if at >= 2 and data[at - 2] == 13:
+        return at - 2
+    return at - 1
+
+
+def likely_boundary(data: bytes, start: int, end: int) -> bytes:
+    """The boundary that the lines show: of the first line that begins with two dashes, in front of fields of a part, or that
+    a closing delimiter belongs to; b"" where there is none."""
+    for line in islice(_LIKELY.finditer(data, start, end), _MOST_LIKELY):
+        boundary = line[1]
+        if boundary.endswith(b"--"):
+            continue
+        if _CONTENT_FIELD.match(data, line.end(), end):
+            return boundary
+        if boundary.strip(b"-=_* ") and data.find(b"\n--%b--" % boundary, line.end() - 1, end) >= 0:
+            return boundary
+    return b""
+
+
+def unlabelled_boundary(data: bytes, start: int, end: int) -> bytes:
+    """The boundary of a text that is a multipart, whose header is lost: it begins with a delimiter line in front of fields that
+    only parts have; b"" of any other."""
+    begin = _PREAMBLE.match(data, start, end)
+    line = _LIKELY.match(data, begin.end(), end) if begin else None
+    return line[1] if line is not None and _CONTENT_FIELD.match(data, line.end(), end) else b""

@@ -1,0 +1,253 @@
+"""Mail messages (RFC 5322 and MIME): loose `.eml` files, messages of an mbox, attached messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from readers.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from readers.charset import CHARSET_KEYS
+from readers.clean import Collector, note_charset, value, values
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode, FieldUnread
+from readers.last import Last
+from readers.mail.headers import (
+    RARER_KEYS,
+    Fields,
+    addresses,
+    decode_text,
+    field_date,
+    field_moment,
+    header_metadata,
+    message_id_hash,
+    message_ids,
+    parameters,
+    reference_ids,
+)
+from readers.mail.parts import MAX_PARTS, MailPart, Message
+from readers.mail.text import body_texts, damage_of, folded, read_in
+from readers.records import Kind, Limits
+
+MEDIA_TYPE = "message/rfc822"
+MAIL_KEYS = (
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "subject",
+    "date",
+    "message_id",
+    "in_reply_to",
+    "references",
+    "reference_ids",
+    "conversation",
+    "date_original",
+    "attachments",
+    *CHARSET_KEYS,  # where it is neither declared nor UTF-8
+)
+_MAX_NAMES = 1000  # attachment names kept in the metadata
+# A message without any of these is a text that begins like one: a memorandum, a printed message.
+_OF_SYSTEMS = frozenset(
+    b"message-id received return-path mime-version content-type content-transfer-encoding x-mailer user-agent references "
+    b"in-reply-to delivered-to thread-index".split()
+)
+_OF_A_MEMO = (
+    *("from", "to", "cc", "bcc", "subject", "date", "reply-to", "sender", "keywords", "comments", "organization"),
+    *("organisation", "status", "importance", "priority", "sensitivity", "precedence", "lines", "newsgroups", "path"),
+)  # what is metadata, or a program's
+_NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
+_MOST_LINES = 100
+_PGP = "-----BEGIN PGP MESSAGE-----"
+
+
+class EmlHandler(LeafHandler):
+    """One message: its text, its header fields, and every other part as a child."""
+
+    name = "eml"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages (MIME)",
+            extensions=("eml",),
+            text="the plain body, then the lines of the HTML body with words that it lacks, or all of that where it "
+            "has much more text; every body part of a message that has several",
+            metadata=(*MAIL_KEYS, *RARER_KEYS, "signed"),
+            children="attachments in order, decoded: attached messages unchanged, files in uuencode and yEnc within "
+            "the text too, inline pictures",
+            leaves_out=(
+                "lines of the HTML body whose words the plain one has (they stay in the message)",
+                "the contents of encrypted messages (S/MIME, PGP)",
+                "what a message/external-body part refers to: its child is the reference",
+                "header fields other than those of the metadata; text before the first part of a multipart",
+                "one part of a message sent in several: its content is its child, unchanged",
+                "names beyond the first 1,000 attachments in the metadata",
+                "parts beyond the first 100,000: the exception is `children_limit`",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
+        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header. A part
+        whose encoding is damaged comes with what can be read and the error `corrupt`."""
+        message = _MESSAGES(source.whole(limits.parse_bytes))
+        for position, leaf in enumerate(message.child_parts()):
+            data, damage = leaf.content(), leaf.damage
+            yield Child(
+                name=child_name(leaf, position),
+                kind=Kind.ATTACHMENT,
+                ordinal=position,
+                data=data,
+                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
+                media_type=leaf.media_type,
+            )
+        if (error := _headless(message, source) or cut(message, "message")) is not None:
+            raise error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
+        its child, as it stands. What is damaged, cut or left out of the text is told beside it."""
+        message = _MESSAGES(source.whole(limits.parse_bytes))
+        out = message.body(limits).result("\n")
+        fields = message.root.fields
+        described = values(header_metadata(fields))
+        if not fields.has_any(_OF_SYSTEMS):
+            out.text = _memo(fields) + out.text
+        note_charset(out, read_in(message.root))
+        out.metadata |= described
+        references = fields.raw(b"references")
+        if references and (ids := message_ids(decode_text(references))):
+            out.metadata["references"] = len(ids)
+            out.metadata["reference_ids"] = [value(each) for each in reference_ids(ids)]
+        if children := message.child_parts():
+            out.metadata["attachments"] = [value(name) for name in _names(children)]
+        kind = message.root.media_type
+        if kind == "multipart/signed":
+            out.metadata["signed"] = True
+        elif kind == "message/partial":
+            out.error = _partial(message)
+        elif kind == "multipart/encrypted":
+            # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
+            out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
+        elif _PGP in out.text and f"\n{_PGP}" in f"\n{out.text}":
+            out.error = DocumentError(ExceptionCode.ENCRYPTED, "a PGP message in the text")
+        out.error = out.error or _headless(message, source) or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or _date_unread(fields)
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Content hash and EDRM MIH. Of a message over the parse limit only the first bytes are looked at."""
+        try:
+            data = source.whole(limits.parse_bytes)
+        except DocumentError:
+            data = source.head
+        message = _MESSAGES(data)
+        return MessageHashes(
+            content_hash=content_hash(message, limits), message_id_hash=message_id_hash(message.root.fields)
+        )
+
+
+class _ReadMessage(Message):
+    """A message and, once it was asked for, its text."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._body: tuple[int, Collector] | None = None
+
+    def body(self, limits: Limits) -> Collector:
+        """The pieces of its text, up to the limit."""
+        if self._body is None or self._body[0] != limits.text_characters:
+            self._body = (limits.text_characters, _body(self, limits))
+        return self._body[1]
+
+
+_MESSAGES = Last(_ReadMessage)
+
+
+def _headless(message: Message, source: Source) -> DocumentError | None:
+    """That a message has no header, if it has none: all of it is text then."""
+    root = message.root
+    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
+        return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
+    return None
+
+
+def cut(message: Message, called: str) -> DocumentError | None:
+    """Why a message, or a web archive, has more than was looked at, if it has."""
+    if message.truncated:
+        return DocumentError(ExceptionCode.TRUNCATED, f"the {called} ends before its closing boundary")
+    if message.limited:
+        return DocumentError(
+            ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out"
+        )
+    return None
+
+
+def text_cut(message: Message, called: str) -> DocumentError | None:
+    """The same where text may be what lacks: not where an attachment is cut, whose text is its own."""
+    return None if message.truncated and not message.ends_in_text else cut(message, called)
+
+
+def _date_unread(fields: Fields) -> DocumentError | None:
+    """That there is a date, which is not in the metadata because it cannot be read for sure."""
+    stored = fields.stored(b"date")
+    if not stored.strip() or field_moment(stored) is not None:
+        return None
+    return FieldUnread(ExceptionCode.CORRUPT, f"the date cannot be read for sure: {fields.text(b'date')[:80]!r}")
+
+
+def _partial(message: Message) -> DocumentError:
+    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message."""
+    given = parameters(decode_text(message.root.fields.raw(b"content-type")))
+    place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
+    return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
+
+
+def _memo(fields: Fields) -> str:
+    """Lines above a text that look like a message's header, of one that no mail system has seen: those that are in no metadata."""
+    kept = ((name, text) for name, text in islice(fields.items(), _MOST_LINES) if not name.startswith(_NO_LINES))
+    return "".join(f"{name.capitalize()}: {text}\n" for name, text in kept if name not in _OF_A_MEMO)
+
+
+def child_name(leaf: MailPart, position: int) -> bytes:
+    """The declared file name as UTF-8, else part-N."""
+    return leaf.file_name.encode("utf-8", "backslashreplace") or b"part-%d" % position
+
+
+def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
+    for position, leaf in enumerate(leaves):
+        if position == _MAX_NAMES:
+            return
+        yield leaf.file_name or f"part-{position}"
+
+
+def _body(message: Message, limits: Limits) -> Collector:
+    collector = Collector(limits.text_characters)
+    for piece in body_texts(message.root):
+        if piece and not collector.add(piece):
+            break
+    return collector
+
+
+def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
+    """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
+    (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
+    sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
+    fields = message.root.fields
+    text, children = fields.text, message.child_parts()
+    wanted = (
+        ",".join(addresses(text(b"from"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"to"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"cc"))).encode("utf-8", "replace"),
+        folded(text(b"subject")),
+        field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
+        folded(message.body(limits).text(" ")),
+        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
+    )
+    return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
+
+
+HANDLERS: tuple[Handler, ...] = (EmlHandler(),)

@@ -1,0 +1,90 @@
+"""Messages as Apple Mail stores them (`.emlx`): a line with a byte count, the message, a property list about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from readers.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail.eml import MAIL_KEYS, EmlHandler
+from readers.mail.headers import RARER_KEYS
+from readers.records import Limits
+
+_EML = EmlHandler()
+_PROPERTIES = re.compile(
+    rb"(?:<\?xml\b[^<>]{0,200}\?>\s{0,9})?(?:<!DOCTYPE\s+plist\b[^<>]{0,200}>\s{0,9})?<plist\b|bplist00"
+    rb"|<\?xml\b[^<>]{0,200}\?>\s{0,9}<!DOCTYPE\s+plist\b"
+)
+
+
+class EmlxHandler(LeafHandler):
+    """One message: everything about it is what its Internet message says."""
+
+    name = "emlx"
+    media_types: tuple[str, ...] = ("message/x-emlx",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages of Apple Mail",
+            extensions=("emlx",),
+            text="as of a mail message",
+            metadata=(*MAIL_KEYS, *RARER_KEYS),
+            children="attachments in order, as of a mail message",
+            leaves_out=(
+                "the property list behind the message (flags, colours)",
+                "attachments that Apple Mail keeps in files of their own, which are loose files",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The message's attachments. Raises `truncated` at the end when the message is shorter than it says."""
+        message, error = _message(source, limits)
+        yield from _EML.children(message, limits)
+        if error is not None:
+            raise error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The message's text and header fields."""
+        message, error = _message(source, limits)
+        out = _EML.text(message, limits)
+        out.error = out.error or error
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Those of the message."""
+        try:
+            message, _ = _message(source, limits)
+        except DocumentError:
+            message = MemorySource(b"", b"")
+        return _EML.message_hashes(message, limits)
+
+
+def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
+    """The message's bytes, and what is wrong with them. The property list behind the message shows where it ends, where the
+    count is another one: line ends that were converted change it."""
+    data = source.whole(limits.parse_bytes)
+    first, newline, _ = data.partition(b"\n")
+    count = first.strip()
+    if not newline or not count.isdigit() or len(count) > 12:
+        raise DocumentError(ExceptionCode.CORRUPT, "no byte count in the first line")
+    start, error = len(first) + 1, None
+    end = start + int(count)
+    behind = data[end:].lstrip()
+    if end > len(data) or (behind and not _PROPERTIES.match(behind)):
+        *_, last = (None, *_PROPERTIES.finditer(data, start))
+        if end > len(data):
+            found = f"the message ends after {len(data) - start} of {int(count)} bytes"
+            error = DocumentError(ExceptionCode.TRUNCATED, found)
+        elif last is None:
+            error = DocumentError(
+                ExceptionCode.CORRUPT, f"no property list is behind the {int(count)} bytes of the message"
+            )
+        end = last.start() if last else len(data)
+    elif rest := behind.rpartition(b"</plist>")[2].strip() if behind.startswith(b"<") else b"":
+        error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the property list were not read")
+    return MemorySource(source.name, data[start:end]), error
+
+
+HANDLERS: tuple[Handler, ...] = (EmlxHandler(),)

@@ -1,0 +1,248 @@
+"""Mail stores in mbox format (RFC 4155), read in one pass or by byte ranges, in constant memory.
+
+A message is what is between its From_ line and the next one (`from_line` decides what counts as one, `inside` whether it
+is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. A
+message belongs to the range that holds the first byte of its From_ line; where a range begins, the messages before it are
+looked at as far back as `_LOOK_BACK`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, starts_message
+from readers.mail.mbox.inside import HEADER, claims_of, ends_at, is_open, next_delimiter
+from readers.records import Kind, Limits, TextState
+from readers.streams import RangeStream
+
+_READ = 1 << 20
+_LOOK_BACK = 1 << 20  # bytes in front of a range: in which messages that reach into it begin
+_FORWARD = 1 << 20  # bytes in which an open multipart has its next delimiter
+_MOST_DOUBTS = 1_000  # messages of a range with a multipart that is open and has no further delimiter
+_BEFORE = 3  # bytes in front of a line that tell whether a blank line is there
+_BOM = b"\xef\xbb\xbf"
+
+
+class MboxHandler(LeafHandler):
+    """A mail store; its messages are its children, named `message@<offset>`."""
+
+    name = "mbox"
+    media_types: tuple[str, ...] = ("application/mbox",)
+    container = True
+    splits = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail stores in mbox format",
+            extensions=("mbox", "mbx"),
+            children="messages in order, named by their offset; from one From_ line to the next",
+            leaves_out=(
+                "`>From ` quoting is left as it is",
+                "carriage returns of a store whose lines end in them alone: its messages have line feeds",
+                "folder indexes that mail programs store next to it",
+            ),
+        ),
+    )
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Even byte ranges, found without reading anything."""
+        count = -(-source.size // max(1, target_bytes))
+        if count < 2:
+            return []
+        cuts = [source.size * i // count for i in range(count + 1)]
+        return [Part(start=a, stop=b) for a, b in itertools.pairwise(cuts)]
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The messages whose From_ line starts in the range. One over the parse limit comes as a stream.
+        Raises `corrupt` when a whole file holds no From_ line."""
+        start, stop = (part.start, part.stop) if part else (0, source.size)
+        found = False
+        lines_end_in_cr = b"\r" in source.head and b"\n" not in source.head
+        with source.open() as opened:
+            file = cast(BinaryIO, _WithLineFeeds(opened)) if lines_end_in_cr else opened
+            for child in _Scan(file, start, stop, limits.parse_bytes).messages():
+                found = True
+                yield child
+        if not found and start == 0 and stop >= source.size:
+            raise DocumentError(ExceptionCode.CORRUPT, "no From_ line in the mbox")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: a mail store says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+class _WithLineFeeds:
+    """A file of a Macintosh, whose lines end in a carriage return, with a line feed in place of each."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek = file.seek
+        self.tell = file.tell
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        return self._file.read(size).replace(b"\r", b"\n")
+
+
+class _Scan:
+    """One pass over a file. The window holds the message being looked at, unless it is over the limit: then only
+    its last bytes are kept and its end is all that is sought."""
+
+    def __init__(self, file: BinaryIO, start: int, stop: int, limit: int) -> None:
+        self._file = file
+        self._start, self._stop, self._limit = start, stop, limit
+        self._doubts = _MOST_DOUBTS
+        self._base = max(0, start - _LOOK_BACK)  # file offset of the window's first byte
+        self._window = b""
+        self._ended = False
+
+    def messages(self) -> Iterator[Child]:
+        begin = self._next(self._base, first=True)
+        while begin is not None and begin < self._stop:
+            self._drop_before(begin)
+            after = self._behind(begin)
+            if begin >= self._start:
+                yield self._child(begin, after if after is not None else self._base + len(self._window))
+            begin = after
+
+    def _behind(self, begin: int) -> int | None:
+        """Offset of the next message: of the first From_ line that is not inside the one at `begin`, by its Content-Length or
+        an open multipart."""
+        if begin + HEADER > self._base + len(self._window) and not self._ended:
+            self._read_on(begin, begin)
+        claims = claims_of(self._window, begin - self._base)
+        found = self._next(begin + 1, hold=begin)
+        if claims is None or found is None:
+            return found
+        if claims.length is not None and found < (end := begin + claims.length) and self._ends_at(end):
+            return self._next(end, hold=begin)
+        seen = begin + claims.body - 1  # up to where the multipart is known to be open
+        while found is not None and claims.boundary:
+            delimiter = self._delimiter_behind(begin, claims.boundary, seen, found)
+            if delimiter is None:
+                break
+            found, seen = self._next(delimiter, hold=begin), delimiter - 3
+        return found
+
+    def _ends_at(self, offset: int) -> bool:
+        """Whether a message ends at this offset: a From_ line follows, or the end of the file."""
+        self._file.seek(offset - 1)
+        return ends_at(self._file.read(LOOK_AHEAD + _BEFORE))
+
+    def _delimiter_behind(self, begin: int, boundary: bytes, seen: int, found: int) -> int | None:
+        """Where the multipart of the message at `begin` has a delimiter behind the From_ line that was found, if it is open
+        there; None where that line begins another message."""
+        if self._base > begin or self._doubts <= 0:
+            return None
+        if not is_open(self._window, boundary, seen - self._base, found - self._base):
+            return None
+        while found + _FORWARD > self._base + len(self._window) and not self._ended:
+            self._read_on(found, begin)
+            if self._base > begin:
+                return None
+        at = next_delimiter(self._window, boundary, found - self._base, found - self._base + _FORWARD)
+        if at >= 0:
+            return self._base + at
+        self._doubts -= 1
+        return None
+
+    def _child(self, begin: int, end: int) -> Child:
+        name = b"message@%d" % begin
+        if self._base <= begin:
+            raw = self._window[begin - self._base : end - self._base]
+            return Child(name=name, kind=Kind.MESSAGE, ordinal=begin, data=_without_frame(raw))
+        self._file.seek(begin)
+        line = self._file.read(MAX_FROM_LINE + 1)
+        body = begin + line.find(b"\n") + 1 if b"\n" in line else end
+        self._file.seek(max(body, end - _BEFORE))
+        tail = self._file.read(end - max(body, end - _BEFORE))
+        length = end - body - (len(tail) - len(_without_separator(tail)))
+        return Child(
+            name=name,
+            kind=Kind.MESSAGE,
+            ordinal=begin,
+            stream=RangeStream.buffered(self._file, body, length),
+            size_hint=length,
+        )
+
+    def _next(self, at: int, *, first: bool = False, hold: int | None = None) -> int | None:
+        """Offset of the first From_ line at or after `at`; None when there is no more. Bytes from `hold` on stay in
+        the window as long as they are within the limit."""
+        if first and self._at_start_of_file():
+            return self._base + (3 if self._window.startswith(_BOM) else 0)
+        position = at
+        while True:
+            index = max(0, position - self._base - 1)
+            while (index := self._window.find(b"\nFrom ", index)) >= 0:
+                if index + 1 + LOOK_AHEAD > len(self._window) and not self._ended:
+                    break
+                if self._base + index + 1 >= at and starts_message(
+                    self._window, index + 1, after_blank=self._blank_before(index)
+                ):
+                    return self._base + index + 1
+                index += 1
+            if self._ended:
+                return None
+            position = self._base + (index if index >= 0 else max(0, len(self._window) - 5)) + 1
+            self._read_on(position, hold)
+
+    def _at_start_of_file(self) -> bool:
+        if self._base:
+            return False
+        self._read_on(0, 0)
+        return starts_message(self._window, 3 if self._window.startswith(_BOM) else 0, after_blank=True)
+
+    def _blank_before(self, newline: int) -> bool:
+        """Whether the line that this newline ends is blank."""
+        before = self._window[max(0, newline - 2) : newline]
+        if before.endswith(b"\r"):
+            before = before[:-1]
+        return before.endswith(b"\n") or (not before and self._base == 0)
+
+    def _drop_before(self, offset: int) -> None:
+        """Forget what lies before the message at `offset`, once it is worth the copy."""
+        if offset - self._base > _READ:
+            self._window = self._window[offset - self._base :]
+            self._base = offset
+
+    def _read_on(self, searched: int, hold: int | None) -> None:
+        """Read more, twice as much each time a held message outgrows the window."""
+        keep = searched - _BEFORE - 1
+        if hold is not None and self._base <= hold and self._base + len(self._window) - hold <= self._limit:
+            keep = hold
+        cut = max(0, min(keep - self._base, len(self._window)))
+        position = self._base + len(self._window)
+        wanted = max(_READ, len(self._window) - cut)
+        pieces = [self._window[cut:]]
+        self._file.seek(position)
+        while wanted > 0:
+            piece = self._file.read(_READ)
+            if not piece:
+                self._ended = True
+                break
+            pieces.append(piece)
+            wanted -= len(piece)
+        self._window = b"".join(pieces)
+        self._base += cut
+
+
+def _without_frame(raw: bytes) -> bytes:
+    """A message without its From_ line and the blank line that ends it."""
+    newline = raw.find(b"\n")
+    return _without_separator(raw[newline + 1 :]) if newline >= 0 else b""
+
+
+def _without_separator(body: bytes) -> bytes:
+    """Without one line end at the end, if that is a blank line."""
+    if not body.endswith(b"\n"):
+        return body
+    rest = body[:-2] if body.endswith(b"\r\n") else body[:-1]
+    return rest if not rest or rest.endswith(b"\n") else body
+
+
+HANDLERS: tuple[Handler, ...] = (MboxHandler(),)

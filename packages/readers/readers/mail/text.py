@@ -1,0 +1,117 @@
+"""The text of a message: plain where there is plain, else what its HTML says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readers import charset
+from readers.charset import Detected
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail.parts import NESTED, MailPart
+from readers.mail.unsaid import Said
+from readers.text.html.handler import html_decode, html_text
+
+_TIMES, _MORE = (
+    2,
+    200,
+)  # a text is no other form of one that it is so many times as long as, and so many characters more
+_BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
+
+
+def body_texts(root: MailPart) -> Iterator[str]:
+    """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count; of the HTML ones the
+    lines with words that no plain piece has, and all where they say much more; elsewhere every body part counts."""
+    if root.media_type == "multipart/alternative" and root.children:
+        yield from _best(root)
+    elif root.children:
+        for child in root.children:
+            yield from body_texts(child)
+    elif root.is_body:
+        yield _text_of(root)
+
+
+def read_in(root: MailPart) -> Detected | None:
+    """The charset of the piece of text that is the least certain, of those that were read, header fields of eight bits
+    among them; None where all are declared, UTF-8 or of structure."""
+    read = [root.fields.detected, *(part.detected for part in parts_of(root))]
+    return charset.least_certain(read)
+
+
+def damage_of(root: MailPart) -> DocumentError | None:
+    """Why the text is not all of what the message said: the first damage of a part that is text. Once the text was read."""
+    damaged = (part.damage for part in parts_of(root) if part.damage and part.is_body)
+    detail = next(damaged, None)
+    if detail == NESTED:
+        return DocumentError(ExceptionCode.NESTING_LIMIT, detail)
+    return DocumentError(ExceptionCode.CORRUPT, f"a body of the message is damaged: {detail}") if detail else None
+
+
+def parts_of(root: MailPart) -> Iterator[MailPart]:
+    """The part and all in it."""
+    yield root
+    for child in root.children:
+        yield from parts_of(child)
+
+
+def _best(alternative: MailPart) -> list[str]:
+    plain: list[str] = []
+    rich: list[MailPart] = []  # read only when they are wanted: HTML takes longest of all
+    for child in alternative.children:
+        if child.children:
+            if child.media_type == "text/plain":
+                plain.extend(body_texts(child))
+            else:
+                rich.append(child)
+        elif child.is_body:
+            if child.media_type == "text/html":
+                rich.append(child)
+            else:
+                plain.append(_text_of(child))
+    known = "\n".join(plain)
+    if not known.strip():
+        return [piece for part in rich for piece in body_texts(part)]
+    said = Said(known)
+    return plain + [piece for part in rich if (piece := _more(part, known, said))]
+
+
+def much_more(text: str, said: int) -> bool:
+    """Whether this text is so much longer than one of `said` characters that it is no other form of it."""
+    return len(text.strip()) > _TIMES * said + _MORE
+
+
+def _more(rich: MailPart, known: str, said: Said) -> str:
+    """What an HTML alternative says beside the plain one: nothing, lines, or all where it says much more."""
+    if all(_adds_nothing(part, said) for part in parts_of(rich) if part.is_body and not part.children):
+        return ""
+    text = "\n".join(body_texts(rich))
+    if much_more(text, len(known.strip())):
+        return text
+    return said.unsaid(text)
+
+
+def _adds_nothing(part: MailPart, said: Said) -> bool:
+    """Whether that is sure without parsing it."""
+    return part.media_type == "text/html" and said.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
+
+
+def _text_of(part: MailPart) -> str:
+    data = part.content()
+    if part.media_type != "text/html":
+        text, part.detected = charset.decode(data, part.charset)
+        return text
+    markup, part.detected = html_decode(data, part.charset)
+    try:
+        return html_text(markup)
+    except DocumentError as error:  # the rest of the message is still worth having
+        part.damage = error.detail
+        return ""
+
+
+def folded(text: str) -> bytes:
+    """`" ".join(text.split())` in UTF-8. Western text is cut at double blanks only, for these are few."""
+    try:
+        raw = text.encode("latin-1").translate(_BLANKS)
+    except UnicodeEncodeError:
+        return " ".join(text.split()).encode("utf-8", "replace")
+    raw = b" ".join([kept for piece in raw.split(b"  ") if (kept := piece.strip(b" "))])
+    return raw if raw.isascii() else raw.decode("latin-1").encode()

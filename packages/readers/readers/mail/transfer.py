@@ -1,0 +1,72 @@
+"""Transfer encodings (RFC 2045, 6): what a label means, however it is written, and what the encoded bytes stand for."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from readers.last import remembered
+from readers.mail.base64 import base64_damage, decode_base64, sound_base64
+from readers.mail.comments import without_comments
+from readers.mail.inline import BINHEX, UUENCODE, YENC, decode_binhex, decode_uu, decode_yenc
+
+BASE64, QUOTED_PRINTABLE, NONE = b"base64", b"quoted-printable", b""
+_LABELS = {BASE64: BASE64, QUOTED_PRINTABLE: QUOTED_PRINTABLE, b"7bit": NONE, b"8bit": NONE, b"binary": NONE, b"": NONE}
+_NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
+# Names without their marks: as programs misspell them.
+_SPELLINGS = (
+    (BASE64, re.compile(r"(?:x|mime|encoding)*(?:base64|b64|bas64|base)(?:encod.*)?")),
+    (
+        QUOTED_PRINTABLE,
+        re.compile(r"(?:x|mime|encoding)*(?:quoted?print(?:able|ed|ible)|quotedprintible|qp|quoted)(?:encod.*)?"),
+    ),
+    (UUENCODE, re.compile(r"x?(?:unix)?uu(?:e|encoded?|encoding)?")),
+    (YENC, re.compile(r"x?yenc(?:oded?)?")),
+    (BINHEX, re.compile(r"x?(?:mac)?(?:binhex|hqx)(?:40?)?")),
+    (NONE, re.compile(r"x?(?:[78]bits?|bit[78]|binary|none|identity|raw)(?:mime)?")),
+)
+_BLANK_BEHIND = re.compile(rb"=[ \t]")
+_PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
+
+
+def encoding_of(field: bytes) -> bytes:
+    """The encoding that a Content-Transfer-Encoding field declares: one of the names here; as it is written where it is none of
+    them."""
+    known = _LABELS.get(field.lower())
+    return _spelled(field.lower()) if known is None else known
+
+
+@remembered
+def _spelled(label: bytes) -> bytes:
+    text = without_comments(label.decode("latin-1")).partition(";")[0]
+    name = _NOT_IN_NAME.sub("", text)
+    return next((encoding for encoding, spelling in _SPELLINGS if spelling.fullmatch(name)), label if name else NONE)
+
+
+def decoded(encoding: bytes, raw: bytes) -> tuple[bytes, str | None]:
+    """What the bytes stand for, as far as they can be decoded, and what is wrong with them; None where nothing is, as far as
+    the encoding shows. Bytes in an encoding that is not known are left as they are, and that is reported."""
+    if encoding == NONE:
+        return raw, None
+    if encoding == BASE64:
+        sound = sound_base64(raw)
+        return (sound, None) if sound is not None else (decode_base64(raw), base64_damage(raw))
+    if encoding == QUOTED_PRINTABLE:
+        return from_quoted_printable(raw), None
+    if (decode := _DECODERS.get(encoding)) is not None:
+        return decode(raw)
+    return raw, f"its transfer encoding is not known: {encoding[:40].decode('latin-1')}" if raw.strip() else None
+
+
+def from_quoted_printable(raw: bytes) -> bytes:
+    """RFC 2045, 6.7. Blanks between a soft line break and the end of its line were added on the way and go."""
+    raw = raw.removesuffix(b"=")  # a soft break, whose line end belongs to a delimiter
+    decoded = binascii.a2b_qp(raw)
+    if b"=" in decoded and _BLANK_BEHIND.search(
+        decoded
+    ):  # such a break is left as it is; few texts have an equals sign
+        decoded = binascii.a2b_qp(_PADDED_BREAK.sub(b"=", raw).removesuffix(b"="))
+    return decoded
+
+
+_DECODERS = {UUENCODE: decode_uu, YENC: decode_yenc, BINHEX: decode_binhex}

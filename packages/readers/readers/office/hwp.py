@@ -1,0 +1,146 @@
+"""Documents of Hancom's word processor, version 5 and later (.hwp; Hancom, "HWP Document File Formats 5.0"): text by the
+library `unhwp`, pictures and objects from the compound file that they are."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import platform
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import DECODE_ERRORS, DEFLATED, Inflater
+from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
+from readers.records import Kind, Limits
+
+_PATH = "UNHWP_LIB_PATH"
+
+
+def _load() -> tuple[ModuleType | None, str]:
+    """The module; else why it cannot be had: its wheel brings libraries for some kinds of machine only."""
+    found = importlib.util.find_spec("unhwp")
+    if found is None or not found.submodule_search_locations:
+        return None, "unhwp is not installed"
+    kind = "linux-musl-x64" if "musl" in str(sysconfig.get_config_var("HOST_GNU_TYPE")) else "linux-x64"
+    library = Path(found.submodule_search_locations[0]) / "lib" / kind / "libunhwp.so"
+    told = sys.platform == "linux" and platform.machine() == "x86_64" and _PATH not in os.environ and library.is_file()
+    if told:
+        os.environ[_PATH] = str(library)
+    try:
+        return importlib.import_module("unhwp"), ""
+    except (ImportError, OSError) as error:
+        return None, str(error)
+    finally:
+        if told:
+            del os.environ[_PATH]
+
+
+UNHWP, MISSING = _load()
+
+
+MEDIA_TYPE = "application/x-hwp"
+_HEADER = struct.Struct("<32sII")  # of the stream FileHeader: signature, version, properties
+_SIGNATURE = b"HWP Document File"
+_COMPRESSED, _ENCRYPTED, _FOR_DISTRIBUTION = 1, 2, 4  # bits of the properties
+_LENGTH = 4  # bytes that stand in front of an OLE object
+
+
+class HwpHandler(LeafHandler):
+    """One document."""
+
+    name = "hwp"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Documents of Hancom's word processor (Hangul)",
+            extensions=("hwp",),
+            text="the text, tables, text boxes, notes, headers and footers of all sections",
+            metadata=("title", "author"),
+            children="pictures and objects in the order of the compound file",
+            leaves_out=(
+                "documents of versions before 5: the exception is `unsupported`; with a password: `encrypted`",
+                "the text of a document for distribution (its text is a notice and `partial`: it is encrypted for one program)",
+                "comments, change tracking, scripts; private-use characters stay as they are",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """What lies in BinData. A document that cannot be read, or needs a password, has none: `text` says why."""
+        try:
+            compound, properties = _opened(source, limits)
+        except DocumentError:
+            return
+        if properties & _ENCRYPTED:
+            return
+        storage = compound.root.find("BinData")
+        for position, entry in enumerate(e for e in (storage.children if storage else ()) if not e.storage):
+            yield _child(compound, entry, position, limits, packed=bool(properties & _COMPRESSED))
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """All sections; of a document for distribution its notice and `unsupported`."""
+        compound, properties = _opened(source, limits)
+        if properties & _ENCRYPTED:
+            raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+        document = _parsed(source.whole(limits.parse_bytes))
+        collector = clean.Collector(limits.text_characters)
+        collector.add(document.plain_text)
+        out = collector.result()
+        out.metadata = dict(clean.values((("title", document.title), ("author", document.author))))
+        if properties & _FOR_DISTRIBUTION:
+            detail = "a document for distribution: its text is encrypted for the program that shows it"
+            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        else:
+            out.error = compound.error
+        return out
+
+
+def _opened(source: Source, limits: Limits) -> tuple[CompoundFile, int]:
+    """The compound file and the document's properties."""
+    data = source.whole(limits.parse_bytes)
+    if data.startswith(_SIGNATURE):
+        raise DocumentError(ExceptionCode.UNSUPPORTED, "a document of a version before 5")
+    compound = CompoundFile(data)
+    header = compound.read(compound.root.stream("FileHeader"))
+    if len(header) < _HEADER.size or not header.startswith(_SIGNATURE):
+        raise DocumentError(ExceptionCode.CORRUPT, "its header is not that of a Hancom document")
+    return compound, _HEADER.unpack_from(header)[2]
+
+
+def _parsed(data: bytes) -> Any:
+    if UNHWP is None:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"no library for Hancom's documents: {MISSING}")
+    try:
+        return UNHWP.parse_bytes(data)
+    except UNHWP.UnhwpError as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"the Hancom document cannot be read: {error}") from error
+
+
+def _child(compound: CompoundFile, entry: DirectoryEntry, position: int, limits: Limits, *, packed: bool) -> Child:
+    error = None
+    data = compound.read(entry)
+    if packed:
+        inflater = Inflater(DEFLATED)
+        try:
+            data = inflater.feed(data, limits.parse_bytes)
+            if not inflater.ended:
+                error = DocumentError(ExceptionCode.TRUNCATED, "its data end early")
+        except DECODE_ERRORS:  # some are stored as they are
+            pass
+    if data.startswith(MAGIC, _LENGTH):
+        data = data[_LENGTH:]
+    name = entry.name.encode("utf-8", "backslashreplace")
+    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+HANDLERS: tuple[Handler, ...] = (HwpHandler(),)

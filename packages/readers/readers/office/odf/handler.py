@@ -1,0 +1,253 @@
+"""OpenDocument (OASIS OpenDocument 1.3): text documents, spreadsheets, presentations and drawings; pictures and objects
+as children."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.office import custom as office_custom
+from readers.office.carried import carried
+from readers.office.odf import crypto as odf_crypto
+from readers.office.odf.lists import Lists
+from readers.office.odf.text import read_text
+from readers.office.ole import objects as ole_objects
+from readers.office.ooxml.package import Package
+from readers.office.ooxml.xml import elements, local
+from readers.records import Kind, Limits
+
+_PREFIX = "application/vnd.oasis.opendocument."
+_TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master", "text-web", "formula"))
+_SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template", "chart"))
+_SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
+# Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
+# ObjectReplacements are renderings of what is there already.
+_FLAT = tuple(f"{_PREFIX}{kind}-flat-xml" for kind in ("text", "spreadsheet", "presentation", "graphics"))
+_THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
+_CARRIED = re.compile(
+    rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^versions/[^/]+$|^" + _THUMBNAIL.pattern, re.IGNORECASE
+)
+_OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
+_KEYS = {
+    "title": "title",
+    "initial-creator": "author",
+    "creator": "last_author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keyword": "keywords",
+    "creation-date": "created",
+    "date": "modified",
+    "generator": "application",
+}
+_PIECE = 1 << 18
+_WITHOUT_LISTS = tuple(f"opendocument.{kind}".encode() for kind in ("spreadsheet", "presentation", "graphics"))
+_NAME = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}name"
+_DECLARED_KEYS = (*_KEYS.values(), office_custom.KEY)
+_DECLARED_CHILDREN = (
+    "pictures, media, embedded objects (a packaged file under its own name), earlier versions of the document and the thumbnail, marked "
+    "`thumbnail`, in the archive's order"
+)
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
+    "renderings of objects, macros, settings of views and printers, signatures, the template, data about earlier versions",
+    "who deleted or changed a passage",
+    "addresses, values of forms and names of commenters beyond the first 100,000 different ones: the exception is `too_large`",
+)
+
+
+class _OdfPackage(Package):
+    """The same archive without content types."""
+
+    def _roles(self) -> dict[str, str]:
+        return {}
+
+    def encrypted(self) -> bool:
+        """Whether the manifest says that parts are encrypted (part 2, 4.8): the archive itself does not know."""
+        if "meta-inf/manifest.xml" not in self.names:
+            return False
+        try:
+            return next(elements(self.pieces("meta-inf/manifest.xml"), "encryption-data"), None) is not None
+        except DocumentError:
+            return False
+
+
+class _FlatDocument:
+    """The parts of a document that is one file of XML (part 3, 3.1.2): it holds them all."""
+
+    names = ("content.xml", "meta.xml")
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.error: DocumentError | None = None
+
+    def encrypted(self) -> bool:
+        return False
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The whole document."""
+        self._file.seek(0)
+        return iter(lambda: self._file.read(_PIECE), b"")
+
+
+class OdfHandler(LeafHandler):
+    """odt, ods, odp, odg and their templates."""
+
+    name = "odf"
+    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES, *_FLAT)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="OpenDocument texts",
+            media_types=(*_TEXTS, _FLAT[0]),
+            extensions=("odt", "ott", "odm", "oth", "odf", "fodt"),
+            text="with notes, comments, deleted passages, headers and footers, alternative text, the numbers that lists and headings make, "
+            "and the text of objects in it; then where links lead, labels and values of forms, who commented",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=(
+                "marks in front of paragraphs; numbers in other scripts: digits stand for them",
+                *_DECLARED_LEFT,
+            ),
+        ),
+        Declared(
+            title="OpenDocument spreadsheets",
+            media_types=(*_SHEETS, _FLAT[1]),
+            extensions=("ods", "ots", "odc", "fods"),
+            text="cells by rows as shown, hidden sheets and comments too; then where links lead, labels and values of forms, who commented",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="OpenDocument presentations and drawings",
+            media_types=(*_SLIDES, *_FLAT[2:]),
+            extensions=("odp", "otp", "odg", "otg", "fodp", "fodg"),
+            text="slides in order with their notes, comments, headers, footers and alternative text; then where links lead, labels and values "
+            "of forms, who commented",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=_DECLARED_LEFT,
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
+        None of a document that needs a password; of a damaged archive those that can be had, then its error."""
+        with source.open() as file:
+            if not _is_zip(source):
+                yield from _flat_children(file)
+                return
+            if _OdfPackage(file, source.size, limits).encrypted():
+                try:
+                    plain, _ = odf_crypto.opened(source, limits)
+                except DocumentError:
+                    return
+                yield from self.children(plain, limits)
+                return
+            for position, child in enumerate(carried(file, source.size, limits, _CARRIED)):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
+                child.name = child.name.rsplit(b"/", 1)[-1]
+                if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
+                yield child
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of
+        objects; slides as pages; metadata. With a damaged package, what can be had and `error`; DocumentError when
+        that is nothing, `encrypted` when a password is needed."""
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = _OdfPackage(file, source.size, limits) if _is_zip(source) else _FlatDocument(file)
+            if package.encrypted():
+                plain, opened = odf_crypto.opened(source, limits)
+                out = self.text(plain, limits)
+                out.metadata = {**out.metadata, **opened}
+                return out
+            slides = _read(package, collector, source.head)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = package.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = slides, metadata
+        return out
+
+
+def _is_zip(source: Source) -> bool:
+    return b"PK" in source.head[:16]
+
+
+def _flat_children(file: BinaryIO) -> Iterator[Child]:
+    """Pictures and objects, which are in the text itself (part 3, 4.5.1); an OLE package as the file in it."""
+    for position, element in enumerate(elements(iter(lambda: file.read(_PIECE), b""), "binary-data")):
+        try:
+            data = base64.b64decode("".join((element.text or "").split()), validate=True)
+            error = None
+        except ValueError as failed:
+            data, error = b"", DocumentError(ExceptionCode.CORRUPT, f"an object or picture is no base64: {failed}")
+        name, data = ole_objects.unwrapped(data) or (b"", data)
+        yield Child(
+            name=name or b"object-%d" % position,
+            kind=Kind.EMBEDDED_OBJECT,
+            ordinal=position,
+            data=None if error else data,
+            error=error,
+        )
+
+
+def _read(package: _OdfPackage | _FlatDocument, collector: clean.Collector, head: bytes) -> int | None:
+    """All parts with text; how many slides there are. Damage is noted in the package."""
+    slides: list[int] = []
+    lists = Lists()
+    if "styles.xml" in package.names and not any(kind in head[:200] for kind in _WITHOUT_LISTS):
+        _guard(package, lambda: _define(package, lists))
+    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, lists)))
+    if "styles.xml" in package.names:
+        _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
+    for name in package.names:
+        if _OBJECT_TEXT.search(name) and not collector.cut:
+            _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
+    return slides[0] or None if slides else None
+
+
+def _define(package: _OdfPackage | _FlatDocument, lists: Lists) -> None:
+    """Styles of lists that have names, and that of headings."""
+    for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
+        lists.define(style)
+
+
+def _guard(package: _OdfPackage | _FlatDocument, action: Callable[[], object]) -> None:
+    try:
+        action()
+    except DocumentError as error:
+        package.error = package.error or error
+
+
+def _metadata(package: _OdfPackage | _FlatDocument) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+    added: list[tuple[str, str]] = []
+
+    def collect() -> None:
+        for metadata in elements(package.pieces("meta.xml"), "meta"):
+            for element in metadata:
+                if key := _KEYS.get(local(element)):
+                    pairs.append((key, element.text))
+                elif local(element) == "user-defined":
+                    added.append((element.get(_NAME) or "", element.text or ""))
+
+    if "meta.xml" in package.names:
+        _guard(package, collect)
+    metadata = clean.values(pairs)
+    if "author" not in metadata and "last_author" in metadata:
+        metadata["author"] = metadata["last_author"]
+    return dict(metadata) | office_custom.noted(added)
+
+
+HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

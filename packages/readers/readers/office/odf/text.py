@@ -1,0 +1,298 @@
+"""Text of the XML of OpenDocument files (OASIS OpenDocument 1.3, part 3): small parts as a tree (fast), large ones in
+pieces (in bounded memory)."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain, islice, pairwise
+from typing import Any
+
+from lxml import etree
+
+from readers.clean import Collector
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.odf import lists as odf_lists
+from readers.office.odf.beside import FORM, LINKS, MOST, SAYS, SOURCES, Attributes, Beside
+from readers.office.ooxml.xml import Element, gathered
+
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_FIELDS = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_MATH = "{http://www.w3.org/1998/Math/MathML}"
+# A line of text each: paragraphs and headings, what describes a picture, the source of a formula.
+_PARAGRAPH, _RUBY = _TEXT + "p", _TEXT + "ruby-text"  # how characters are read
+_LINES = frozenset((_PARAGRAPH, _TEXT + "h", _RUBY, _SVG + "title", _SVG + "desc", _MATH + "annotation"))
+# Of the text namespace, but not part of the paragraph they stand in.
+_TRACKED = _TEXT + "tracked-changes"
+_BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
+_CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
+_ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
+_HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
+_SPREADSHEET, _PRESENTATION = _OFFICE + "spreadsheet", _OFFICE + "presentation"
+_ANNOTATION, _CREATOR = _OFFICE + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
+_SAFE: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": False,
+    "remove_comments": True,
+}
+_MOST_SPACES = 1000
+_MOST_HELD = 20_000_000  # characters of paragraphs and rows that are not at their end
+_BLANKS = re.compile(r"[ \t\r\n]+")
+
+
+class _Lines:
+    """A parser target (lxml) that can also walk through a tree: collects lines. Paragraphs inside a paragraph (notes, comments, text boxes) come before
+    it; the cells of a row are one line, with tabs between."""
+
+    def __init__(
+        self, collector: Collector, lists: odf_lists.Lists | None, *, sheets: bool, headers_only: bool
+    ) -> None:
+        self._collector = collector
+        self._lists = lists or odf_lists.Lists()
+        self._apart: list[odf_lists.Lists] = []  # those to go on with behind deleted passages
+        self._sheets = sheets  # name the tables
+        self._inside = 0 if headers_only else 1  # headers and footers around here
+        self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
+        self._sinks: list[list[str]] = []  # rows and cells around here
+        self._held = 0  # characters in buffers and sinks
+        self._comments = 0  # around here
+        self._beside = Beside()
+        self._slides = False
+        self.pages = 0  # slides
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if tag in _HEADERS:
+            self._inside += 1
+        elif tag in odf_lists.TAGS:
+            self._lists.start(tag, attributes)
+        elif tag == _TRACKED:  # in front of the text: what was deleted does not count
+            self._apart.append(self._lists)
+            self._lists = odf_lists.Lists()
+        elif tag == _ANNOTATION:
+            self._comments += 1
+        elif tag in LINKS and self._inside:
+            self._beside.link(attributes)
+        elif tag in SOURCES:
+            self._beside.source(attributes)
+        elif tag in SAYS:
+            self._beside.says(tag, attributes)
+        top = self._buffers[-1]
+        if tag in _LINES:
+            top = []
+            if tag.startswith(_TEXT) and tag != _RUBY and (label := self._lists.label(tag, attributes)):
+                self._hold(top, label + " ")
+        elif tag == _CREATOR and self._comments and self._inside:
+            top = []
+        elif tag in _BREAKS or not tag.startswith((_TEXT, _FIELDS)):
+            top = None
+            self._structure(tag, attributes)
+        elif top is not None:
+            self._mark(top, tag, attributes)
+        self._buffers.append(top)
+
+    def _structure(self, tag: str, attributes: Attributes) -> None:
+        if tag == _ROW or tag in _CELLS:
+            self._sinks.append([])
+        elif tag == _SPREADSHEET:
+            self._sheets = True
+        elif tag == _PRESENTATION:
+            self._slides = True
+        elif tag == _PAGE:
+            self.pages += self._slides
+        elif tag == _SHEET and self._sheets and (name := attributes.get(_TABLE + "name")):
+            self._line(name)
+        elif tag.startswith(FORM) and self._inside:
+            self._beside.control(tag, attributes)
+
+    def _mark(self, buffer: list[str], tag: str, attributes: Attributes) -> None:
+        if tag == _TEXT + "s":
+            count = attributes.get(_TEXT + "c", "1")
+            self._hold(buffer, " " * (min(int(count), _MOST_SPACES) if count.isdecimal() and len(count) < 9 else 1))
+        elif tag == _TEXT + "tab":
+            self._hold(buffer, "\t")
+        elif tag == _TEXT + "line-break":
+            self._hold(buffer, "\n")
+
+    def _hold(self, buffer: list[str], text: str) -> None:
+        """Keep a piece of a line; of lines without end, what fits into memory."""
+        room = _MOST_HELD - self._held
+        self._held += len(text)
+        if len(text) > room:
+            text = text[: max(0, room)]
+            self._collector.cut = True
+        buffer.append(text)
+
+    def data(self, text: str) -> None:
+        top = self._buffers[-1]
+        if top is not None:
+            self._hold(top, _blanks(text))
+
+    def end(self, tag: str) -> None:
+        own = self._buffers.pop()
+        if tag in _LINES:
+            self._line("".join(own or ()))
+        elif tag in _CELLS:
+            self._line("\n".join(self._sinks.pop()))
+        elif tag == _ROW:
+            self._line("\t".join(self._sinks.pop()))
+        elif tag == _CREATOR and own is not None:
+            self._beside.add(author := "".join(own))
+            self._held -= len(author)
+        elif tag == _ANNOTATION:
+            self._comments -= 1
+        elif tag in _HEADERS:
+            self._inside -= 1
+        elif tag == odf_lists.LIST:
+            self._lists.end()
+        elif tag == _TRACKED:
+            self._lists = self._apart.pop()
+
+    def walk(self, element: Element) -> None:
+        """What the parser would tell of an element, from its start to its end (no deeper than libxml2 reads: 256), or
+        until there is enough."""
+        tag = element.tag
+        if self._collector.cut or not isinstance(tag, str):  # an entity's name
+            return
+        if tag == _ROW and self._plain_row(element):
+            return
+        self.start(tag, element.attrib)
+        if self._buffers[-1] is None:
+            for child in element:
+                self.walk(child)
+        else:
+            self._inline(element)
+        if not self._collector.cut:
+            self.end(tag)
+
+    def _inline(self, element: Element) -> None:
+        """An element whose own text counts."""
+        if text := element.text:
+            self.data(text)
+        for child in element:
+            self.walk(child)
+            if text := child.tail:
+                self.data(text)
+
+    def _plain_row(self, row: Element) -> bool:
+        """Take a row whose cells have one paragraph of mere text each, or nothing; False for any other."""
+        cells = list(row.iterchildren(*_CELLS))
+        lines = list(row.iter(_PARAGRAPH))
+        counts = [len(cell) for cell in cells]
+        if sum(counts) != len(lines) or any(count > 1 for count in counts):
+            return False
+        if sum(1 for _ in row.iter()) != 1 + len(cells) + len(lines):
+            return False
+        texts = [_blanks(text) for line in lines if (text := line.text)]
+        size = sum(map(len, texts))
+        if self._held + size > _MOST_HELD:
+            return False
+        self._held += size
+        self._line("\t".join([shown for text in texts if (shown := text.strip(" "))]))
+        return True
+
+    def _line(self, line: str) -> None:
+        """To the row or cell around it, else to the collector."""
+        shown = line.strip(" ")
+        if self._sinks and shown:
+            self._sinks[-1].append(shown)
+            return
+        self._held -= len(line)
+        if shown and self._inside:
+            self._collector.add(shown + "\n")
+
+    def flush(self) -> None:
+        """What is held of lines without end."""
+        for sink in self._sinks:
+            self._collector.add("\t".join(sink))
+        for around, buffer in pairwise(self._buffers):
+            if buffer is not around:  # which an element in a paragraph shares with it
+                self._collector.add("".join(buffer or ()))
+
+    def tell_beside(self) -> None:
+        """What stands beside the lines, behind them."""
+        all(self._collector.add(line + "\n") for line in self._beside.lines)
+
+    def check_beside(self) -> None:
+        """DocumentError where that was not all of it."""
+        if self._beside.more:
+            detail = f"it has more addresses, values of forms and names of commenters than the first {MOST:,}, which are read"
+            raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+
+    def close(self) -> None:
+        """The end of the document."""
+
+
+def _blanks(text: str) -> str:
+    """White space is one blank (part 3, 6.1.2)."""
+    return text if text.isprintable() and "  " not in text else _BLANKS.sub(" ", text)
+
+
+def read_text(
+    pieces: Iterator[bytes],
+    collector: Collector,
+    lists: odf_lists.Lists | None = None,
+    *,
+    sheets: bool = False,
+    headers_only: bool = False,
+) -> int:
+    """Lines of one XML part into the collector, with the numbers that lists make (`lists` knows those that another part tells of);
+    returns how many slides it has. `headers_only`: of page styles what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
+    raises). No entity is replaced and nothing outside the part is fetched."""
+    target = _Lines(collector, lists, sheets=sheets, headers_only=headers_only)
+    data, failed, more = gathered(pieces)
+    root = None if failed or more or b"<!DOCTYPE" in data else _root(data)
+    if root is None:
+        try:
+            _parse(target, chain([data], pieces), failed, collector)
+        finally:
+            target.tell_beside()
+        target.check_beside()
+        return target.pages
+    if headers_only:
+        headers = root.iter(*_HEADERS)
+        for header in headers:
+            target.walk(header)
+            deque(islice(headers, sum(1 for _ in header.iter(*_HEADERS)) - 1), maxlen=0)  # those inside it
+    else:
+        target.walk(root)
+    if collector.cut:
+        target.flush()
+    target.tell_beside()
+    target.check_beside()
+    return target.pages
+
+
+def _root(data: bytes) -> Element | None:
+    """Of a well-formed document."""
+    try:
+        return etree.fromstring(data, etree.XMLParser(**_SAFE, remove_pis=True))
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+
+
+def _parse(target: _Lines, pieces: Iterator[bytes], failed: DocumentError | None, collector: Collector) -> None:
+    untyped: Any = target  # the stubs ask for methods that lxml does not
+    parser = etree.XMLParser(**_SAFE, target=untyped)
+    fed = False
+    try:
+        for piece in pieces:
+            if piece:
+                parser.feed(piece)
+                fed = True
+            if collector.cut:
+                target.flush()
+                return
+        if failed:
+            raise failed
+        if fed:
+            parser.close()
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error

@@ -1,0 +1,65 @@
+"""Compound files whose contents are not read: what their properties say, and the file in an OLE package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError
+from readers.office.ole import objects as ole_objects
+from readers.office.ole import property_set
+from readers.office.ole.compound import CompoundFile
+from readers.office.ooxml import handler as ooxml
+from readers.records import Kind, Limits, TextState
+
+
+class StorageHandler(LeafHandler):
+    """Visio drawings, installers, and compound files that are not otherwise known."""
+
+    name = "compound"
+    media_types: tuple[str, ...] = (
+        "application/x-ole-storage",
+        "application/vnd.visio",
+        "application/x-msi",
+    )
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Visio drawings of Visio 2003 and older, installers, other compound files",
+            extensions=("vsd", "vst", "msi", "db"),
+            metadata=property_set.KEYS,
+            children="the file in an OLE package",
+            leaves_out=(
+                "the text of Visio drawings of Visio 2003 and older and of installers: the state is `unsupported`",
+                "encrypted Office documents without a fitting password (`--passwords`)",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The file in an OLE package; what an encrypted Office document carries; nothing of everything else."""
+        if ooxml.encrypted(source):
+            yield from ooxml.HANDLERS[0].children(source, limits)
+        elif source.size <= limits.parse_bytes and (
+            unwrapped := ole_objects.unwrapped(source.whole(limits.parse_bytes))
+        ):
+            yield Child(name=unwrapped[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=unwrapped[1])
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """No text, the properties as metadata; of an encrypted Office document what `ooxml` finds in it."""
+        if ooxml.encrypted(source):
+            return ooxml.HANDLERS[0].text(source, limits)
+        out = Text(state=TextState.UNSUPPORTED)
+        if source.size <= limits.parse_bytes:
+            try:
+                compound = CompoundFile(source.whole(limits.parse_bytes))
+                out.metadata = property_set.metadata(compound)
+                if ole_objects.carried(compound, compound.root) is not None:  # DocumentError when it is cut short
+                    out.state = TextState.EMPTY
+            except DocumentError as failed:
+                out.error = failed
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (StorageHandler(),)

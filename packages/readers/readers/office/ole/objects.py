@@ -1,0 +1,152 @@
+"""Objects that documents carry as OLE storages ([MS-OLEDS]): packaged files, and documents of other programs."""
+
+from __future__ import annotations
+
+import ntpath
+import struct
+from collections.abc import Iterable, Iterator
+
+from readers import cfb
+from readers.base import Child
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
+from readers.records import Kind
+
+NATIVE = "\x01Ole10Native"
+_WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
+# What only describes an object, in whatever storage it lies ([MS-OLEDS] 2.3, [MS-DOC] 2.7).
+_ABOUT = frozenset(
+    name.lower()
+    for name in (
+        "\x01Ole",
+        "\x01CompObj",
+        "\x03ObjInfo",
+        "\x03LinkInfo",
+        "\x03PRINT",
+        "\x03ACCESSOBJSITEDATA",
+        "\x05SummaryInformation",
+        "\x05DocumentSummaryInformation",
+        *(f"\x02OlePres{n:03}" for n in range(10)),
+        "\x03META",
+        "\x03EPRINT",
+    )
+)
+
+
+_CONTROL = "\x03OCXNAME"  # a button or list on a form, no object of its own
+
+
+def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iterator[Child]:
+    """The objects in these storages in order; storages that only link to something elsewhere, and controls of forms,
+    are left out."""
+    position = 0
+    for storage in storages:
+        holds = storage.storage and any(e.name.lower() not in _ABOUT for e in storage.children)
+        if holds and storage.find(_CONTROL) is None:
+            yield _child(compound, storage, position)
+            position += 1
+
+
+def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Child:
+    name = storage.name.encode("utf-8", "backslashreplace") or b"object-%d" % position
+    error: DocumentError | None = None
+    data: bytes | None = None
+    try:
+        inner = carried(compound, storage)
+        name, data = (inner[0] or name, inner[1]) if inner else (name, rewritten(compound, storage))
+    except DocumentError as failed:
+        error = failed
+    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+def carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes] | None:
+    """(name, bytes) of the file in an object's storage, the name b"" where it has none; None when the object is a
+    document that consists of several streams. DocumentError when what is announced cannot be read."""
+    native = storage.stream(NATIVE)
+    if native is not None:
+        return packaged(compound.read(native))
+    for name in _WHOLE:
+        entry = storage.stream(name)
+        if entry is not None and storage.stream("Quill", "QuillSub", "CONTENTS") is None:
+            return b"", compound.read(entry)
+    return None
+
+
+def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
+    """A document that lies in a storage, as a compound file of its own. DocumentError when its names cannot be
+    written, or its streams overlap."""
+    try:
+        return cfb.write(_copied(compound, storage))
+    except ValueError as failed:
+        raise DocumentError(ExceptionCode.CORRUPT, f"an embedded document cannot be taken out: {failed}") from failed
+
+
+def _copied(compound: CompoundFile, storage: DirectoryEntry) -> cfb.Storage:
+    streams = {entry.name: compound.read(entry) for entry in storage.children if not entry.storage}
+    storages = [_copied(compound, entry) for entry in storage.children if entry.storage]
+    return cfb.Storage(storage.name, storage.class_id, streams, storages)
+
+
+def unwrapped(data: bytes) -> tuple[bytes, bytes] | None:
+    """(name, bytes) of the file in an OLE object that is a compound file of its own; None when it is no compound file,
+    a document by itself, or damaged: then it stays as it is."""
+    if not data.startswith(MAGIC):
+        return None
+    try:
+        compound = CompoundFile(data)
+        return carried(compound, compound.root)
+    except DocumentError:
+        return None
+
+
+def packaged(stream: bytes) -> tuple[bytes, bytes]:
+    """(name, bytes) of the file in an OLE package: a size, then the Packager's own structure, or, where that does not
+    fit, the native data of whatever program it is (2.3.6). DocumentError when it is cut short."""
+    if len(stream) < 4:
+        raise DocumentError(ExceptionCode.TRUNCATED, "an embedded package ends in its first bytes")
+    size = struct.unpack_from("<I", stream)[0]
+    native = stream[4 : 4 + size]
+    return _from_packager(native) or (b"", native)
+
+
+def _from_packager(native: bytes) -> tuple[bytes, bytes] | None:
+    """Label, original path, temporary path, the file; then, since Windows XP, the three names again in UTF-16."""
+    if native[:2] != b"\x02\0":
+        return None
+    label, at = _terminated(native, 2)
+    path, at = _terminated(native, at)
+    if at < 0 or native[at + 2 : at + 4] != b"\x03\0":
+        return None  # 1 stands for a link, 3 for an embedded file
+    temporary = int.from_bytes(native[at + 4 : at + 8], "little")
+    at += 8 + temporary
+    if at + 4 > len(native):
+        return None
+    size = int.from_bytes(native[at : at + 4], "little")
+    data = native[at + 4 : at + 4 + size]
+    if len(data) < size:
+        raise DocumentError(ExceptionCode.TRUNCATED, f"an embedded package ends after {len(data)} of {size} bytes")
+    return _file_name(_wide_label(native, at + 4 + size) or label or path), data
+
+
+def _terminated(data: bytes, at: int) -> tuple[bytes, int]:
+    """A string up to its NUL, and where the next begins; -1 when there is no NUL."""
+    end = data.find(b"\0", at) if at >= 0 else -1
+    return (data[at:end], end + 1) if end >= 0 else (b"", -1)
+
+
+def _wide_label(native: bytes, at: int) -> bytes:
+    """The label among the names in UTF-16 (temporary path, label, original path), as UTF-8; b"" without them."""
+    for index in range(2):
+        size = 2 * int.from_bytes(native[at : at + 4], "little")
+        text = native[at + 4 : at + 4 + size]
+        if len(text) < size:
+            return b""
+        if index == 1:
+            return text.decode("utf-16-le", "replace").split("\0", 1)[0].encode("utf-8")
+        at += 4 + size
+    return b""
+
+
+def _file_name(label: bytes) -> bytes:
+    """The last part of a Windows path."""
+    return ntpath.basename(label)

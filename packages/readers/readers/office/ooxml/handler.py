@@ -1,0 +1,287 @@
+"""Office Open XML (ECMA-376, [MS-XLSB], [MS-VSDX]): Word documents, workbooks, presentations and Visio drawings; their embeddings
+and media as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from readers import clean
+from readers.archives.zip.directory import ZipEntry
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.identification.text import as_text, office_xml
+from readers.office import custom as office_custom
+from readers.office import vba as office_vba
+from readers.office.carried import carried
+from readers.office.cell_formats import FORMATS_LEFT
+from readers.office.encryption import unlock as office_unlock
+from readers.office.ole import objects as ole_objects
+from readers.office.ole.compound import CompoundFile
+from readers.office.ooxml import flat as ooxml_flat
+from readers.office.ooxml.kinds import LEFT
+from readers.office.ooxml.package import Package
+from readers.office.ooxml.text import Reader
+from readers.office.ooxml.xml import elements, local
+from readers.records import Kind, Limits
+from readers.streams import SMALL_MEMBER
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
+_MACROS = b"vbaproject.bin"
+_CARRIED = re.compile(
+    rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
+    rb"|(?:^|/)vbaproject\.bin$|^xl/model/[^/]+$"
+    # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
+    rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
+    re.IGNORECASE,
+)
+_KEYS = {
+    "title": "title",
+    "creator": "author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keywords": "keywords",
+    "lastModifiedBy": "last_author",
+    "created": "created",
+    "modified": "modified",
+    "Application": "application",
+    "Company": "company",
+    # Of Word 2003
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Description": "description",
+    "Keywords": "keywords",
+    "LastAuthor": "last_author",
+    "Created": "created",
+    "LastSaved": "modified",
+}
+_WORD = (
+    _OFFICE + "wordprocessingml.document",
+    _OFFICE + "wordprocessingml.template",
+    "application/vnd.ms-word.document.macroenabled.12",
+    "application/vnd.ms-word.template.macroenabled.12",
+)
+_EXCEL = (
+    _OFFICE + "spreadsheetml.sheet",
+    _OFFICE + "spreadsheetml.template",
+    "application/vnd.ms-excel.sheet.macroenabled.12",
+    "application/vnd.ms-excel.template.macroenabled.12",
+    "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+)
+_POWERPOINT = (
+    _OFFICE + "presentationml.presentation",
+    _OFFICE + "presentationml.template",
+    _OFFICE + "presentationml.slideshow",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+    "application/vnd.ms-powerpoint.template.macroenabled.12",
+    "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
+)
+_VISIO = tuple(
+    f"application/vnd.ms-visio.{kind}{macros}.main+xml"
+    for kind in ("drawing", "template", "stencil")
+    for macros in ("", ".macroenabled")
+)
+_DECLARED_KEYS = (*dict.fromkeys(_KEYS.values()), office_custom.KEY)
+_DECLARED_CHILDREN = (
+    "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
+    "the archive's order"
+)
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`)",
+    *LEFT,
+    "addresses behind links and of files that are elsewhere beyond the first 10,000 different ones: the exception is `too_large`",
+)
+
+
+def encrypted(source: Source) -> bool:
+    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name stands in a directory sector
+    of the compound file, so a plain search finds it."""
+    with source.open() as file:
+        carry = b""
+        while data := file.read(1 << 20):
+            if _ENCRYPTED in carry + data:
+                return True
+            carry = data[-len(_ENCRYPTED) :]
+    return False
+
+
+class OoxmlHandler(LeafHandler):
+    """docx, xlsx, pptx and vsdx with their macro and template variants."""
+
+    name = "ooxml"
+    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO, *ooxml_flat.MEDIA_TYPES)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Word documents",
+            media_types=(*_WORD, *ooxml_flat.MEDIA_TYPES),
+            extensions=("docx", "docm", "dotx", "dotm", "xml"),
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams, with "
+            "watermarks and other letters that make shapes, alternative text of pictures and shapes, chosen entries of forms; "
+            "the numbers that lists make, in front of their paragraphs; building blocks, names and values of variables, queries of a mail "
+            "merge, what pops up at links and in forms; addresses behind links and in fields, of linked pictures and the template",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
+            leaves_out=(
+                "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
+                "digits stand for them",
+                "entries of an index (XE), codes of other fields, alternative text of older drawings (VML)",
+                "who tracked a change",
+                *_DECLARED_LEFT,
+            ),
+        ),
+        Declared(
+            title="Excel workbooks",
+            media_types=_EXCEL,
+            extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
+            text="cells by rows, sheet by sheet, hidden ones too: numbers plain, and as shown where that has other words; comments, "
+            "text boxes, headers, footers, charts; what buttons, boxes and labels say, and cells when they are filled in; what pivot "
+            "tables and links to other workbooks keep of their sources, the log of changes of a shared workbook, queries and connections, "
+            "scenarios, names and captions of tables, names with their comments; addresses behind links and of other workbooks",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN + "; the data model as it is stored",
+            leaves_out=(
+                "formulas (their results are there; in xlsx the strings of those without one)",
+                "in xlsb numbers in logs of changes, in links to other workbooks and in the rows of pivot tables' caches",
+                "what the data model holds: it is packed in a way that is not published",
+                FORMATS_LEFT,
+                *_DECLARED_LEFT,
+            ),
+        ),
+        Declared(
+            title="PowerPoint presentations",
+            media_types=_POWERPOINT,
+            extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
+            text="slides in order, hidden ones too, with notes, comments, charts and diagrams, and alternative text of "
+            "pictures and shapes; then what masters and layouts add to slides, names of sections and of slide shows; addresses behind links",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=(
+                "what placeholders of masters and layouts say (they ask to be filled in), and alternative text in these",
+                *_DECLARED_LEFT,
+            ),
+        ),
+        Declared(
+            title="Visio drawings of Visio 2013 and newer",
+            media_types=_VISIO,
+            extensions=("vsdx", "vsdm", "vstx", "vstm", "vssx", "vssm"),
+            text="the text of the shapes page by page, then comments",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("what only masters say, and data behind shapes", *_DECLARED_LEFT),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a damaged
+        archive, those that can be had, then its error."""
+        try:
+            source, _, _ = _plain(source, limits)
+        except DocumentError:
+            return
+        with source.open() as file:
+            members = carried(file, source.size, limits, _CARRIED, _kept_whole(limits))
+            taken = (child for member in members for child in _taken(member, limits))
+            for position, child in enumerate(taken):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                yield child
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
+        what can be had and `error`; DocumentError when that is nothing."""
+        source, opened, damage = _plain(source, limits)
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = Package(file, source.size, limits)
+            family = _family(package)
+            if family is None:
+                raise package.error or DocumentError(ExceptionCode.CORRUPT, "the main part of the document is missing")
+            reader = Reader(package, collector)
+            reader.read(family)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = damage or package.error or reader.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = reader.slides, metadata | opened
+        return out
+
+
+def _taken(child: Child, limits: Limits) -> Iterator[Child]:
+    """What a member of the archive holds: itself, the file that is packed into it, or the modules of the macros."""
+    child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
+    child.name = child.name.rsplit(b"/", 1)[-1]
+    if child.data and child.name.lower() == _MACROS:
+        try:
+            yield from office_vba.children(CompoundFile(child.data), limits, 0)
+            return
+        except DocumentError as failed:
+            child.error = failed
+    elif child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+        child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
+    yield child
+
+
+def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object], DocumentError | None]:
+    """The package, decrypted if it is encrypted, then also what its metadata says of that; put together if it is one file of XML, then also
+    what is wrong with that."""
+    if source.head.startswith(b"PK"):
+        return source, {}, None
+    if office_xml(as_text(source.head) or b"") in ooxml_flat.MEDIA_TYPES:
+        source, damage = ooxml_flat.package(source, limits)
+        return source, {}, damage
+    if not source.head.startswith(_OLE):
+        return source, {}, None
+    if not encrypted(source):
+        raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+    return *office_unlock.package(source, limits), None
+
+
+def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
+    """Embedded objects are parsed for what they pack, so they come whole as far as anything may."""
+    return lambda entry: limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
+
+
+def _family(package: Package) -> str | None:
+    """word, xl, xlsb, ppt or visio, by the kinds of the parts with text, else by where they lie; None when there are none."""
+    mains = package.having("main")
+    if any(name.endswith(".bin") for name in package.having("worksheet")):
+        return "xlsb"
+    for name in package.having("main", "slide", "worksheet"):
+        folder = name.split("/", 1)[0]
+        if folder in ("word", "xl", "ppt", "visio"):
+            return "xlsb" if folder == "xl" and name.endswith(".bin") else folder
+    for family, role in (("ppt", "slide"), ("xl", "worksheet")):
+        if package.having(role):
+            return family
+    return "word" if mains else None
+
+
+def _metadata(package: Package) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+    for name in package.having("core-properties", "extended-properties"):
+        try:
+            for root in elements(package.pieces(name), "*"):
+                if key := _KEYS.get(local(root)):
+                    pairs.append((key, root.text))
+        except DocumentError as error:
+            package.error = package.error or error
+    return dict(clean.values(pairs)) | office_custom.noted(_added(package))
+
+
+def _added(package: Package) -> Iterator[tuple[str, str]]:
+    """Properties that are not those of every document (ECMA-376 part 1, 22.3)."""
+    for name in package.having("custom-properties"):
+        try:
+            for one in elements(package.pieces(name), "property"):
+                yield one.get("name") or "", " ".join(text for text in one.itertext() if isinstance(text, str))
+        except DocumentError as error:
+            package.error = package.error or error
+
+
+HANDLERS: tuple[Handler, ...] = (OoxmlHandler(),)

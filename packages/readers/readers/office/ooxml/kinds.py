@@ -1,0 +1,255 @@
+"""What each kind of part of a package is to its reader (ECMA-376 part 1, 11.3, 12.3, 13.3, 14.2, 15.2; [MS-OFFMACRO2], [MS-XLSX], [MS-DOCX],
+[MS-PPTX], [MS-VSDX]): read, a child, or left out. A kind is the last word of a content type in lower case.
+
+Of many parts only some attributes and elements hold words: `WORDS` names them, and readers.office.ooxml.parts reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEXT = ""  # in place of an attribute: the element's character data
+ALL = ("*",)  # in place of attributes: all character data below the element
+Words = Mapping[str, tuple[str, ...]]  # by element the attributes that hold words
+
+# Read by a reader of their own (text, sheet, xlsb, vml, numbering).
+READ = frozenset(
+    [
+        "main",
+        "header",
+        "footer",
+        "footnotes",
+        "endnotes",
+        "comments",
+        "numbering",
+        "glossary",
+        "drawing",
+        "chartshapes",
+        "diagramdata",
+        "chart",
+        "chartex",
+        "slide",
+        "notesslide",
+        "slidemaster",
+        "slidelayout",
+        "notesmaster",
+        "handoutmaster",
+        "worksheet",
+        "chartsheet",
+        "dialogsheet",
+        "macrosheet",
+        "intlmacrosheet",
+        "sharedstrings",
+        "styles",
+        "threadedcomments",
+        "person",
+        "commentauthors",
+        "authors",
+        "page",
+        "vmldrawing",
+        "pivotcachedefinition",
+        "pivotcacherecords",
+        "core-properties",
+        "extended-properties",
+        "custom-properties",
+        "relationships",
+        "[content_types]",
+    ]
+)
+CHILDREN = frozenset(
+    ("vbaproject", "model+data", "oleobject", "package", "image", "audio", "video", "thumbnail", "afchunk")
+)
+# Of parts that hold nothing else for a reader, and of main parts beside what READ says of them.
+WORDS: dict[str, Words] = {
+    "settings": {
+        "docVar": ("name", "val"),
+        "query": ("val",),
+        "connectString": ("val",),
+        "udl": ("val",),
+        "mailSubject": ("val",),
+        "addressFieldName": ("val",),
+        "mappedName": ("val",),
+    },
+    "people": {"person": ("author",)},
+    "documenttasks": {"SetTitle": ("title",), "Attribution": ("userName",), "Assign": ("userName",)},
+    "connections": {
+        "connection": ("name", "description", "sourceFile", "odcFile"),
+        "dbPr": ("connection", "command", "serverCommand"),
+        "oledbPr": ("connection", "command"),
+        "dbCommand": ("text",),
+        "dbTable": ("name",),
+        "dataFeedPr": ("connection",),
+        "rangePr": ("sourceName",),
+        "olapPr": ("localConnection",),
+        "webPr": ("url", "post", "editPage"),
+        "textPr": ("sourceFile",),
+        "parameter": ("name", "prompt", "string"),
+    },
+    "querytable": {"queryTable": ("name",), "queryTableField": ("name",), "deletedField": ("name",)},
+    "table": {
+        "table": ("displayName", "comment", "altText", "altTextSummary"),
+        "tableColumn": ("name", "totalsRowLabel"),
+    },
+    "pivottable": {
+        "pivotTableDefinition": (
+            "name",
+            "dataCaption",
+            "rowHeaderCaption",
+            "colHeaderCaption",
+            "grandTotalCaption",
+            "errorCaption",
+            "missingCaption",
+            "altText",
+            "altTextSummary",
+        ),
+        "pivotField": ("name", "subtotalCaption"),
+        "dataField": ("name",),
+        "pivotHierarchy": ("caption",),
+        "member": ("name",),
+        "item": ("n",),
+    },
+    "slicer": {"slicer": ("name", "caption")},
+    "slicercache": {"slicerCacheDefinition": ("sourceName",), "i": ("n", "c"), "level": ("sourceCaption",)},
+    "timeline": {"timeline": ("name", "caption")},
+    "timelinecache": {"timelineCacheDefinition": ("sourceName",)},
+    "externallink": {
+        "sheetName": ("val",),
+        "definedName": ("name",),
+        "row": ALL,
+        "ddeLink": ("ddeService", "ddeTopic"),
+        "ddeItem": ("name",),
+        "values": ALL,
+        "oleLink": ("progId",),
+        "oleItem": ("name",),
+    },
+    "revisionheaders": {"header": ("userName",)},
+    "revisionlog": {
+        "rcc": ALL,
+        "rsnm": ("oldName", "newName"),
+        "ris": ("name",),
+        "rdn": ("name", "comment", "oldComment", "description", "oldDescription"),
+        "rcmt": ("author",),
+    },
+    "usernames": {"userInfo": ("name",)},
+    "volatiledependencies": {"main": ("first",), "stp": (TEXT,), "v": (TEXT,)},
+    "sheetmetadata": {"s": ("v",)},
+    "rdrichvalue": {"rv": ALL},
+    "rdarray": {"a": ALL},
+    "rdsupportingpropertybag": {"spb": ALL},
+    "controlproperties": {"item": ("val",)},
+    "activex": {"ocxPr": ("value",)},
+    "digital-signature-xmlsignature": {
+        "SignatureText": (TEXT,),
+        "SignatureComments": (TEXT,),
+        "X509IssuerName": (TEXT,),
+    },
+}
+# Of the main parts of workbooks and presentations, which have a reader that leaves these to `said`.
+WORKBOOK: Words = {
+    "definedName": ("name", "comment", "description", "help", "statusBar", "customMenu", TEXT),
+    "fileSharing": ("userName",),
+    "customWorkbookView": ("name",),
+}
+PRESENTATION: Words = {"section": ("name",), "custShow": ("name",)}
+GLOSSARY: Words = {"name": ("val",), "description": ("val",)}
+_LOOKS = "themes, fonts, views, printer settings, calculation chains and other data about the appearance of a document"
+_CUSTOM = "custom XML, bibliographies in it, and what maps it to cells"
+_ADDED = "tags, ribbons, tasks and data of add-ins; the binary data of ActiveX controls"
+_STATES = "which comments are answered, and when; who is in a mail merge; what PowerPoint notes of changes for those who write at once"
+_RENDERED = "renderings of diagrams and charts"
+LEFT_OUT: dict[str, str] = {
+    **dict.fromkeys(
+        [
+            "theme",
+            "themeoverride",
+            "fonttable",
+            "obfuscatedfont",
+            "styleswitheffects",
+            "websettings",
+            "viewprops",
+            "presprops",
+            "tablestyles",
+            "printersettings",
+            "calcchain",
+            "diagramcolors",
+            "diagramlayout",
+            "diagramstyle",
+            "chartstyle",
+            "chartcolorstyle",
+            "richstyles",
+            "namedsheetviews",
+            "featurepropertybag",
+            "rdrichvaluestructure",
+            "rdrichvaluetypes",
+            "richvaluerel",
+            "rdsupportingpropertybagstructure",
+            "binindexws",
+            "binindexms",
+            "binaryindex",
+            "keymapcustomizations",
+            "attachedtoolbars",
+            "vbadata",
+            "windows",
+        ],
+        _LOOKS,
+    ),
+    **dict.fromkeys(
+        [
+            "customxmlproperties",
+            "customxml",
+            "xmlmaps",
+            "tablesinglecells",
+            "customproperty",
+            "customdataproperties",
+            "customdata",
+            "bibliography",
+            "additionalcharacteristics",
+        ],
+        _CUSTOM,
+    ),
+    **dict.fromkeys(
+        [
+            "tags",
+            "webextension",
+            "webextensiontaskpanes",
+            "taskpanes",
+            "customui",
+            "activexbin",
+            "inkml+xml",
+            "inkml",
+            "contentpart",
+        ],
+        _ADDED,
+    ),
+    **dict.fromkeys(
+        [
+            "commentsextended",
+            "commentsids",
+            "commentsextensible",
+            "mailmergerecipientdata",
+            "changesinfo",
+            "revisioninfo",
+            "taskhistory",
+            "slideupdateinfo",
+            "digital-signature-origin",
+        ],
+        _STATES,
+    ),
+    **dict.fromkeys(("diagramdrawing",), _RENDERED),
+    # Of Visio: its declaration says so.
+    **dict.fromkeys(
+        ["masters", "master", "pages", "recordsets", "recordset", "validation", "solutions", "solution", "extensions"],
+        "what only masters say, and data behind shapes",
+    ),
+}
+LEFT = (_LOOKS, _CUSTOM, _ADDED, _STATES, _RENDERED)
+KNOWN = frozenset((*READ, *CHILDREN, *WORDS, *LEFT_OUT))
+SOURCES: Words = {
+    "worksheetSource": ("sheet", "name"),
+    "rangeSet": ("sheet", "name"),
+    "pageItem": ("name",),
+    "cacheHierarchy": ("caption",),
+    "kpi": ("caption",),
+    "measureGroup": ("caption",),
+    "dimension": ("caption",),
+}

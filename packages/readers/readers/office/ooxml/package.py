@@ -1,0 +1,224 @@
+"""The parts of an Office Open XML package (ECMA-376 part 2), read from its zip archive as far as it can be read."""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import BinaryIO
+from urllib.parse import unquote
+
+from readers.archives.zip.directory import ZipEntry, find_directory, iter_entries
+from readers.archives.zip.member import MemberReader, open_member
+from readers.archives.zip.salvage import local_entries
+from readers.errors import DocumentError, ExceptionCode
+from readers.inflate import METHODS
+from readers.office.ooxml.kinds import KNOWN
+from readers.office.ooxml.xml import elements
+from readers.records import Limits
+
+_MAX_PARTS = 100_000
+_ADDRESSES = 10_000  # different ones of a document
+_BUDGET = 4  # XML bytes read of one document, in units of Limits.parse_bytes
+_ROLE_OF_NAME = {
+    "document": "main",
+    "workbook": "main",
+    "presentation": "main",
+    "sheet": "worksheet",
+    "core": "core-properties",
+    "app": "extended-properties",
+    "custom": "custom-properties",
+}
+_NUMBER = re.compile(r"(\d+)")
+# Relationships of a main part to parts with text; by expressions, for every document has some, and these are the ones asked for.
+_WITH_TEXT = re.compile(
+    rb"<(?:\w+:)?Relationship\s(?=[^<>]*/relationships/(?:worksheet|slide|header|footer|footnotes|endnotes|comments)[\"'])[^<>]*>"
+)
+_TARGET = re.compile(rb"\sTarget\s*=\s*[\"']([^\"']*)")
+
+
+class Package:
+    """An open package. `error` says what is wrong with the archive as a whole, while its members can still be had."""
+
+    def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
+        self._file, self._size = file, size
+        self._entries: dict[str, ZipEntry] = {}
+        self._left = _BUDGET * limits.parse_bytes
+        self.error: DocumentError | None = None
+        self.missing = 0  # parts with text that the main part relates to
+        self._list(limits)
+        self.roles = self._roles()
+
+    def _list(self, limits: Limits) -> None:
+        """By the directory; where it is missing or damaged, by what stands in front of each member too."""
+        try:
+            self._take(iter_entries(self._file, find_directory(self._file, self._size)))
+        except DocumentError as error:
+            self.error = error
+            if error.code is ExceptionCode.EXPANSION_LIMIT:
+                return
+            try:
+                self._take(local_entries(self._file, self._size, limits))
+            except DocumentError as more:
+                if not self._entries:
+                    raise error from more
+        if not self._entries:
+            raise self.error or DocumentError(ExceptionCode.CORRUPT, "the document is an empty zip archive")
+
+    def _take(self, entries: Iterator[ZipEntry]) -> None:
+        for entry in entries:
+            self._entries.setdefault(_part_name(entry.name), entry)
+            if len(self._entries) > _MAX_PARTS:
+                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_PARTS} parts")
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Part names in lower case, without a leading slash, in the archive's order."""
+        return self._entries
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a part. DocumentError when it is not there, damaged, or too much has been read already."""
+        if name not in self._entries:
+            raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
+        for piece in self._inflated(self._entries[name]):
+            self._left -= len(piece)
+            if self._left < 0:
+                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the parts of the document are too large")
+            yield piece
+
+    def _inflated(self, entry: ZipEntry) -> Iterator[bytes]:
+        reader = part_reader(self._file, self._size, entry)
+        while piece := reader.piece():
+            yield piece
+
+    def _roles(self) -> dict[str, str]:
+        """What each part is: by its content type (the last word of it), its name, or the type of all parts that end as it does, the first
+        of them that is a known kind; the main part at least by the relationship of the package (ECMA-376 part 2, 6.2.3, 6.5)."""
+        declared: dict[str, str] = {}
+        endings: dict[str, str] = {}
+        try:
+            for element in elements(self.pieces("[content_types].xml"), "Override", "Default"):
+                kind = _role(element.get("ContentType", ""))
+                if (name := element.get("PartName")) is not None:
+                    declared[_part_name(name)] = kind
+                elif kind != "main":  # all binary parts of a workbook end alike
+                    endings[f".{element.get('Extension', '').lower()}"] = kind
+        except DocumentError as error:
+            self.error = self.error or error
+        roles: dict[str, str] = {}
+        for name in self._entries:
+            role = declared.get(name, "")
+            if role in KNOWN or (role := _undeclared(name, role, endings)):
+                roles[name] = role
+        if "main" not in roles.values() and self.error is None and "_rels/.rels" in self._entries:
+            for element in elements(self.pieces("_rels/.rels"), "Relationship"):
+                if element.get("Type", "").endswith("/officeDocument"):
+                    name = _target("", element.get("Target", ""))
+                    if name in self._entries:
+                        roles[name] = "main"
+        return roles
+
+    def having(self, *roles: str) -> list[str]:
+        """Parts in these roles: by role in the order given, then by the numbers in their names."""
+        ranked = [(roles.index(role), _natural(name), name) for name, role in self.roles.items() if role in roles]
+        return [name for _, _, name in sorted(ranked)]
+
+    def related(self, name: str) -> dict[str, str]:
+        """Relationship id → part name, of the internal relationships of a part; {} when there are none."""
+        folder, rels = posixpath.dirname(name), _relationships_of(name)
+        out: dict[str, str] = {}
+        if rels not in self._entries:
+            return out
+        for element in elements(self.pieces(rels), "Relationship"):
+            if element.get("TargetMode") != "External":
+                out[element.get("Id", "")] = _target(folder, element.get("Target", ""))
+        return out
+
+    def addresses(self) -> Iterator[str]:
+        """Where relationships lead to outside of the package (ECMA-376 part 2, 6.5.3.4): those of hyperlinks, and files that the document
+        takes pictures, cells or its template from; each once. DocumentError as
+        `pieces`; `too_large` behind 10,000. Parts that the main one relates to and that are not there are counted on the way."""
+        told: set[str] = set()
+        for data in self._relationships():
+            for element in elements(iter((data,)), "Relationship") if b"External" in data else ():
+                address = element.get("Target", "")
+                if element.get("TargetMode") != "External" or address in told:
+                    continue
+                if len(told) >= _ADDRESSES:
+                    detail = f"it has more addresses than the first {_ADDRESSES:,}, which are read"
+                    raise DocumentError(ExceptionCode.TOO_LARGE, detail)
+                told.add(address)
+                yield address
+
+    def _relationships(self) -> Iterator[bytes]:
+        """Those of each part."""
+        mains = {_relationships_of(main) for main in self.having("main")}
+        for name in self.names:
+            if name.endswith(".rels"):
+                data = b"".join(self.pieces(name))
+                if name in mains:
+                    self._miss(data, posixpath.dirname(posixpath.dirname(name)))
+                yield data
+
+    def _miss(self, relationships: bytes, folder: str) -> None:
+        """Count what these relationships of a part in this folder lead to and is not there."""
+        for element in _WITH_TEXT.findall(relationships):
+            target = _TARGET.search(element)
+            if target is None or b"External" in element:
+                continue
+            path = html.unescape(target[1].decode("utf-8", "replace"))
+            there = (_target(folder, path), _target(folder, unquote(path)))
+            self.missing += not any(name in self._entries for name in there)
+
+
+def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
+    """A reader over a part's bytes; DocumentError when it needs a password or cannot be inflated."""
+    if entry.encrypted:
+        raise DocumentError(ExceptionCode.ENCRYPTED, "a part of the document needs a password")
+    if entry.method not in METHODS:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+    return open_member(file, size, entry)
+
+
+def _relationships_of(name: str) -> str:
+    """The part with the relationships of a part."""
+    folder, base = posixpath.split(name)
+    return f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
+
+
+def _target(folder: str, path: str) -> str:
+    """The part that a relationship of a part in this folder leads to."""
+    return _part_name(posixpath.normpath(posixpath.join("/" + folder, path)))
+
+
+def _part_name(name: bytes | str) -> str:
+    """Part names are compared without regard to case (ECMA-376 part 2, 6.2.2.3)."""
+    text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
+    return text.replace("\\", "/").lstrip("/").lower()
+
+
+@lru_cache
+def _role(content_type: str) -> str:
+    return content_type.rpartition(".")[2].lower().removesuffix("+xml")
+
+
+def _undeclared(name: str, role: str, endings: dict[str, str]) -> str:
+    """What a part is whose own type is no known kind: by its name, the type of all parts that end as it does, or `role`."""
+    ending = name[name.rfind(".") :] if "." in name else ""
+    of_name = _role_of_name(name, ending) if ending in (".xml", ".bin") else ""
+    if of_name in KNOWN:
+        return of_name
+    of_ending = endings.get(ending, "")
+    return of_ending if of_ending in KNOWN else role or of_name
+
+
+def _role_of_name(name: str, ending: str) -> str:
+    base = posixpath.basename(name).removesuffix(ending).rstrip("0123456789")
+    return "activexbin" if ending == ".bin" and base == "activex" else _ROLE_OF_NAME.get(base, base)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """`slide10` after `slide9`."""
+    return [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(name)]

@@ -1,0 +1,90 @@
+"""Words in parts that are no text: queries, names, captions, logs of changes, and what pivot tables and links keep of their sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from readers.office.ooxml.kinds import ALL, SOURCES, Words
+from readers.office.ooxml.package import Package
+from readers.office.ooxml.xml import Element, attribute, elements, local
+
+_LINES = 100_000  # different ones of a part that are kept in mind
+
+_STRINGS = re.compile(r'"((?:[^"]|"")*)"')
+_SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
+
+
+def said(package: Package, name: str, words: Words) -> Iterator[str]:
+    """The words in these elements of a part: a line for each, once. DocumentError as `Package.pieces`."""
+    told: set[str] = set()
+    for element in elements(package.pieces(name), *words):
+        line = line_of(element, words)
+        if line and line not in told:
+            if len(told) < _LINES:
+                told.add(line)
+            yield line
+
+
+def line_of(element: Element, words: Words) -> str:
+    """The words in one of these elements; "" when there are none."""
+    return "\t".join(filter(None, _of(element, words[local(element)])))
+
+
+def _of(element: Element, wanted: tuple[str, ...]) -> Iterator[str]:
+    if wanted == ALL:
+        yield from (" ".join(piece.split()) for piece in element.itertext() if isinstance(piece, str))
+        return
+    for name in wanted:
+        if name:
+            value = attribute(element, name)
+            yield "" if value.startswith("_xlnm.") else " ".join(value.split())
+        elif local(element) == "definedName":  # a formula, of which strings are words
+            yield from (string.replace('""', '"') for string in _STRINGS.findall(element.text or ""))
+        else:
+            yield " ".join((element.text or "").split())
+
+
+def unknown(package: Package, name: str) -> Iterator[str]:
+    """The character data of a part that nothing here knows, and sentences in its attributes."""
+    for element in elements(package.pieces(name), "*"):
+        if text := " ".join((element.text or "").split()):
+            yield text
+        yield from (" ".join(value.split()) for value in map(str, element.attrib.values()) if _SENTENCE.search(value))
+
+
+def pivot(package: Package, name: str) -> Iterator[str]:
+    """What a pivot table keeps of its source by value (18.10.1): where that is, its fields with their items, then its rows."""
+    fields: list[list[str]] = []
+    for element in elements(package.pieces(name), *SOURCES, "cacheField"):
+        if local(element) != "cacheField":
+            if source := "\t".join(filter(None, (attribute(element, key) for key in SOURCES[local(element)]))):
+                yield source
+            continue
+        shared = [child for child in element if local(child) == "sharedItems"]
+        fields.append([value for items in shared for value in _items(items)])
+        grouped = [attribute(one, "v") for child in element if child not in shared for one in child.iter()]
+        texts = (attribute(element, "name"), attribute(element, "caption"), *fields[-1], *grouped)
+        yield "\t".join(dict.fromkeys(filter(None, texts)))
+    if package.roles.get(name) == "pivotcacherecords":  # and nothing here says of what
+        yield from _rows(package, name, fields)
+    for part in package.related(name).values():
+        if package.roles.get(part) == "pivotcacherecords":
+            yield from _rows(package, part, fields)
+
+
+def _rows(package: Package, name: str, fields: list[list[str]]) -> Iterator[str]:
+    for row in elements(package.pieces(name), "r"):
+        cells: list[str] = []
+        for place, cell in enumerate(row):
+            value = cell.get("v") or ""
+            if local(cell) == "x":  # the number of an item
+                items = fields[place] if place < len(fields) else []
+                value = items[int(value)] if value.isdecimal() and len(value) < 9 and int(value) < len(items) else ""
+            cells.append(value)
+        if line := "\t".join(filter(None, cells)):
+            yield line
+
+
+def _items(items: Element) -> list[str]:
+    return [item.get("v") or "" for item in items]

@@ -1,0 +1,295 @@
+"""Cells of a workbook as people see them, near enough: shared and inline strings, numbers, dates, percentages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from readers.clean import paired
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.cell_formats import Styles, is_whole, number_text, text_format, whole_as_it_is
+from readers.office.ooxml import plain
+from readers.office.ooxml.kinds import WORKBOOK
+from readers.office.ooxml.package import Package
+from readers.office.ooxml.parts import line_of
+from readers.office.ooxml.xml import Element, elements, local
+
+_SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
+_TEXTS = ("s", "str", "inlineStr")  # types of cells that are texts
+_TRUE, _NO_RESULT = ("1", "true"), ("0", "0.0")
+_FORMULA_CHARACTERS = 8_192  # as many as Excel takes
+_STRINGS = re.compile(r'"((?:[^"]++|""|(?!))*+)"')
+_VALIDATION = ("promptTitle", "prompt", "errorTitle", "error")  # what a cell says when it is filled in (18.3.1.32)
+# What else of a sheet says something in attributes: what pops up at links (18.3.1.47), scenarios with their values (18.3.1.76).
+_ASIDE = {
+    "hyperlink": ("tooltip",),
+    "scenario": ("name", "comment", "user"),
+    "inputCells": ("val",),
+    "protectedRange": ("name",),
+    "webPublishItem": ("title",),
+    "customFilter": ("val",),
+}
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
+_ROW_CHARACTERS = 1_000_000
+_LOOKS = 4096  # kept in mind
+# Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
+_SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
+
+
+class Workbook:
+    """What all sheets share. `load` may raise DocumentError; what was loaded before stays."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self.strings: list[str] = []
+        self.styles = Styles()
+        self._shown: dict[str, str] = {}
+        self._looks: dict[str, tuple[str, str, str]] = {}
+        self.start = datetime(1899, 12, 30)
+        self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
+        self.said: dict[str, None] = {}  # lines of the workbook's own words, each once
+        self.gone: list[str] = []  # names of sheets that are not in the package
+        self.unkept = False  # whether its program keeps no results of formulas and leaves them to the one that opens it
+        self.lost = 0  # cells that show a shared string which is not there
+
+    def load(self) -> None:
+        """Sheets with their names, cell formats, shared strings."""
+        self._sheets()
+        for name in self._package.having("styles"):
+            self._styles(name)
+        for name in self._package.having("sharedstrings"):
+            around = plain.Around(self._package.pieces(name))
+            for some in plain.strings(around):
+                self.strings += some
+            for element in elements(around.pieces(), "si"):
+                self.strings.append(_string(element))
+
+    def damage(self) -> DocumentError | None:
+        """What its sheets were found to lack, once they have been read."""
+        return lost_strings(self.lost) if self.lost else None
+
+    def shown(self, style: str) -> str:
+        """How cells of this format, by its number, show theirs: as `style_of`."""
+        known = self._shown.get(style)
+        if known is not None:
+            return known
+        if not (style.isdecimal() and len(style) < 7 and int(style) < len(self.styles)):
+            return ""
+        return self._shown.setdefault(style, self.styles[int(style)])
+
+    def look(self, attributes: str) -> tuple[str, str, str]:
+        """Of a plain cell's attributes its type (`w` for a number that is shown as it stands if it is whole), the number of its format, and
+        how cells of this show numbers."""
+        known = self._looks.get(attributes)
+        if known is None:
+            kind, style = plain.look(attributes)
+            if len(self._looks) >= _LOOKS:
+                self._looks.clear()
+            kind, shown = self.kind(kind, style), self.shown(style)
+            known = self._looks[attributes] = "w" if kind == "n" and whole_as_it_is(shown) else kind, style, shown
+        return known
+
+    def kind(self, kind: str, style: str) -> str:
+        """The type of a cell; with a sign in front where its format shows more of a text than the text."""
+        if (
+            self.styles.texts
+            and kind in _TEXTS
+            and style.isdecimal()
+            and len(style) < 7
+            and int(style) in self.styles.texts
+        ):
+            return f"@{kind}"
+        return kind
+
+    def _sheets(self) -> None:
+        named: dict[str, str] = {}
+        for main in self._package.having("main"):
+            related = self._package.related(main)
+            for element in elements(self._package.pieces(main), "sheet", "workbookPr", "calcPr", *WORKBOOK):
+                kind = local(element)
+                if kind in WORKBOOK:
+                    if line := line_of(element, WORKBOOK):
+                        self.said[line] = None
+                    continue
+                if kind != "sheet":
+                    if element.get("date1904") in _TRUE:
+                        self.start = datetime(1904, 1, 1)
+                    self.unkept = self.unkept or element.get("fullCalcOnLoad") in _TRUE
+                    continue
+                for key, identifier in element.attrib.items():
+                    if str(key).endswith("}id") and str(identifier) in related:
+                        named.setdefault(related[str(identifier)], element.get("name", ""))
+        known, there = {name for _, name in self.sheets}, set(self._package.names)
+        self.gone = [title for name, title in named.items() if name not in there]
+        listed = [(title, name) for name, title in named.items() if name in known]
+        self.sheets = listed + [(title, name) for title, name in self.sheets if name not in named]
+
+    def _styles(self, name: str) -> None:
+        custom: dict[str, str] = {}
+        used: list[str] = []
+        try:
+            for element in elements(self._package.pieces(name), "numFmt", "cellXfs"):
+                if local(element) == "numFmt":
+                    custom[element.get("numFmtId", "")] = element.get("formatCode", "")
+                else:
+                    used += [cell.get("numFmtId", "") for cell in element]
+        finally:
+            for number in used:
+                self.styles.take(number, custom.get(number, ""))
+
+
+def lost_strings(cells: int) -> DocumentError:
+    """What is wrong with a workbook in which so many cells show strings by numbers that it does not have."""
+    return DocumentError(ExceptionCode.CORRUPT, f"{cells:,} cells show strings that the workbook does not have")
+
+
+def _string(element: Element) -> str:
+    """Text of a string item, and behind it how it is read (18.4.6), where it says that."""
+    texts: tuple[list[str], list[str]] = [], []
+    for t in element.iter("{*}t"):
+        texts[local(t.getparent()) == "rPh"].append(t.text or "")
+    return " ".join(filter(None, map("".join, texts)))
+
+
+def comments(package: Package, name: str) -> Iterator[str]:
+    """Who wrote the comments of a sheet, each once, in front, then the comments (18.7). What LibreOffice writes behind the text of one says
+    where its box is."""
+    for element in elements(package.pieces(name), "author", "comment"):
+        if local(element) == "author":
+            said = "".join(piece for piece in element.itertext() if isinstance(piece, str))
+        else:
+            said = "".join(map(_string, element.iterchildren("{*}text")))
+        if said := said.strip():
+            yield said
+
+
+def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
+    """The sheet's name, then its rows, cells apart by tabs, then what cells say when they are filled in, and what it prints above and
+    below; empty cells and rows are left out."""
+    if title:
+        yield title
+    told: set[str] = set()
+    around = plain.Around(package.pieces(name))
+    for row in plain.rows(around):
+        yield from _row(_plain_cells(row, book))
+    for element in elements(around.pieces(), "row", "headerFooter", "dataValidation", *_ASIDE):
+        name = local(element)
+        if name == "row":
+            yield from _row(_cell(cell, book) for cell in element)
+        elif name == "headerFooter":
+            yield from filter(None, (printed(child.text or "") for child in element))
+        elif name == "dataValidation":
+            yield from _validation(element, told)
+        elif (said := "\t".join(filter(None, map(element.get, _ASIDE[name])))) and said not in told:
+            told.add(said)
+            yield said
+
+
+def _validation(element: Element, told: set[str]) -> Iterator[str]:
+    """What cells ask for and object to when they are filled in, and the choices that are listed there; each once."""
+    said = [element.get(key, "") for key in _VALIDATION]
+    for formula in element.iter("{*}formula1"):
+        choices = "".join(piece for piece in formula.itertext() if isinstance(piece, str)).strip()
+        said += [choices.strip('"')] if choices.startswith('"') else []
+    for text in said:
+        text = paired(_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)).strip()
+        if text and text not in told:
+            told.add(text)
+            yield text
+
+
+def _row(texts: Iterable[str]) -> Iterator[str]:
+    """The cells of a row; one in which a long string stands again and again comes in several lines."""
+    cells: list[str] = []
+    characters = 0
+    for text in texts:
+        if text:
+            cells.append(text)
+            characters += len(text)
+            if characters > _ROW_CHARACTERS:
+                yield "\t".join(cells)
+                cells, characters = [], 0
+    if cells:
+        yield "\t".join(cells)
+
+
+def printed(code: str) -> str:
+    """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
+    return " ".join(_CODES.sub(lambda match: _SHOWN.get(match[0], ""), code).split())
+
+
+def _cell(cell: Element, book: Workbook) -> str:
+    """What a cell shows; tags are compared by their ends, as this runs for every cell."""
+    value = ""
+    for at in range(len(cell) - 1, -1, -1):  # the value is the last of its parts; a formula stands in front
+        child = cell[at]
+        tag = str(child.tag)
+        if tag[-1:] == "v":
+            value = child.text or ""
+            if len(child):  # `inlineStr` wrongly written; Excel shows it
+                value = _string(child)
+            break
+        if tag[-2:] == "is":
+            value = _string(child)
+            break
+    style, kind = cell.get("s") or "0", cell.get("t") or "n"
+    shown = _shown(book.kind(kind, style), style, value, book) if value else ""
+    if len(cell) and local(cell[0]) == "f" and (formula := cell[0].text):
+        return _with_formula(formula, kind, value, shown, book)
+    return shown
+
+
+def _with_formula(formula: str, kind: str, value: str, shown: str, book: Workbook) -> str:
+    """What the cell of a formula shows, and behind it the formula's strings where no result was kept, which some programs say by 0; of a
+    link always, for it shows no address."""
+    unkept = (not value and kind.lstrip("@") != "str") or (book.unkept and value in _NO_RESULT)
+    if not unkept and "HYPERLINK(" not in formula:
+        return shown
+    found = dict.fromkeys(_STRINGS.findall(formula[:_FORMULA_CHARACTERS]))
+    return " ".join(filter(None, (shown, *(text.replace('""', '"') for text in found if text != shown))))
+
+
+def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
+    """The same of cells that were told without a tree; the two kinds that most are at once, as this is most of a workbook's time."""
+    strings, look, start = book.strings, book.look, book.start
+    several = len(strings)
+    for _, attributes, formula, value, string in cells:
+        if formula and (not value or value in _NO_RESULT or "HYPERLINK(" in formula):
+            kind, style, _ = look(attributes)
+            value = plain.plain(value or string)
+            text = _shown("n" if kind == "w" else kind, style, value, book) if value else ""
+            yield _with_formula(plain.plain(formula), kind, value, text, book)
+            continue
+        if not (value or string):
+            continue
+        kind, style, shown = look(attributes)
+        if kind == "s" and value.isdecimal() and len(value) < 10:
+            if (at := int(value)) < several:
+                yield strings[at]
+            else:
+                book.lost += 1
+        elif kind == "w" and is_whole(value):
+            yield value
+        elif kind in ("w", "n"):
+            yield number_text(plain.plain(value or string), shown, start)
+        else:
+            yield _shown(kind, style, plain.plain(value or string), book)
+
+
+def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
+    """What a cell of this type and format shows."""
+    if kind == "n":
+        return number_text(value, book.shown(style), book.start)
+    if kind[0] == "@":
+        text, form = _shown(kind[1:], style, value, book), text_format(book.shown(style))
+        return form.text(text) if form is not None and text else text
+    if kind == "s":
+        if value.isdecimal() and len(value) < 10 and int(value) < len(book.strings):
+            return book.strings[int(value)]
+        book.lost += 1
+        return ""
+    if kind == "b":
+        return "TRUE" if value == "1" else "FALSE"
+    return value

@@ -1,0 +1,351 @@
+"""Text of the parts of a document, workbook or presentation, in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from readers.clean import Collector
+from readers.errors import DocumentError, ExceptionCode
+from readers.office.ooxml import kinds, parts, vml, xlsb
+from readers.office.ooxml import sheet as ooxml_sheet
+from readers.office.ooxml.beside import TAGS, Beside, chosen
+from readers.office.ooxml.numbering import Counting, Lists
+from readers.office.ooxml.package import Package
+from readers.office.ooxml.xml import Element, attribute, elements, local, present
+
+_RUN = frozenset(
+    ("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen", "textpath", "ddList", "sym")
+)
+_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", "rt", *_RUN))
+_MANY = 8  # paragraphs, from which on it is worth to see which of them a part has
+# The font Symbol has Greek letters in the places of Latin ones; w:sym names a place of a font, from U+F000 on (17.3.3.30).
+_SYMBOLS = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz\xa3\xa5\xac\xae\xb3\xb4\xb7\xb9",
+    "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞←→≥×•≠",
+)
+_OF_FONTS = 0xF000
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
+_CHARTS = ("chart", "chartex")
+_DRAWN = ("drawing", "chartshapes", "diagramdata", *_CHARTS)
+_CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
+_NUMBERED = ("main", "header", "footer", "footnotes", "endnotes", "comments")  # parts of a document that have lists
+_MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
+
+
+def paragraph(element: Element, tags: tuple[str, ...] = _OF_PARAGRAPH) -> str:
+    """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
+    out: list[str] = []
+    for node in element.iterdescendants(*tags):
+        name = local(node)
+        if name == "p":
+            return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
+        if name == "rt":
+            return _with_readings(element)
+        out.append(_run(node, name))
+    return "".join(out)
+
+
+def _with_readings(element: Element) -> str:
+    """Text of a paragraph, then how characters in it are read (17.3.3.24): between them it would cut words."""
+    texts: tuple[list[str], list[str]] = [], []
+    for node in _own(element):
+        if local(node) in _RUN:
+            texts[next(node.iterancestors("{*}rt"), None) is not None].append(_run(node, local(node)))
+    return " ".join(map("".join, texts))
+
+
+def _run(element: Element, name: str) -> str:
+    if name in ("t", "delText"):
+        return element.text or ""
+    if name == "textpath":  # letters that make a shape, as a watermark's do (ECMA-376 part 4, 19.1.2.23)
+        return f" {said} " if (said := element.get("string")) else ""
+    if name == "ddList":
+        return chosen(element)
+    if name == "sym":
+        return _sign(attribute(element, "font"), attribute(element, "char"))
+    if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
+        return ""
+    return _MARKS[name]
+
+
+def _sign(font: str, place: str) -> str:
+    """The character in a place of a font; a blank for one of a font of signs other than Symbol."""
+    try:
+        character = chr(int(place, 16) % _OF_FONTS if font == "Symbol" else int(place, 16))
+    except (ValueError, OverflowError):
+        return " "
+    if font == "Symbol":
+        return character.translate(_SYMBOLS)
+    return character if ord(character) < _OF_FONTS and character.isprintable() else " "
+
+
+def _own(element: Element) -> Iterator[Element]:
+    """Everything below a paragraph, in order, that is not in another one inside it."""
+    waiting = list(reversed(element))
+    while waiting:
+        node = waiting.pop()
+        if local(node) != "p":
+            yield node
+            waiting.extend(reversed(node))
+
+
+def paragraphs(package: Package, name: str) -> Iterator[str]:
+    """Paragraphs of a part, empty ones left out, and what it says beside them."""
+    return _lines(package, name, paragraph)
+
+
+def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
+    """The same with the numbers that lists make in front of them; a number without a text too."""
+    counting = Counting(lists)
+    return _lines(package, name, lambda p, tags: "\t".join(filter(None, (counting.label(p), paragraph(p, tags)))))
+
+
+def _lines(package: Package, name: str, line_of: Callable[[Element, tuple[str, ...]], str]) -> Iterator[str]:
+    beside, tags, count = Beside(), _OF_PARAGRAPH, 0
+    trees: list[Element] = []
+    for element in elements(package.pieces(name), "p", *TAGS, whole=trees.append):
+        if local(element) != "p":
+            yield from beside.told(element)
+            continue
+        count += 1
+        if count == _MANY and trees:
+            tags = present(trees[0], tags)
+        if line := line_of(element, tags):
+            yield line
+    yield from beside.rest()
+
+
+def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
+    """All character data below each element of these names (comments of spreadsheets and slides)."""
+    for element in elements(package.pieces(name), *tags):
+        if text := "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip():
+            yield text
+
+
+class Reader:
+    """Collects the text of one package; keeps the first error and goes on with the next part."""
+
+    def __init__(self, package: Package, collector: Collector) -> None:
+        self._package, self._collector = package, collector
+        self._read: set[str] = set()
+        self.error: DocumentError | None = None
+        self.slides: int | None = None
+
+    def read(self, family: str) -> None:
+        """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
+        families = {
+            "word": self._document,
+            "xl": self._workbook,
+            "xlsb": self._binary_workbook,
+            "ppt": self._presentation,
+            "visio": self._drawing,
+        }
+        families[family]()
+        self._rest()
+        self._take("", self._package.addresses())
+        if self._package.missing:
+            detail = f"{self._package.missing} referenced parts with text are missing"
+            self.error = self.error or DocumentError(ExceptionCode.CORRUPT, detail)
+
+    def _rest(self) -> None:
+        """Parts that hold words and are no text, and those that nothing here knows."""
+        package = self._package
+        for name, role in package.roles.items():
+            words = kinds.WORDS.get(role)
+            if words is None and (role in kinds.KNOWN or name.startswith("customxml/") or not name.endswith(".xml")):
+                continue
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(package, name))
+            elif words is not None:
+                self._take(name, parts.said(package, name, words))
+            else:
+                self._take(name, parts.unknown(package, name))
+
+    def _take(self, name: str, lines: Iterator[str]) -> None:
+        """Lines of a part, once, up to the limit of characters."""
+        if name in self._read or self._collector.cut:
+            return
+        self._read.add(name)
+        self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
+
+    def _guard(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except DocumentError as error:
+            self.error = self.error or error
+
+    def _paragraphs(self, *roles: str) -> None:
+        for name in self._package.having(*roles):
+            charted = self._package.roles.get(name) in _CHARTS
+            self._take(name, (_charted if charted else paragraphs)(self._package, name))
+
+    def _document(self) -> None:
+        found: list[Lists] = []
+        self._guard(lambda: found.append(Lists(self._package)))
+        if found and found[0].any:
+            for name in self._package.having(*_NUMBERED):
+                self._take(name, _numbered(self._package, name, found[0]))
+        self._paragraphs(*_NUMBERED, *_DRAWN, "glossary")
+        for name in self._package.having("glossary"):
+            self._take(f"words of {name}", parts.said(self._package, name, kinds.GLOSSARY))
+        self._authors("comments")
+
+    def _workbook(self) -> None:
+        package = self._package
+        book = ooxml_sheet.Workbook(package)
+        self._guard(book.load)
+        for title, name in book.sheets:
+            self._take(name, ooxml_sheet.lines(package, name, title, book))
+        self._finish(book)
+        for name in package.having("comments"):
+            self._take(name, ooxml_sheet.comments(package, name))
+        for name in package.having("threadedcomments"):
+            self._take(name, _plain(package, name, "text"))
+        self._authors("person")
+        self._take("words of the workbook", iter(book.said))
+        self._common()
+
+    def _common(self) -> None:
+        """What workbooks of either form keep in the same parts."""
+        self._paragraphs(*_DRAWN)
+        for name in vml.parts(self._package):
+            self._take(name, vml.texts(self._package, name))
+        for name in self._package.having("pivotcachedefinition", "pivotcacherecords"):
+            if name.endswith(".bin"):
+                self._take(name, xlsb.words(self._package, name))
+            else:
+                self._take(name, parts.pivot(self._package, name))
+                self._guard(lambda name=name: self._read.update(self._package.related(name).values()))  # type: ignore[misc]
+
+    def _finish(self, book: ooxml_sheet.Workbook) -> None:
+        """The names of sheets that are not there, and what those that are lack."""
+        self._take("sheets that are not there", iter(book.gone))
+        self.error = self.error or book.damage()
+
+    def _binary_workbook(self) -> None:
+        package = self._package
+        book = xlsb.BinaryWorkbook(package)
+        self._guard(book.load)
+        for title, name in book.sheets:
+            self._take(name, xlsb.lines(package, name, title, book))
+        self._finish(book)
+        for name in package.having("comments"):
+            self._take(name, xlsb.comments(package, name))
+        for name in package.having("threadedcomments"):
+            self._take(name, _plain(package, name, "text"))
+        self._authors("person")
+        for name in package.having("main"):
+            self._take(f"words of {name}", xlsb.words(package, name, xlsb.NAMES))
+        self._common()
+
+    def _drawing(self) -> None:
+        """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
+        pages = self._package.having("page")
+        self.slides = len(pages) or None
+        for name in pages:
+            self._take(name, _plain(self._package, name, "Text"))
+        for name in self._package.having("comments"):
+            self._take(name, _plain(self._package, name, "CommentEntry"))
+
+    def _presentation(self) -> None:
+        package = self._package
+        slides, said = self._in_order()
+        self.slides = len(slides) or None
+        for slide in slides:
+            self._slide(slide)
+        for name in package.having("notesslide", "comments", *_DRAWN):
+            self._slide_part(name)
+        self._authors("commentauthors", "authors")
+        for name in package.having(*_MASTERS):
+            self._take(name, _added(package, name))
+        self._take("words of the presentation", iter(said))
+
+    def _authors(self, *roles: str) -> None:
+        for name in self._package.having(*roles):
+            self._take(f"who wrote {name}", _authors(self._package, name))
+
+    def _in_order(self) -> tuple[list[str], dict[str, None]]:
+        """Slides as the presentation lists them, then those it does not list; and lines of its own words, each once."""
+        listed: list[str] = []
+        said: dict[str, None] = {}
+
+        def follow() -> None:
+            for main in self._package.having("main"):
+                related = self._package.related(main)
+                for element in elements(self._package.pieces(main), "sldId", *kinds.PRESENTATION):
+                    if local(element) in kinds.PRESENTATION:
+                        said[parts.line_of(element, kinds.PRESENTATION)] = None
+                        continue
+                    targets = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
+                    listed.extend(name for name in targets if name and self._package.roles.get(name) == "slide")
+
+        self._guard(follow)
+        said.pop("", None)
+        return list(dict.fromkeys([*listed, *self._package.having("slide")])), said
+
+    def _slide(self, name: str) -> None:
+        """A slide, then what belongs to it: notes, comments, drawings."""
+        self._take(name, paragraphs(self._package, name))
+        related: list[str] = []
+        self._guard(lambda: related.extend(self._package.related(name).values()))
+        for other in related:
+            if self._package.roles.get(other) in ("notesslide", "comments", *_DRAWN):
+                self._slide_part(other)
+
+    def _slide_part(self, name: str) -> None:
+        if self._package.roles.get(name) == "comments":
+            self._take(name, _comments(self._package, name))
+        elif self._package.roles.get(name) in _CHARTS:
+            self._take(name, _charted(self._package, name))
+        else:
+            self._take(name, paragraphs(self._package, name))
+
+
+def _comments(package: Package, name: str) -> Iterator[str]:
+    """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
+    yield from _plain(package, name, "text")
+    yield from paragraphs(package, name)
+
+
+def _authors(package: Package, name: str) -> Iterator[str]:
+    """Who wrote the comments in a part, or is named in a part of authors: name and initials, each once (ECMA-376 part 1,
+    17.13.4.2, 19.4.2)."""
+    told: set[str] = set()
+    for element in elements(package.pieces(name), "comment", "cmAuthor", "author", "person"):
+        for key, value in element.attrib.items():
+            if (
+                str(key).rpartition("}")[2] in ("author", "name", "displayName", "initials")
+                and value
+                and value not in told
+            ):
+                told.add(str(value))
+                yield str(value)
+
+
+def _charted(package: Package, name: str) -> Iterator[str]:
+    """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
+    they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
+    seen: set[str] = set()
+    for element in elements(package.pieces(name), "p", "tx", *_CACHED):
+        if local(element) == "p":
+            lines = [paragraph(element)]
+        elif local(element) == "tx":  # a name that comes from no sheet stands there itself (21.2.2.215)
+            lines = [child.text or "" for child in element if local(child) == "v"]
+        else:
+            lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
+        for line in lines:
+            if line and line not in seen:
+                seen.add(line)
+                yield line
+
+
+def _added(package: Package, name: str) -> Iterator[str]:
+    """Paragraphs that a master or layout adds to every slide; those of its placeholders only ask to be filled in
+    (ECMA-376 part 1, 19.3.1.36)."""
+    prompts: dict[Element, bool] = {}  # by shape: each is looked into once
+    for element in elements(package.pieces(name), "p"):
+        shape = next(element.iterancestors("{*}sp", "{*}graphicFrame"), None)
+        if shape is not None and shape not in prompts:
+            prompts[shape] = shape[0].find("{*}nvPr/{*}ph") is not None
+        if not (shape is not None and prompts[shape]) and (text := paragraph(element)):
+            yield text

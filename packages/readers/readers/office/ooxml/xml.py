@@ -1,0 +1,193 @@
+"""Reading the XML of a part: small ones as a tree (fast), large ones element by element (in bounded memory).
+
+No entity is replaced and nothing outside the part is ever fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import cast
+
+from lxml import etree
+
+from readers.errors import DocumentError, ExceptionCode
+
+_TREE_BYTES = 2_000_000
+_KNOWN_SPACES = (
+    "http://schemas.microsoft.com/",
+    "http://schemas.openxmlformats.org/",
+    "urn:schemas-microsoft-com:",
+    "http://purl.oclc.org/ooxml/",
+)
+_WITH_WORDS = frozenset(("t", "delText", "instrText", "text", "v", "f"))
+_RELATED = "elationships}"  # attributes that name a part: in the namespace of relationships, strict or not
+_SHOWN = frozenset(("slicer", "timeslicer"))  # elements that show a part which they name
+Element = etree._Element
+
+
+def _parser(*, recover: bool) -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover, remove_comments=True
+    )
+
+
+# To make one takes longer than it takes to read a small part.
+_STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
+
+
+def elements(pieces: Iterator[bytes], *tags: str, whole: Callable[[Element], None] | None = None) -> Iterator[Element]:
+    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; of
+    mc:AlternateContent the fallback is left out where a choice says or shows something. What was readable comes first, then DocumentError `corrupt` (or what
+    `pieces` raises). `whole` is called with the root where the part is read as a tree, before the first element."""
+    names = _anywhere(tags)
+    data, failed, more = gathered(pieces)
+    if more:
+        yield from _streamed(data, pieces, names)
+        return
+    root, broken = tree(data)
+    if root is not None:
+        if next(root.iter("{*}txbxContent", "{*}Fallback"), None) is not None:
+            _take_apart(root)
+        if whole is not None:
+            whole(root)
+        yield from root.iter(*names)
+    if failed or broken:
+        raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
+
+
+@lru_cache
+def _anywhere(tags: tuple[str, ...]) -> tuple[str, ...]:
+    """The tags in any namespace."""
+    return tuple("{*}" + tag for tag in tags)
+
+
+def present(root: Element, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the tags that elements of the tree have. Of a name that no document had so far libxml2 knows that at once; to look
+    below each of a thousand paragraphs for ten names that are nowhere takes longer than to parse them."""
+    return tuple(tag for tag in tags if next(root.iter(tag), None) is not None)
+
+
+def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool]:
+    """Up to the size of a tree: the bytes, what ended them early, and whether there may be more."""
+    got: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            got.append(piece)
+            size += len(piece)
+            if size > _TREE_BYTES:
+                return b"".join(got), None, True
+    except DocumentError as error:
+        return b"".join(got), error, False
+    return b"".join(got), None, False
+
+
+def tree(data: bytes) -> tuple[Element | None, str]:
+    """The root, and what is wrong with the document when it is not well-formed."""
+    try:
+        return etree.fromstring(data, _STRICT), ""
+    except (etree.XMLSyntaxError, ValueError) as error:
+        broken = str(error)[:200]
+    try:
+        return etree.fromstring(data, _LENIENT), broken
+    except (etree.XMLSyntaxError, ValueError):
+        return None, broken
+
+
+def _take_apart(root: Element) -> None:
+    """Drop fallback copies; move text boxes behind everything else, so that no paragraph lies in another."""
+    for alternatives in list(root.iter("{*}AlternateContent")):
+        if any(map(_serves, alternatives.iterchildren("{*}Choice"))):
+            for copy in list(alternatives.iterchildren("{*}Fallback")):
+                alternatives.remove(copy)
+    for box in list(root.iter("{*}txbxContent")):
+        root.append(box)  # moves it
+
+
+def _serves(choice: Element) -> bool:
+    """Whether an alternative is one that a reader takes (ISO/IEC 29500-3, 7.6): of namespaces that are known, which those of Microsoft and
+    of the standard are, and with words or a part that it shows."""
+    return _is_known(choice) and next(_shows(choice), None) is not None
+
+
+def _is_known(choice: Element) -> bool:
+    spaces = (choice.nsmap.get(prefix) for prefix in choice.get("Requires", "").split())
+    return all(space is not None and space.startswith(_KNOWN_SPACES) for space in spaces)
+
+
+def _shows(element: Element) -> Iterator[object]:
+    """The words of an element, and what in it refers to other parts."""
+    for node in element.iter():
+        if (
+            (local(node) in _WITH_WORDS and node.text and not node.text.isspace())
+            or local(node) in _SHOWN
+            or any(_RELATED in str(key) or key == "string" for key in node.attrib)
+        ):
+            yield node
+
+
+def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
+    parser = etree.XMLPullParser(
+        events=("end",), tag=names, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    failed: DocumentError | None = None
+    served: set[Element] = set()
+    data: bytes | None = first
+    while data and failed is None:
+        try:
+            parser.feed(data)
+            data = next(pieces, None)
+        except DocumentError as error:
+            failed = error
+        except etree.XMLSyntaxError as error:
+            failed = DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}")
+        yield from _ready(parser, names, served)
+    if failed is not None:
+        raise failed
+    try:
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
+
+
+def _ready(parser: etree.XMLPullParser, names: tuple[str, ...], served: set[Element]) -> Iterator[Element]:
+    """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
+    they belong to an element that is still to come. `served` are the alternatives of which a choice was taken."""
+    above: Element | None = None
+    copied = within = False
+    choice: Element | None = None
+    try:
+        for _, node in parser.read_events():
+            element = cast("Element", node)
+            parent = element.getparent()
+            if parent is not above or parent is None:  # thousands of rows have the same ancestors
+                above = parent
+                copied = any(copy.getparent() in served for copy in element.iterancestors("{*}Fallback"))
+                choice = next(filter(_is_known, element.iterancestors("{*}Choice")), None)
+                within = next(element.iterancestors(*names), None) is not None
+            if choice is not None and next(_shows(element), None) is not None:
+                served.add(cast("Element", choice.getparent()))
+            if not copied:
+                yield element
+            element.clear()
+            if within:
+                continue
+            while parent is not None and element.getprevious() is not None:
+                del parent[0]
+    except etree.XMLSyntaxError:  # raised again by the next feed or close
+        return
+
+
+def local(element: Element | None) -> str:
+    """Local name of an element; "" for none, comments and processing instructions."""
+    tag = None if element is None else element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def attribute(element: Element, name: str) -> str:
+    """An attribute by its local name; "" when it is missing."""
+    value = element.get(name)
+    if value is None:
+        return next((str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2] == name), "")
+    return value

@@ -1,0 +1,108 @@
+"""Publisher documents: the text of all frames, which lies together in one stream, and pictures.
+
+The format is not published. The stream of text is laid out as the pages of Apache POI on HPBF describe it: a directory of
+entries of 24 bytes, each with the kind of a piece and where it lies.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.office import art as office_art
+from readers.office.ole import property_set
+from readers.office.ole.compound import CompoundFile
+from readers.records import Limits
+
+_CONTENTS = ("Quill", "QuillSub", "CONTENTS")
+_DRAWING = ("Escher", "EscherStm")
+_PICTURES = (_DRAWING, ("Escher", "EscherDelayStm"))
+_MAGIC, _DIRECTORY = b"CHNKINK ", 0x20
+_ENTRY = struct.Struct("<H4s6x4sII")  # its size, its use, its kind, where the piece begins, how long it is
+_MOST = 64  # entries
+_SHOWN = {
+    **dict.fromkeys(range(0x20)),  # marks of fields and objects: no text
+    0x09: "\t",
+    0x0A: "\n",
+    0x0B: "\n",
+    0x0C: "\n",
+    0x0D: "\n",
+    0x1E: "-",
+    0x1F: "\xad",
+}
+
+
+class PublisherHandler(LeafHandler):
+    """Publisher 98 and newer."""
+
+    name = "pub"
+    media_types: tuple[str, ...] = ("application/x-mspublisher",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Publisher documents",
+            extensions=("pub",),
+            text="the text of all frames, in the order in which it is stored, then WordArt",
+            metadata=property_set.KEYS,
+            children="pictures",
+            leaves_out=(
+                "documents older than Publisher 98: the exception is `unsupported`",
+                "addresses behind links; embedded objects",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Pictures. A document that cannot be opened has none: `text` says why."""
+        try:
+            compound = CompoundFile(source.whole(limits.parse_bytes))
+        except DocumentError:
+            return
+        yield from office_art.children((compound.read(compound.root.stream(*path)) for path in _PICTURES), 0)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all frames and WordArt; DocumentError `unsupported` where there is none that is stored in the known way."""
+        compound = CompoundFile(source.whole(limits.parse_bytes))
+        contents = compound.read(compound.root.stream(*_CONTENTS))
+        pieces, letters = list(_pieces(contents)), list(_letters(compound))
+        lacks = compound.error
+        if not pieces:
+            lacks = lacks or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
+            if not letters:
+                raise lacks
+        collector = clean.Collector(limits.text_characters)
+        for start, length in pieces:
+            text = contents[start : start + length].decode("utf-16-le", "replace").translate(_SHOWN)
+            if not collector.add(text):
+                break
+        all(map(collector.add, letters))
+        out = collector.result("\n")
+        out.metadata = property_set.metadata(compound)
+        out.error = lacks
+        if any(start + length > len(contents) for start, length in pieces):
+            out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text ends before it is all there")
+        return out
+
+
+def _letters(compound: CompoundFile) -> Iterator[str]:
+    """What shapes made of letters say."""
+    return office_art.lettering(compound.read(compound.root.stream(*_DRAWING)))
+
+
+def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
+    """Where the pieces of text begin, and how long they are."""
+    if not contents.startswith(_MAGIC):
+        return
+    for number in range(_MOST):
+        at = _DIRECTORY + number * _ENTRY.size
+        if at + _ENTRY.size > len(contents):
+            return
+        size, _, kind, start, length = _ENTRY.unpack_from(contents, at)
+        if size == _ENTRY.size and kind == b"TEXT" and length:
+            yield start, length
+
+
+HANDLERS: tuple[Handler, ...] = (PublisherHandler(),)

@@ -1,0 +1,95 @@
+"""Workbooks of Excel 2002 and 2003 that are one file of XML (Office 2003 XML Reference Schemas, SpreadsheetML)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readers import clean
+from readers.base import Handler, LeafHandler, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError
+from readers.office.ooxml.sheet import printed
+from readers.office.ooxml.xml import Element, attribute, elements, local
+from readers.records import Limits
+
+_KEYS = {
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Description": "description",
+    "Keywords": "keywords",
+    "LastAuthor": "last_author",
+    "Created": "created",
+    "LastSaved": "modified",
+    "Company": "company",
+}
+_ASKED = ("InputTitle", "InputMessage", "ErrorTitle", "ErrorMessage")  # what cells say when they are filled in
+_TAGS = ("Worksheet", "Row", "NamedRange", "Header", "Footer", "DocumentProperties", *_ASKED)
+_PIECE = 1 << 18
+
+
+class SpreadsheetMlHandler(LeafHandler):
+    """Workbooks in XML of their own, before Office Open XML."""
+
+    name = "spreadsheetml"
+    media_types: tuple[str, ...] = ("application/vnd.ms-spreadsheetml",)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Excel workbooks in one XML file, Excel 2002 and 2003",
+            extensions=("xml", "xls"),
+            text="cells by rows as they are stored, with their comments and where they link to; names of sheets, headers, footers, what "
+            "cells say when they are filled in",
+            metadata=tuple(_KEYS.values()),
+            leaves_out=("formulas (their results are there)", "numbers and dates in the form in which cells show them"),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Cells by rows; what was readable and `error` where the XML is damaged."""
+        collector = clean.Collector(limits.text_characters)
+        pairs: list[tuple[str, str | None]] = []
+        failed: DocumentError | None = None
+        try:
+            with source.open() as file:
+                for element in elements(iter(lambda: file.read(_PIECE), b""), *_TAGS):
+                    if local(element) == "DocumentProperties":
+                        pairs += [(_KEYS[local(one)], one.text) for one in element if local(one) in _KEYS]
+                    elif (line := "\t".join(filter(None, _line(element)))) and not collector.add(line + "\n"):
+                        break
+        except DocumentError as error:
+            failed = error
+        out = collector.result()
+        if failed is not None and not out.text:
+            raise failed
+        out.error, out.metadata = failed, dict(clean.values(pairs))
+        return out
+
+
+def _line(element: Element) -> Iterator[str]:
+    name = local(element)
+    if name in ("Worksheet", "NamedRange"):
+        yield attribute(element, "Name")
+    elif name in ("Header", "Footer"):
+        yield printed(attribute(element, "Data"))
+    elif name in _ASKED:
+        yield _said(element)
+    else:
+        for cell in element:
+            yield " ".join(filter(None, _cell(cell)))
+
+
+def _cell(cell: Element) -> Iterator[str]:
+    for part in cell:
+        if local(part) == "Comment":
+            yield attribute(part, "Author")
+        yield _said(part)
+    yield attribute(cell, "HRef")
+    yield attribute(cell, "HRefScreenTip")
+
+
+def _said(element: Element) -> str:
+    return "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip()
+
+
+HANDLERS: tuple[Handler, ...] = (SpreadsheetMlHandler(),)

@@ -1,0 +1,136 @@
+"""What a workbook of Excel 97 to 2003 keeps of other sources ([MS-XLS]): cells of other workbooks that it links to, the caches of pivot
+tables, queries; and its names and scenarios."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+
+from readers.office.ole.compound import CompoundFile
+from readers.office.xls.biff import Strings, records
+
+_BUILT_IN = 0x20  # flag of a name that Excel defines itself
+_STRING = 0x17  # of a formula
+_SELF, _ADD_INS = 0x0401, 0x3A01  # in place of the length of a path
+_CACHES = "_SX_DB_CUR"
+_CONTROLS = re.compile(r"[\0-\x1f]+")  # in a path: what is between its parts (2.5.277)
+_FIELD, _NUMBER, _WHOLE, _TEXT, _TIME = 0xC7, 0xC9, 0xCC, 0xCD, 0xCE
+_NIL, _DOUBLE, _TEXT_CELL = 0, 1, 2  # of a kept cell (2.5.239)
+
+
+def _source(pieces: list[bytes]) -> Iterator[str]:
+    """Path and sheets of another workbook (SupBook, 2.4.271)."""
+    strings = Strings(pieces, 2)
+    count = strings.number(2)
+    if count not in (_SELF, _ADD_INS):
+        yield _CONTROLS.sub("/", strings.characters(count, strings.number(1))).lstrip("/")
+        yield from strings.rest()
+
+
+def _outer_name(pieces: list[bytes]) -> Iterator[str]:
+    """A name of another workbook (ExternName, 2.4.105)."""
+    yield Strings(pieces, 6).string(1)
+
+
+def _cells(pieces: list[bytes]) -> Iterator[str]:
+    """Cells of a row of another workbook (CRN, 2.4.65)."""
+    strings = Strings(pieces, 4)
+    while strings.more:
+        kind = strings.number(1)
+        if kind == _TEXT_CELL:
+            yield strings.string()
+        elif kind == _DOUBLE:
+            yield f"{struct.unpack('<d', strings.number(8).to_bytes(8, 'little'))[0]:.15g}"
+        else:
+            strings.number(8)
+
+
+def _name(pieces: list[bytes]) -> Iterator[str]:
+    """A name and the text that it stands for (Lbl, 2.4.150)."""
+    data = pieces[0]
+    if len(data) < 15 or data[0] & _BUILT_IN:
+        return
+    strings = Strings(pieces, 14)
+    yield strings.characters(data[3], strings.number(1))
+    if strings.number(1) == _STRING:
+        yield strings.string(1)
+
+
+def _comment(pieces: list[bytes]) -> Iterator[str]:
+    """What is said of a name (NameCmt, 2.4.173)."""
+    strings = Strings(pieces, 12)
+    counts = strings.number(2), strings.number(2)
+    for count in counts:
+        yield strings.characters(count, strings.number(1))
+
+
+def _scenario(pieces: list[bytes]) -> Iterator[str]:
+    """A scenario: its name, who made it, what is said of it, the values of its cells (Scenario, 2.4.244)."""
+    data = pieces[0]
+    if len(data) < 8:
+        return
+    strings = Strings(pieces, 7)
+    yield strings.characters(data[4], strings.number(1))
+    for count in (data[6], data[5]):
+        if count:
+            yield strings.string()
+    cells = int.from_bytes(data[:2], "little")
+    for _ in range(cells):
+        strings.number(4)
+    for _ in range(cells):
+        if not strings.more:
+            return
+        yield strings.string()
+
+
+def _text(at: int) -> Callable[[list[bytes]], Iterator[str]]:
+    return lambda pieces: iter((_CONTROLS.sub(" ", Strings(pieces, at).string()).strip(),))
+
+
+# By number of the record: DConRef (2.4.86) and DConName (2.4.85) say where the cells of a pivot table come from, SXString (2.4.299) and
+# ExtString (2.4.108) hold connections and queries.
+READERS: dict[int, Callable[[list[bytes]], Iterator[str]]] = {
+    0x1AE: _source,
+    0x23: _outer_name,
+    0x5A: _cells,
+    0x18: _name,
+    0x894: _comment,
+    0xAF: _scenario,
+    0x51: _text(6),
+    0x52: _text(0),
+    0xCD: _text(0),
+    0x804: _text(4),
+}
+
+
+def caches(compound: CompoundFile) -> Iterator[str]:
+    """What pivot tables keep of their sources (2.1.7.9): a line for each field, with its items."""
+    storage = compound.root.find(_CACHES)
+    for entry in storage.children if storage else ():
+        line: list[str] = []
+        for _, kind, pieces in records(compound.read(entry)):
+            if kind == _FIELD:
+                if line:
+                    yield "\t".join(line)
+                line = [Strings(pieces, 14).string()]
+            elif said := _item(kind, pieces):
+                line.append(said)
+        if line:
+            yield "\t".join(line)
+
+
+def _item(kind: int, pieces: list[bytes]) -> str:
+    data = pieces[0]
+    if kind == _TEXT:
+        return Strings(pieces).string()
+    if kind == _NUMBER and len(data) >= 8:
+        return f"{struct.unpack_from('<d', data)[0]:.15g}"
+    if kind == _WHOLE:
+        return str(int.from_bytes(data[:2], "little", signed=True))
+    if kind == _TIME and len(data) >= 8:
+        year, month, day, hour, minute, second = struct.unpack_from("<HHBBBB", data)
+        return f"{year:04}-{month:02}-{day:02}" + (
+            f" {hour:02}:{minute:02}:{second:02}" if data[5:8].strip(b"\0") else ""
+        )
+    return ""

@@ -1,0 +1,328 @@
+"""From MAPI properties to the fields of an Internet message ([MS-OXCMAIL] 2.2), so that a message of a PST, an MSG or
+a winmail.dat is read by the same code as any other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from email.utils import getaddresses
+from itertools import islice
+
+from readers.base import TEXT_STATE, Child, Text
+from readers.errors import DocumentError, ExceptionCode
+from readers.mail.dates import utc_time
+from readers.mail.headers import (
+    Fields,
+    conversation_hex,
+    conversation_index,
+    decode_text,
+    decode_words,
+    message_ids,
+    parse_fields,
+    raw_text,
+)
+from readers.mail_form import Address, MailAttachment, MailForm
+from readers.outlook.mapi import properties as mapi
+from readers.outlook.mapi.body import body_of
+from readers.outlook.mapi.fields import noted
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from readers.records import Limits, TextState
+
+_MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
+_MAX_PEOPLE = 20_000  # recipients of one message
+_MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
+_MAX_REFERENCES = 1_000
+_ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
+_TO, _CC, _BCC = 1, 2, 3
+# What lies between commas: the standard library takes the square of the time for a group of many.
+_ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.|(?!))*+"|<[^<>]*+>|\([^()]*+\)|["<(]|(?!))++', re.DOTALL)
+_LONGEST_ADDRESS = 4_000  # characters
+_MOST_NESTED = 50
+_WITHOUT_NESTING = str.maketrans("(:", "  ")
+
+
+@dataclass(slots=True)
+class FormReader:
+    """Makes the form of one message; `error` says what of it could not be had, those of messages inside it counted.
+    Their attachments together share the room that the parse limit leaves."""
+
+    limits: Limits
+    _lost: list[DocumentError] = field(default_factory=list)  # one for each attachment that is left out
+    _left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = int(self.limits.parse_bytes * _ROOM)
+
+    @property
+    def error(self) -> DocumentError | None:
+        """Why attachments were left out, and how many."""
+        if not self._lost:
+            return None
+        count, first = len(self._lost), self._lost[0]
+        detail = first.detail if count == 1 else f"{count} attachments cannot be read; {first.detail}"
+        return DocumentError(first.code, detail, missing=count)
+
+    def form(self, message: MapiMessage, *, attachments: bool = True, depth: int = 0) -> MailForm:
+        """The fields of this message. Attachments that cannot be read or are too large are left out."""
+        own = message.properties
+        header = _Header(own)
+        to, cc, bcc = _people(message, header)
+        body = body_of(own, self.limits.text_characters)
+        return MailForm(
+            message_id=_first_id(own.text(mapi.MESSAGE_ID) or "") or _first_id(header.text(b"message-id")),
+            sent=_sent(own, header),
+            sender=_sender(own, header),
+            to=to,
+            cc=cc,
+            bcc=bcc,
+            subject=_subject(own, header),
+            in_reply_to=_first_id(own.text(mapi.IN_REPLY_TO) or "") or _first_id(header.text(b"in-reply-to")),
+            references=_references(own, header),
+            plain=body.plain,
+            html=body.html,
+            attachments=tuple(self._attachments(message, depth)) if attachments else (),
+            damage=body.damage,
+            notes=body.notes() | noted(own),
+        )
+
+    def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
+        """In order; a failure of the list itself ends it."""
+        attachments, count = message.attachments(), 0
+        while True:
+            try:
+                attachment = next(attachments, None)
+            except DocumentError as e:
+                self._lost.append(e)
+                self._missing(message.announced, count + 1)
+                return
+            if attachment is None:
+                self._missing(message.announced, count)
+                return
+            count += 1
+            try:
+                made = self.attachment(attachment, depth)
+            except DocumentError as e:
+                name = attachment_name(attachment.properties)
+                self._lost.append(DocumentError(e.code, f"attachment {name[:80]!r}: {e.detail}"))
+            else:
+                if made is not None:
+                    yield made
+
+    def attachment(self, attachment: MapiAttachment, depth: int = 0) -> MailAttachment | None:
+        """One attachment; None for a link. DocumentError when it cannot be had."""
+        own = attachment.properties
+        identifier = (own.text(mapi.ATTACH_CONTENT_ID) or "").strip("<> ")
+        if attachment.message is not None:
+            if depth + 1 >= _MAX_DEPTH:
+                raise DocumentError(ExceptionCode.NESTING_LIMIT, f"messages nested {_MAX_DEPTH} deep")
+            form = self.form(attachment.message(), depth=depth + 1)
+            return MailAttachment(name="", message=form, content_id=identifier)
+        if attachment.data is None:
+            if own.number(mapi.ATTACH_METHOD) in mapi.WITHOUT_DATA:
+                return None
+            raise DocumentError(ExceptionCode.CORRUPT, "its data is missing")
+        self._reserve(attachment.size)
+        packaged, data = attachment.data()
+        self._reserve(len(data) - attachment.size)
+        return MailAttachment(
+            name=packaged.decode("utf-8", "replace") or attachment_name(own),
+            data=data,
+            media_type=own.text(mapi.ATTACH_MIME_TAG) or "application/octet-stream",
+            content_id=identifier,
+        )
+
+    def _reserve(self, size: int) -> None:
+        if size > self._left:
+            limit = int(self.limits.parse_bytes * _ROOM)
+            raise DocumentError(
+                ExceptionCode.TOO_LARGE, f"{size} bytes; the attachments of a message may have {limit} in all"
+            )
+        self._left -= size
+
+    def _missing(self, announced: int | None, found: int) -> None:
+        """Attachments that the message announces beyond those that are in it."""
+        for position in range(found, min(announced or 0, _MAX_ATTACHMENTS)):
+            detail = f"attachment {position + 1} of {announced} is not in the message"
+            self._lost.append(DocumentError(ExceptionCode.CORRUPT, detail))
+
+
+def attachment_name(own: Properties) -> str:
+    """The long name, else the short one, else what is shown; "" if there is none."""
+    for ident in (mapi.ATTACH_LONG_NAME, mapi.ATTACH_NAME, mapi.DISPLAY_NAME):
+        if name := (own.text(ident) or "").strip():
+            return name
+    return ""
+
+
+class _Header:
+    """The header a message came with, if it did; taken apart when the first field of it is asked for."""
+
+    __slots__ = ("_fields", "_own")
+
+    def __init__(self, own: Properties) -> None:
+        self._own = own
+        self._fields: Fields | None = None
+
+    def raw(self, name: bytes) -> bytes:
+        """The first field of this name."""
+        if self._fields is None:
+            data = (self._own.text(mapi.HEADERS) or "").encode("utf-8", "replace").lstrip()
+            self._fields = parse_fields(data, 0, len(data))[0]
+        return self._fields.raw(name)
+
+    def text(self, name: bytes) -> str:
+        """The same, decoded."""
+        return decode_text(self.raw(name))
+
+
+def conversation_of(own: Properties) -> str:
+    """A message's place in its conversation in hexadecimal, "" where none is noted. It is in no form: a form's bytes, and so
+    its hash, are those of the message without it."""
+    return conversation_hex(own.raw(mapi.CONVERSATION_INDEX)) or conversation_index(_Header(own).text(b"thread-index"))
+
+
+def _first_id(text: str) -> str:
+    ids = message_ids(text)
+    return ids[0] if ids else ""
+
+
+def _references(own: Properties, header: _Header) -> tuple[str, ...]:
+    return tuple(message_ids(own.text(mapi.REFERENCES) or header.text(b"references"))[:_MAX_REFERENCES])
+
+
+def _sent(own: Properties, header: _Header) -> int | None:
+    """When it was sent, else what the header says, else when it arrived."""
+    sent = own.time(mapi.SUBMIT_TIME)
+    if sent is None:
+        sent = utc_time(header.text(b"date"))
+    return own.time(mapi.DELIVERY_TIME) if sent is None else sent
+
+
+def _subject(own: Properties, header: _Header) -> str:
+    """The subject; two characters in front say how long its prefix is ([MS-PST] 2.5.3.1.1.1). A winmail.dat that lacks
+    it, for the message around it has one, may still have the topic: the subject without prefixes."""
+    subject = own.text(mapi.SUBJECT)
+    if subject is None:
+        normalized = own.text(mapi.NORMALIZED_SUBJECT)
+        if normalized is None:
+            return header.text(b"subject") or own.text(mapi.TOPIC) or ""
+        subject = (own.text(mapi.SUBJECT_PREFIX) or "") + normalized
+    return subject[2:] if subject.startswith("\x01") else subject
+
+
+def _sender(own: Properties, header: _Header) -> Address | None:
+    """Whom the message is from: the represented sender, else the sender, else the header's From."""
+    best: Address | None = None
+    for name, smtp, kind, email in (
+        (mapi.REPRESENTING_NAME, mapi.REPRESENTING_SMTP, mapi.REPRESENTING_TYPE, mapi.REPRESENTING_EMAIL),
+        (mapi.SENDER_NAME, mapi.SENDER_SMTP, mapi.SENDER_TYPE, mapi.SENDER_EMAIL),
+    ):
+        address = _address(own, name, smtp, kind, email)
+        if address is not None and address[1]:
+            return address
+        best = best or address
+    named = _from_header(header, b"from")
+    return named[0] if named else best
+
+
+def _address(own: Properties, name: int, smtp: int, kind: int, email: int) -> Address | None:
+    """Name and SMTP address; the address "" where there is only one of another system (X.500)."""
+    shown = (own.text(name) or "").strip()
+    address = (own.text(smtp) or "").strip()
+    if not address:
+        other = (own.text(email) or "").strip()
+        if (own.text(kind) or "").upper() == "SMTP" or ("@" in other and not other.startswith("/")):
+            address = other
+    if "@" not in address and "@" in shown and " " not in shown:
+        address = shown
+    return (shown, address) if shown or address else None
+
+
+def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...], ...]:
+    """Recipients by type; without a table of them the header's, else the names that would be shown."""
+    kinds: dict[int, list[Address]] = {_TO: [], _CC: [], _BCC: []}
+    for row in message.recipients[:_MAX_PEOPLE]:
+        kind = (row.number(mapi.RECIPIENT_TYPE) or 0) & 0xF  # flags in the upper bits
+        address = _address(row, mapi.DISPLAY_NAME, mapi.SMTP_ADDRESS, mapi.ADDRESS_TYPE, mapi.EMAIL)
+        if address is not None and kind in kinds:
+            kinds[kind].append(address)
+    complete = all(address for people in kinds.values() for _, address in people)
+    if any(kinds.values()) and (complete or not message.properties.text(mapi.HEADERS)):
+        return tuple(tuple(kinds[kind]) for kind in (_TO, _CC, _BCC))
+    named = tuple(_from_header(header, name) for name in (b"to", b"cc", b"bcc"))
+    if any(kinds.values()):  # those of Exchange alone, which the header has as others see them
+        known = {name.strip().lower(): address for people in named for name, address in people if name and address}
+        return tuple(
+            tuple((name, address or known.get(name.lower(), "")) for name, address in kinds[kind])
+            for kind in (_TO, _CC, _BCC)
+        )
+    if any(named):
+        return named
+    shown = (mapi.DISPLAY_TO, mapi.DISPLAY_CC, mapi.DISPLAY_BCC)
+    return tuple(_shown(message.properties.text(ident) or "") for ident in shown)
+
+
+def _from_header(header: _Header, name: bytes) -> tuple[Address, ...]:
+    raw = header.raw(name)
+    if not raw:
+        return ()
+    one_by_one = islice(_ADDRESS.finditer(raw_text(raw[:1_000_000])), _MAX_PEOPLE)
+    addresses = [address for one in one_by_one for address in _taken_apart(_plain(one[0]))]
+    return tuple((decode_words(shown), address) for shown, address in addresses if shown or address)
+
+
+def _taken_apart(one: str) -> list[Address]:
+    """The standard library takes a name without an address, as Exchange writes some, for an address without blanks."""
+    found = getaddresses([one])
+    if len(found) == 1 and not found[0][0] and "@" not in found[0][1] and " " in (name := one.strip('" ')):
+        return [(name, "")]
+    return found
+
+
+def _plain(address: str) -> str:
+    """One address as the standard library can take it: it calls itself for each bracket and each name of a group."""
+    address = address[:_LONGEST_ADDRESS].strip("; ")
+    return address if address.count("(") + address.count(":") < _MOST_NESTED else address.translate(_WITHOUT_NESTING)
+
+
+def _shown(names: str) -> tuple[Address, ...]:
+    pieces = [piece.strip() for piece in names[:1_000_000].split(";")]
+    return tuple((piece, piece if "@" in piece and " " not in piece else "") for piece in pieces if piece)
+
+
+def beside(form: MailForm) -> MailForm:
+    """What is known of a message beside its bytes, without these: of itself, and of the messages attached to it."""
+    inner = (
+        MailAttachment(name="", message=beside(one.message)) if one.message else MailAttachment(name="")
+        for one in form.attachments
+    )
+    return MailForm(attachments=tuple(inner), damage=form.damage, notes=form.notes)
+
+
+def note_in_text(out: Text, form: MailForm) -> None:
+    """Say of a message's text what its bytes do not show."""
+    out.error = form.damage or out.error
+    out.metadata |= {key: noted for key, noted in form.notes.items() if key != TEXT_STATE}
+    if form.notes.get(TEXT_STATE) == TextState.GUESSED:
+        out.state = out.state or TextState.GUESSED
+
+
+def note_in_child(child: Child, form: MailForm | None) -> Child:
+    """The same of a message that is a child."""
+    if form is not None:
+        child.notes |= form.notes
+        child.error = _both(child.error, _damage(form))
+    return child
+
+
+def _damage(form: MailForm) -> DocumentError | None:
+    """What is wrong with its body, or with one of a message in it that is not said anywhere else."""
+    inside = (_damage(one.message) for one in form.attachments if one.message is not None)
+    return form.damage or next(filter(None, inside), None)
+
+
+def _both(error: DocumentError | None, other: DocumentError | None) -> DocumentError | None:
+    if error is None or other is None:
+        return error or other
+    return DocumentError(error.code, f"{error.detail}; {other.detail}", missing=error.missing)

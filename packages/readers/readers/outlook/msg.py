@@ -1,0 +1,225 @@
+"""Outlook's loose messages (`.msg`, [MS-OXMSG]): read by way of their canonical form (readers.mail_form)."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from readers.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.last import Last
+from readers.mail.eml import MAIL_KEYS, EmlHandler
+from readers.mail_form import MailForm, write_message
+from readers.office.ole import objects as ole_objects
+from readers.office.ole.compound import CompoundFile, DirectoryEntry
+from readers.outlook.mapi import properties as mapi
+from readers.outlook.mapi.contact import EVERYTHING, is_contact
+from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
+from readers.outlook.mapi.named import has_fields, our_ids, rename
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
+from readers.records import Limits
+
+_FIXED = "__properties_version1.0"
+_NAMES, _NAME_STREAMS = "__nameid_version1.0", ("__substg1.0_00020102", "__substg1.0_00030102")
+_KNOWN = WeakKeyDictionary[CompoundFile, dict[int, int]]()
+_STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
+_NUMBERED = re.compile(r"__(recip|attach)_version1\.0_#([0-9A-F]{1,8})", re.IGNORECASE)
+_ENTRY = struct.Struct("<HHI8s")  # type, id, flags, value (2.4.2)
+_TOP, _EMBEDDED, _OTHER = 32, 24, 8  # bytes before the entries (2.4.1)
+_ATTACHMENTS = 20  # where the count of attachments is in the properties of a message (2.4.1.1, 2.4.1.2)
+_MAX_OBJECTS = 20_000  # recipients or attachments of a message
+_DATA = {f"__substg1.0_{mapi.ATTACH_DATA:04x}{kind:04x}" for kind in (mapi.BINARY, mapi.OBJECT)}
+
+
+def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) -> MapiMessage:
+    """The message in this storage. DocumentError when it has no properties at all."""
+    own = _properties(compound, storage, _TOP if top else _EMBEDDED)
+    if has_fields(own.text(mapi.MESSAGE_CLASS)):
+        own = _with_names(compound, storage, own, _TOP if top else _EMBEDDED)
+    if not own.values:
+        raise DocumentError(ExceptionCode.CORRUPT, "the message has no properties")
+    recipients, attachments = _objects(storage)
+    people = [_properties(compound, entry, _OTHER) for entry in recipients]
+    own.detected = string_charset([own])
+    own.codec = own.detected.charset
+    for person in people:
+        person.codec = own.codec
+    announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
+    return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
+
+
+def _with_names(compound: CompoundFile, storage: DirectoryEntry, own: Properties, skip: int) -> Properties:
+    """The same with the properties that have names."""
+    ids = _names(compound)
+    own = _properties(compound, storage, skip, EVERYTHING if is_contact(own) else mapi.WANTED | ids.keys())
+    rename(own, ids)
+    return own
+
+
+def _names(compound: CompoundFile) -> dict[int, int]:
+    """Our ids of properties that have names: they stand at the top of the file (2.2.3), and are read once for all messages in it."""
+    known = _KNOWN.get(compound)
+    if known is None:
+        top = compound.root.find(_NAMES)
+        streams = () if top is None else [compound.read(top.stream(name)) for name in _NAME_STREAMS]
+        known = _KNOWN[compound] = our_ids(*streams) if streams else {}
+    return known
+
+
+def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
+    """The stream of properties of a fixed length (2.4)."""
+    return compound.read(storage.stream(_FIXED))
+
+
+def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[DirectoryEntry]]:
+    """Storages of recipients and of attachments, by their numbers."""
+    by_kind: dict[str, list[tuple[int, DirectoryEntry]]] = {"recip": [], "attach": []}
+    for entry in storage.children:
+        named = _NUMBERED.fullmatch(entry.name) if entry.storage else None
+        if named:
+            by_kind[named[1].lower()].append((int(named[2], 16), entry))
+    ordered = [sorted(entries, key=lambda pair: pair[0])[:_MAX_OBJECTS] for entries in by_kind.values()]
+    return [e for _, e in ordered[0]], [e for _, e in ordered[1]]
+
+
+def _properties(
+    compound: CompoundFile, storage: DirectoryEntry, skip: int, wanted: Collection[int] = mapi.WANTED
+) -> Properties:
+    """The wanted properties of an object."""
+    out = Properties()
+    fixed = b""
+    for entry in storage.children:
+        if entry.storage:
+            continue
+        named = _STREAM.fullmatch(entry.name)
+        if named is None:
+            if entry.name.lower() == _FIXED:
+                fixed = compound.read(entry)
+            continue
+        ident, kind = int(named[1], 16), int(named[2], 16)
+        if ident in wanted and ident != mapi.ATTACH_DATA and not kind & mapi.MULTIPLE:
+            out.values[ident] = (kind, compound.read(entry))
+    for kind, ident, _, value in _ENTRY.iter_unpack(fixed[skip : skip + (len(fixed) - skip) // 16 * 16]):
+        if ident in wanted and kind not in (mapi.STRING, mapi.STRING_8, mapi.BINARY):
+            out.values.setdefault(ident, (kind, value))
+    return out
+
+
+def _attachments(compound: CompoundFile, entries: list[DirectoryEntry], codec: str) -> Iterator[MapiAttachment]:
+    for entry in entries:
+        own = _properties(compound, entry, _OTHER)
+        own.codec = codec
+        data = next((e for e in entry.children if e.name.lower() in _DATA), None)
+        yield _attachment(compound, own, data)
+
+
+def _attachment(compound: CompoundFile, own: Properties, data: DirectoryEntry | None) -> MapiAttachment:
+    if data is None:
+        return MapiAttachment(own)
+    if not data.storage:
+        return MapiAttachment(own, size=data.size, data=lambda: (b"", _whole(compound, data)))
+    if own.number(mapi.ATTACH_METHOD) == mapi.OLE or data.find(_FIXED) is None:
+        size = sum(entry.size for entry in data.children)
+        return MapiAttachment(own, size=size, data=lambda: _carried(compound, data))
+    return MapiAttachment(own, message=lambda: read_message(compound, data, top=False))
+
+
+def _whole(compound: CompoundFile, entry: DirectoryEntry) -> bytes:
+    data = compound.read(entry)
+    if len(data) < entry.size:
+        raise DocumentError(ExceptionCode.TRUNCATED, f"it ends after {len(data)} of {entry.size} bytes")
+    return data
+
+
+def _carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes]:
+    """An OLE object: the file in it, else a compound file of its own."""
+    return ole_objects.carried(compound, storage) or (b"", ole_objects.rewritten(compound, storage))
+
+
+_EML = EmlHandler()
+_EMPTY = MemorySource(b"", b"")
+
+
+class MsgHandler(LeafHandler):
+    """One message. It keeps its own bytes; text, children and hashes are those of its canonical form."""
+
+    name = "msg"
+    media_types: tuple[str, ...] = ("application/vnd.ms-outlook",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook messages",
+            extensions=("msg", "oft"),
+            text="the plain body, then the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
+            "or where it has much more text; of one of at most 4,000 bytes the lines with words that the plain body lacks; the fields of a contact, before "
+            "its note",
+            metadata=(*MAIL_KEYS, *FIELD_KEYS),
+            children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
+            announces="",
+            leaves_out=(
+                "attachments that are only linked to",
+                "properties that no field of a mail message stands for (flags, categories, voting)",
+                LEFT_OF_FIELDS,
+                "more than 20,000 recipients or attachments",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Attachments in order, messages among them as message/rfc822. Raises at the end what made one unreadable."""
+        canonical, made = _canonical(source, limits)
+        about = made.about.attachments
+        for number, child in enumerate(_EML.children(canonical, limits)):
+            yield note_in_child(child, about[number].message if number < len(about) else None)
+        if made.error is not None:
+            raise made.error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Body text; the fields a reviewer filters by as metadata."""
+        canonical, made = _canonical(source, limits)
+        out = _EML.text(canonical, limits)
+        out.error = out.error or made.error
+        note_in_text(out, made.about)
+        if made.conversation:
+            out.metadata["conversation"] = made.conversation
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Those of the same message as an Internet message."""
+        try:
+            canonical, _ = _canonical(source, limits)
+        except DocumentError:
+            canonical = _EMPTY
+        return _EML.message_hashes(canonical, limits)
+
+
+class _Form(NamedTuple):
+    message: bytes
+    error: DocumentError | None  # what of the message it lacks
+    conversation: str
+    about: MailForm  # without what is in the bytes
+
+
+def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
+    """The canonical form, as bytes to be read and with what is known beside them."""
+    made = _FORMS(source.whole(limits.parse_bytes), limits)
+    return MemorySource(source.name, made.message), made
+
+
+def _form(data: bytes, limits: Limits) -> _Form:
+    compound = CompoundFile(data)
+    reader = FormReader(limits)
+    message = read_message(compound, compound.root, top=True)
+    form = reader.form(message)
+    error = reader.error or compound.error
+    return _Form(write_message(form), error, conversation_of(message.properties), beside(form))
+
+
+_FORMS = Last(_form)
+
+
+HANDLERS: tuple[Handler, ...] = (MsgHandler(),)

@@ -1,0 +1,244 @@
+"""Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
+
+Stores in the Unicode format are read by our own reader, all others (ANSI, pages of 4,096 bytes, cyclic coding) by
+libpff; docs/dev/decisions.md (20) says why. The ordinal of a message is its running number over the whole store, recovered
+messages after all others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.last import LARGEST
+from readers.mail_form import store_name, write_message
+from readers.outlook.mapi.fields import LEFT_OF_FIELDS
+from readers.outlook.mapi.form import FormReader, conversation_of, note_in_child
+from readers.outlook.mapi.properties import MapiMessage
+from readers.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
+from readers.outlook.pst.libpff import LibpffStore
+from readers.outlook.pst.store import Folder, PstStore, Walk
+from readers.records import FixedLimits, Kind, Limits, TextState
+
+MEDIA_TYPE = "application/vnd.ms-outlook-pst"
+_MAX_NAMES = 1_000  # of folders that are named for want of messages that would name them
+
+
+class Store(Protocol):
+    """What the handler wants of a reader."""
+
+    damage: str | None
+    password: bool
+    aside: list[tuple[str, ...]]  # once the folders were asked for: search folders and the top one, which is in no path
+
+    @property
+    def folders(self) -> list[Folder]:
+        """Depth first, a folder before those inside it."""
+
+    def recovered(self) -> Folder:
+        """Messages that are in no folder."""
+
+    def message(self, nid: int) -> MapiMessage:
+        """One message by its id."""
+
+
+class PstHandler(LeafHandler):
+    """A mail store; its messages are its children, named by folders and subject."""
+
+    name = "pst"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    container = True
+    splits = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook mail stores",
+            extensions=("pst", "ost"),
+            metadata=("password", "empty_folders"),
+            children="messages folder by folder, named by folders and subject, `folder`, `conversation` and what "
+            "appointments, meetings and tasks say in properties (`location`, `start`, `end`, `task_owner`, `task_state`) in their "
+            "metadata, the fields of a contact in front of its note; then those in no folder, in a folder `recovered`",
+            announces="the folders' tables and the index of the store",
+            leaves_out=(
+                LEFT_OF_FIELDS,
+                "place and times of appointments and tasks in stores in the ANSI format and OST files with pages of 4,096 bytes",
+                "search folders and what Outlook hides in folders (views, forms, rules)",
+                "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
+                "library that reads these finds none",
+                "names of empty folders beyond the first 1,000",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """The messages of all folders' tables and those in none; None when some may be missing because the store's
+        index is damaged. DocumentError when it cannot be opened."""
+        with _Open(source, FixedLimits()) as opened:
+            count = opened.count()
+            return None if opened.incomplete else count
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Ranges of ordinals with about the same number of messages."""
+        with _Open(source, FixedLimits()) as opened:
+            count = opened.count()
+        pieces = min(count, -(-source.size // max(1, target_bytes)))
+        if pieces < 2:
+            return []
+        cuts = [count * i // pieces for i in range(pieces + 1)]
+        return [Part(start=a, stop=b, announced=b - a) for a, b in itertools.pairwise(cuts)]
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Messages in order: folders depth first, then those that are in none, in a folder "recovered". Raises at the
+        end what was found damaged of the store itself."""
+        with _Open(source, limits) as opened:
+            start, stop = (part.start, part.stop) if part else (0, opened.count())
+            for ordinal, path, nid in opened.messages(start, stop):
+                yield opened.child(ordinal, path, nid)
+            if stop >= opened.ordinary and stop >= opened.count() and (damage := opened.damage()):
+                raise damage
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: a mail store says nothing by itself. Whether it asks for a password is in the metadata: it keeps
+        nobody out. So are the folders that no message names, as far as they can be read."""
+        with _Open(source, limits) as opened:
+            out = Text(state=TextState.EMPTY, metadata={"password": True} if opened.store.password else {})
+            with suppress(DocumentError):  # what is damaged is told with the children
+                if names := list(itertools.islice(_empty(opened.store), _MAX_NAMES)):
+                    out.metadata["empty_folders"] = names
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a store's folders and index tell, of the store that was asked about last: it is asked how many messages it announces, for
+    these, and for what it says itself, and the way through all folders is most of the work of a small one."""
+
+    source: Source  # by identity; a small one holds its bytes
+    walk: Walk
+    index_damage: str | None
+    incomplete: bool
+    recovered: Folder | None
+
+
+class _Open:
+    """A store while it is read."""
+
+    _known: ClassVar[_Known | None] = None
+
+    def __init__(self, source: Source, limits: Limits) -> None:
+        header = read_header(source)
+        self._limits = limits
+        self._own: PstFile | None = None
+        self._libpff: LibpffStore | None = None
+        if header.version == UNICODE and header.crypt <= PERMUTED:
+            self._own = PstFile(source, header)
+            self.store: Store = PstStore(self._own, limits)
+        else:
+            self._libpff = LibpffStore(source, limits)
+            self.store = self._libpff
+        self._recovered: Folder | None = None
+        self._source = source
+        known = _Open._known
+        if known is not None and known.source is source and isinstance(self.store, PstStore) and self._own is not None:
+            self.store.walked, self._recovered = known.walk, known.recovered
+            self._own.index_damage, self._own.incomplete = known.index_damage, known.incomplete
+
+    def _keep(self) -> None:
+        if isinstance(self.store, PstStore) and self._own is not None and (walk := self.store.walked) is not None:
+            told = (self._own.index_damage, self._own.incomplete, self._recovered)
+            small = not isinstance(self._source, MemorySource) or self._source.size <= LARGEST
+            _Open._known = _Known(self._source, walk, *told) if small else None
+
+    def __enter__(self) -> _Open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keep()
+        for opened in (self._own, self._libpff):
+            if opened is not None:
+                opened.close()
+
+    @property
+    def ordinary(self) -> int:
+        """The messages of all folders."""
+        return sum(len(folder.messages) for folder in self.store.folders)
+
+    def recovered(self) -> Folder:
+        """Needs a look at every page of the index."""
+        if self._recovered is None:
+            self._recovered = self.store.recovered()
+        return self._recovered
+
+    def count(self) -> int:
+        """All messages."""
+        return self.ordinary + len(self.recovered().messages)
+
+    def messages(self, start: int, stop: int) -> Iterator[tuple[int, tuple[str, ...], int]]:
+        """(ordinal, folder, id) of the messages with these ordinals."""
+        base = 0
+        for folder in self.store.folders:
+            count = len(folder.messages)
+            for i in range(max(0, start - base), min(count, stop - base)):
+                yield base + i, folder.path, folder.messages[i]
+            base += count
+        if stop > base:
+            folder = self.recovered()
+            for i in range(max(0, start - base), min(len(folder.messages), stop - base)):
+                yield base + i, folder.path, folder.messages[i]
+
+    def child(self, ordinal: int, path: tuple[str, ...], nid: int) -> Child:
+        """One message; a failed child when it cannot be read at all."""
+        if self._own is not None:
+            self._own.damage = None
+        reader = FormReader(self._limits)
+        try:
+            message = self.store.message(nid)
+            form = reader.form(message)
+        except DocumentError as e:
+            error = DocumentError(e.code, f"message {ordinal} in {'/'.join(path)[:200]}: {e.detail}")
+            return Child(name=store_name(path, ""), kind=Kind.MESSAGE, ordinal=ordinal, error=error, emit=False)
+        damage = self._own.damage if self._own is not None else None
+        notes = {"folder": clean.value("/".join(path)), "conversation": conversation_of(message.properties)}
+        child = Child(
+            name=store_name(path, form.subject),
+            kind=Kind.MESSAGE,
+            ordinal=ordinal,
+            data=write_message(form),
+            error=reader.error or damage,
+            media_type="message/rfc822",
+            notes={key: value for key, value in notes.items() if value},
+        )
+        return note_in_child(child, form)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether there may be messages that nothing leads to."""
+        return self._own is not None and self._own.incomplete
+
+    def damage(self) -> DocumentError | None:
+        """What is damaged of folders and index. Messages of damaged folders are among the recovered, so none is missing
+        by it while the whole index can be read."""
+        damage, truncated = self.store.damage, False
+        if self._own is not None:
+            damage, truncated = damage or self._own.index_damage, self._own.truncated
+        if damage is None and not truncated:
+            return None
+        code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
+        detail = damage or "the store is shorter than its header states"
+        return DocumentError(code, detail, missing=None if self.incomplete else 0)
+
+
+def _empty(store: Store) -> Iterator[str]:
+    """Folders that no message lies in."""
+    empty = [folder.path for folder in store.folders if not folder.messages]
+    return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
+
+
+HANDLERS: tuple[Handler, ...] = (PstHandler(),)

@@ -1,0 +1,300 @@
+"""winmail.dat, what Outlook sends to those who do not have Outlook ([MS-OXTNEF]): a document whose children are the
+attachments of the message that it stands for."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from readers.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
+from readers.last import Last
+from readers.mail.eml import MAIL_KEYS, EmlHandler
+from readers.mail_form import message_name, write_message
+from readers.office.ole import objects as ole_objects
+from readers.outlook.mapi import properties as mapi
+from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
+from readers.outlook.mapi.form import FormReader, note_in_child, note_in_text
+from readers.outlook.mapi.named import NAMED, has_fields, our_id
+from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
+from readers.records import Kind, Limits
+
+SIGNATURE = b"\x78\x9f\x3e\x22"
+_ATTRIBUTE = struct.Struct("<BHHI")  # level, id, type, length (2.1.3.1)
+_SUBJECT, _SENT, _CLASS, _BODY, _DATA, _TITLE = 0x8004, 0x8005, 0x8008, 0x800C, 0x800F, 0x8010
+_NEW_ATTACHMENT, _PROPERTIES, _RECIPIENTS, _ATTACHMENT, _CODEPAGE = 0x9002, 0x9003, 0x9004, 0x9005, 0x9007
+_STRUCTURES = frozenset((mapi.STRING_8, mapi.STRING, mapi.BINARY, mapi.OBJECT))
+_SIZES = {0x0005: 8, 0x0006: 8, 0x0007: 8, mapi.INTEGER_64: 8, mapi.TIME: 8, 0x0048: 16}  # all others have four bytes
+_MAX_COUNT = 100_000
+_MAX_RECIPIENTS = 20_000
+_INTERFACE = 16  # bytes in front of an object: what it is
+
+
+@dataclass(slots=True)
+class Tnef:
+    """A stream taken apart. `error` says why it ends too early; what there is stays."""
+
+    message: Properties = field(default_factory=Properties)
+    recipients: list[Properties] = field(default_factory=list)
+    attachments: list[Properties] = field(default_factory=list)
+    error: DocumentError | None = None
+
+    def as_message(self) -> MapiMessage:
+        """The message with its attachments."""
+        return MapiMessage(self.message, self.recipients, self._attachments)
+
+    def _attachments(self) -> Iterator[MapiAttachment]:
+        for own in self.attachments:
+            yield _attachment(own)
+
+
+def read(data: bytes) -> Tnef:
+    """Everything in the stream. DocumentError when it does not begin as one."""
+    if len(data) < 6 or not data.startswith(SIGNATURE):
+        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as TNEF does")
+    out = Tnef()
+    old: dict[int, bytes] = {}
+    codec = ""
+    for level, ident, value in _attributes(data, out):
+        if ident == _CODEPAGE and len(value) >= 4:
+            codec = mapi.codec_of(int.from_bytes(value[:4], "little"))
+        elif ident == _PROPERTIES and level == 1:
+            out.message.values.update(_list(value, 0, out)[0].values)
+        elif ident == _RECIPIENTS:
+            out.recipients = _table(value, out)
+        elif level == 1:
+            old.setdefault(ident, value)
+        elif level == 2:
+            _of_attachment(out, ident, value)
+    for ident, where in ((_SUBJECT, mapi.SUBJECT), (_CLASS, mapi.MESSAGE_CLASS), (_BODY, mapi.BODY)):
+        if ident in old and where not in out.message.values:
+            out.message.values[where] = (mapi.STRING_8, old[ident])
+    if (sent := _file_time(old.get(_SENT, b""))) is not None:
+        out.message.values.setdefault(mapi.SUBMIT_TIME, (mapi.TIME, sent))
+    if not has_fields(out.message.text(mapi.MESSAGE_CLASS)):  # nor do they count as text whose charset is asked for
+        _without_named(out.message)
+    out.message.detected = string_charset((out.message, *out.recipients), codec)
+    for own in (out.message, *out.recipients, *out.attachments):
+        own.codec = out.message.detected.charset
+    return out
+
+
+def _file_time(value: bytes) -> bytes | None:
+    """A date of year, month, day, hour, minute and second, two bytes each (2.1.3.3.3), as a FILETIME; None where there is none."""
+    if len(value) < 12:
+        return None
+    try:
+        when = datetime(*struct.unpack_from("<6H", value))
+    except ValueError:
+        return None
+    return ((when - datetime(1601, 1, 1)) // timedelta(microseconds=1) * 10).to_bytes(8, "little", signed=True)
+
+
+def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
+    """(level, id, data) of each attribute. Fill bytes and line ends may follow the last one."""
+    at = 6
+    while at + _ATTRIBUTE.size <= len(data):
+        level, ident, _, length = _ATTRIBUTE.unpack_from(data, at)
+        if level not in (1, 2):
+            break
+        at += _ATTRIBUTE.size
+        value = data[at : at + length]
+        if len(value) < length:
+            out.error = DocumentError(
+                ExceptionCode.TRUNCATED, f"an attribute ends after {len(value)} of {length} bytes"
+            )
+        elif at + length + 2 <= len(data):
+            stored = int.from_bytes(data[at + length : at + length + 2], "little")
+            if stored != _checksum(value) and out.error is None:
+                out.error = DocumentError(ExceptionCode.CORRUPT, "the checksum of an attribute is wrong")
+        at += length + 2
+        yield level, ident, value
+    if (rest := data[at:].strip(b"\0\r\n\t ")) and out.error is None:
+        out.error = DocumentError(ExceptionCode.CORRUPT, f"{len(rest):,} bytes after the last attribute were not read")
+
+
+def _checksum(value: bytes) -> int:
+    """The sum of all bytes modulo 65,536 (2.1.3.1). The low half of Adler-32 from zero is such a sum modulo 65,521, and
+    so exact for 256 bytes; this is four times as fast as adding in Python."""
+    if len(value) <= 64:
+        return sum(value) & 0xFFFF
+    pieces = [value[at : at + 256] for at in range(0, len(value), 256)]
+    return sum(map(zlib.adler32, pieces, itertools.repeat(0))) & 0xFFFF  # the high halves are multiples of 65,536
+
+
+def _of_attachment(out: Tnef, ident: int, value: bytes) -> None:
+    if ident == _NEW_ATTACHMENT or not out.attachments:
+        out.attachments.append(Properties())
+    own = out.attachments[-1].values
+    if ident == _TITLE:
+        own.setdefault(mapi.ATTACH_NAME, (mapi.STRING_8, value))
+    elif ident == _DATA:
+        own.setdefault(mapi.ATTACH_DATA, (mapi.BINARY, value))
+    elif ident == _ATTACHMENT:
+        properties = _list(value, 0, out)[0].values
+        if mapi.ATTACH_DATA in own:
+            properties.setdefault(mapi.ATTACH_DATA, own[mapi.ATTACH_DATA])
+        own.update(properties)
+
+
+def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
+    """A list of properties (2.1.3.4) and the place behind it; what can be read of a damaged one."""
+    properties = Properties()
+    count = int.from_bytes(data[at : at + 4], "little")
+    at += 4
+    try:
+        for _ in range(min(count, _MAX_COUNT)):
+            kind, ident = struct.unpack_from("<HH", data, at)
+            at += 4
+            name = at
+            if ident >= NAMED:
+                at = _behind_name(data, at)
+            value, at = _value(data, at, kind)
+            if not kind & mapi.MULTIPLE:
+                properties.values.setdefault(ident, (kind, value))
+                if ident >= NAMED and (ours := _our_id(data, name)):
+                    properties.values.setdefault(ours, (kind, value))
+    except struct.error:
+        at = len(data)
+        out.error = out.error or DocumentError(ExceptionCode.CORRUPT, "a list of properties breaks off")
+    return properties, at
+
+
+def _our_id(data: bytes, at: int) -> int:
+    """Ours of a property that has a number for a name; 0 where it is not wanted."""
+    kind, number = struct.unpack_from("<II", data, at + 16)
+    return 0 if kind else our_id(data[at : at + 16], number)
+
+
+def _without_named(own: Properties) -> None:
+    for ident in [ident for ident in own.values if ident >= NAMED]:
+        del own.values[ident]
+
+
+def _behind_name(data: bytes, at: int) -> int:
+    """A named property's set, kind, and number or name."""
+    (kind,) = struct.unpack_from("<I", data, at + 16)
+    if not kind:
+        return at + 24
+    (length,) = struct.unpack_from("<I", data, at + 20)
+    return at + 24 + int(length + 3 & ~3)
+
+
+def _value(data: bytes, at: int, kind: int) -> tuple[bytes, int]:
+    """A property's value, the last one of several, and the place behind it. struct.error when it breaks off."""
+    base = kind & ~mapi.MULTIPLE
+    sized = base in _STRUCTURES
+    count = 1
+    if sized or kind & mapi.MULTIPLE:
+        (count,) = struct.unpack_from("<I", data, at)
+        at += 4
+        if count > _MAX_COUNT:
+            raise struct.error("more values than can be")
+    value = b""
+    for _ in range(count):
+        if sized:
+            (length,) = struct.unpack_from("<I", data, at)
+            at += 4
+        else:
+            length = _SIZES.get(base, 4)
+        value = data[at : at + length]
+        if len(value) < length:
+            raise struct.error("a value breaks off")
+        at += length + (-length & 3)
+    return value, at
+
+
+def _table(data: bytes, out: Tnef) -> list[Properties]:
+    count = int.from_bytes(data[:4], "little")
+    rows: list[Properties] = []
+    at = 4
+    for _ in range(min(count, _MAX_RECIPIENTS)):
+        if at >= len(data):
+            break
+        row, at = _list(data, at, out)
+        rows.append(row)
+    return rows
+
+
+def _attachment(own: Properties) -> MapiAttachment:
+    kind, data = own.values.get(mapi.ATTACH_DATA, (0, b""))
+    if not kind:
+        return MapiAttachment(own)
+    if kind == mapi.OBJECT:
+        inner = data[_INTERFACE:]
+        if inner.startswith(SIGNATURE):
+            return MapiAttachment(own, message=lambda: read(inner).as_message())
+        return MapiAttachment(own, size=len(inner), data=lambda: ole_objects.unwrapped(inner) or (b"", inner))
+    return MapiAttachment(own, size=len(data), data=lambda: (b"", data))
+
+
+_EML = EmlHandler()
+_STREAMS = Last(read)
+
+
+class TnefHandler(LeafHandler):
+    """One TNEF stream."""
+
+    name = "tnef"
+    media_types: tuple[str, ...] = ("application/vnd.ms-tnef",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook attachments in one (winmail.dat)",
+            extensions=("dat", "tnef"),
+            text="the body of the message that it stands for; the fields of a contact, in front of its note",
+            metadata=(*MAIL_KEYS, *FIELD_KEYS),
+            children="attachments in order: messages as mail messages, embedded OLE objects as files",
+            leaves_out=(
+                "properties that no field of a mail message stands for",
+                LEFT_OF_FIELDS,
+                "more than 20,000 recipients",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The attachments in order, messages among them in canonical form. Raises at the end what is damaged."""
+        stream = _STREAMS(source.whole(limits.parse_bytes))
+        position = 0
+        for attachment in stream.as_message().attachments():
+            reader = FormReader(limits)
+            try:
+                made = reader.attachment(attachment)
+            except DocumentError as e:
+                yield Child(name=b"", kind=Kind.ATTACHMENT, ordinal=position, error=e, emit=False)
+                position += 1
+                continue
+            if made is None:
+                continue
+            name, data, declared = made.name, made.data, made.media_type
+            if made.message is not None:
+                name, data, declared = message_name(made.message.subject), write_message(made.message), "message/rfc822"
+            child = Child(
+                name=name.encode("utf-8", "backslashreplace") or b"part-%d" % position,
+                kind=Kind.ATTACHMENT,
+                ordinal=position,
+                data=data,
+                error=reader.error,
+                media_type=declared,
+            )
+            yield note_in_child(child, made.message)
+            position += 1
+        if stream.error is not None:
+            raise stream.error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The message's body; its fields as metadata."""
+        stream = _STREAMS(source.whole(limits.parse_bytes))
+        form = FormReader(limits).form(stream.as_message(), attachments=False)
+        out = _EML.text(MemorySource(source.name, write_message(form)), limits)
+        out.error = out.error or stream.error
+        note_in_text(out, form)
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (TnefHandler(),)

@@ -1,0 +1,209 @@
+"""Access databases: the tables with their rows, what queries are made of, the names of everything else; the files in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
+
+from readers import clean
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.charset import CHARSET_KEYS, CodePage, Detected, least_certain
+from readers.declared import Declared
+from readers.errors import DocumentError
+from readers.office.ole.property_set import codec_of
+from readers.records import Kind, Limits
+from readers.tables.access import carried as access_carried
+from readers.tables.access.catalog import Object, objects, owners, pages_of, properties, result_kinds
+from readers.tables.access.pages import JET3, Database
+from readers.tables.access.table import OBJECT, TEXTS, Column, Strings, Table, Values
+
+_QUERY_ROWS, _WORDS = "MSysQueries", ("Expression", "Name1", "Name2")
+_ABOUT = "SummaryInfo"  # the object whose properties are the database's
+_KEYS = {
+    "Title": "title",
+    "Subject": "doc_subject",
+    "Author": "author",
+    "Company": "company",
+    "Keywords": "keywords",
+    "Comments": "description",
+}
+_DESCRIBED = ("Description", "Caption")
+_ATTACHED, _CALLED = "FileData", "FileName"
+_BREAKS = str.maketrans("\t\r\n", "   ")
+
+
+class AccessHandler(LeafHandler):
+    """A database of any size, a page at a time."""
+
+    name = "access"
+    media_types: tuple[str, ...] = ("application/x-msaccess",)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Access databases",
+            extensions=("mdb", "accdb", "mde", "accde", "mda", "accda"),
+            text="of each table its name, descriptions, the names of its columns and a line for each row, tabs between values; of "
+            "columns of several values a table of their own; what queries are made of; names of queries, forms, reports, macros "
+            "and modules; where linked tables are, and how they are reached",
+            metadata=(*_KEYS.values(), *CHARSET_KEYS),
+            children="attachments, and what columns for objects hold, in the order of tables and rows",
+            leaves_out=(
+                "bytes in columns that are no file of a known type; links to objects; scaled decimals that expressions make",
+                "forms, reports and code; deleted rows; values of more than 64 MB, for which the exception is `too_large`",
+                "databases of Access 2007 and newer under a password: the exception is `encrypted`; older ones are read without it",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Files in its columns. A database that cannot be opened has none: `text` says why."""
+        with source.open() as file:
+            try:
+                reading = _Reading(file, source.size, limits.parse_bytes)
+            except DocumentError:
+                return
+            for position, (name, data, error) in enumerate(reading.files()):
+                yield Child(
+                    name=name or b"object-%d" % position,
+                    kind=Kind.EMBEDDED_OBJECT,
+                    ordinal=position,
+                    data=data if data or error is None else None,
+                    error=error,
+                )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
+        `charset` and its like are of databases of Access 97 whose code page is doubtful; newer ones have one charset."""
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            reading = _Reading(file, source.size, limits.parse_bytes)
+            for line in reading.lines():
+                if not collector.add(line + "\n"):
+                    break
+            about = clean.values(reading.about())
+        out = collector.result()
+        out.metadata = dict(about)
+        clean.note_charset(out, least_certain((reading.detected,)))
+        out.error = reading.lacks
+        return out
+
+
+class _Reading:
+    """What a database says, line by line, and what it holds, nothing of more than `most` bytes. DocumentError where it has no
+    catalog that can be read."""
+
+    def __init__(self, file: BinaryIO, size: int, most: int) -> None:
+        self._database, self._most = Database(file, size, most), most
+        self._old = CodePage(codec_of(self._database.code_page)) if self._database.layout is JET3 else None
+        self._strings = Strings(self._old)
+        self._objects, self.lacks = objects(self._database, self._strings)
+        self._owners = self._found_owners()
+        tables = (one for one in self._objects if one.table and self._owners.get(one.page, one).table)
+        self._tables = list({one.page: one for one in tables}.values())
+
+    def _found_owners(self) -> dict[int, Object]:
+        try:
+            return owners(self._objects, self._database, self._strings)
+        except DocumentError as error:
+            self._note(error)
+            return {}
+
+    @property
+    def detected(self) -> Detected | None:
+        """The charset of a database of Access 97."""
+        return None if self._old is None else self._old.detected
+
+    def about(self) -> Iterator[tuple[str, str]]:
+        """What its own properties say, by our keys."""
+        for one in self._objects:
+            if one.name == _ABOUT:
+                yield from ((_KEYS[name], value) for name, value in self._told(one, tuple(_KEYS)))
+
+    def _told(self, one: Object, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        """Properties of these names that are text."""
+        for told in properties(one, self._database, self._strings):
+            if told.name in names and told.kind in TEXTS:
+                yield told.name, self._strings.text(told.value)
+
+    def lines(self) -> Iterator[str]:
+        """In the order of its catalog: tables first."""
+        for one in self._tables:
+            owner = self._owners.get(one.page)
+            yield f"{owner.name}: {one.shown}" if owner else one.name
+            yield from self._rows(one)
+            yield ""
+        for one in self._objects:
+            if one.named:
+                yield _line((one.name, *one.linked))
+        for page in pages_of(_QUERY_ROWS, self._objects):
+            yield from self._words(page)
+
+    def _rows(self, one: Object) -> Iterator[str]:
+        """A table: what it and its columns are described as and called, its rows."""
+        table = self._table(one.page, one)
+        if table is None:
+            return
+        described = dict.fromkeys(value for _, value in self._told(one, _DESCRIBED))
+        yield from (_line((value,)) for value in described if value)
+        yield _line(column.name for column in table.columns)
+        yield from self._values(table, range(len(table.columns)))
+
+    def _words(self, page: int) -> Iterator[str]:
+        """What queries are made of."""
+        if (table := self._table(page)) is not None:
+            yield from self._values(table, [at for at, column in enumerate(table.columns) if column.name in _WORDS])
+
+    def _values(self, table: Table, chosen: Sequence[int]) -> Iterator[str]:
+        for row in table.rows():
+            if any(row) and (line := _line(table.text(table.columns[at], row[at]) for at in chosen)):
+                yield line
+        self._note(table.lacks)
+
+    def files(self) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
+        """Name, bytes, and what is wrong with them, of each file in its tables."""
+        for one in self._tables:
+            table = self._table(one.page, one)
+            columns = [(at, c) for at, c in enumerate(table.columns) if c.kind == OBJECT] if table else []
+            if table is None or not columns:
+                continue
+            for row in table.rows():
+                for at, column in columns:
+                    if raw := row[at]:
+                        yield from self._file(table, column, row, raw)
+
+    def _file(
+        self, table: Table, column: Column, row: Values, raw: bytes
+    ) -> Iterator[tuple[bytes, bytes, DocumentError | None]]:
+        called, error = b"", None
+        try:
+            value, error = self._database.long_value(raw)
+            if column.name == _ATTACHED:
+                called = next(
+                    (table.text(c, v) for c, v in zip(table.columns, row, strict=True) if c.name == _CALLED), ""
+                ).encode()
+                yield called, access_carried.of_attachment(value, self._most), error
+            elif carried := access_carried.of_object(value):
+                yield *carried, error
+            elif error is not None:
+                yield b"", b"", error
+        except DocumentError as failed:
+            yield called, b"", error or failed
+
+    def _table(self, page: int, one: Object | None = None) -> Table | None:
+        """That of an object, or one of the program's own."""
+        kinds = {} if one is None else result_kinds(one, self._database, self._strings)
+        try:
+            return Table(self._database, page, self._strings, kinds)
+        except DocumentError as error:
+            self._note(error)
+            return None
+
+    def _note(self, error: DocumentError | None) -> None:
+        self.lacks = self.lacks or error
+
+
+def _line(values: Iterable[str]) -> str:
+    return "\t".join(value.translate(_BREAKS) for value in values).rstrip("\t")
+
+
+HANDLERS: tuple[Handler, ...] = (AccessHandler(),)

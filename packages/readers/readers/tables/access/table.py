@@ -1,0 +1,306 @@
+"""A table of an Access database: its columns, and the values in its rows as text."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from readers.charset import CodePage
+from readers.errors import DocumentError
+from readers.tables.access.pages import Database, damaged
+
+_MOST_COLUMNS = 1_000  # a table may have 255
+_FIXED, _RECKONED = 1, 0xC0  # flags of a column whose values stand at one place, and that an expression makes
+_RESULT = struct.Struct("<16xI")  # before what it made: how long that is
+_TRUTH, _TEXT, _MEMO, _MONEY, _DATE, _NUMERIC, _IDENTIFIER = 1, 0x0A, 0x0C, 5, 8, 0x10, 0x0F
+TEXTS = (_TEXT, _MEMO)
+OBJECT = 0x0B  # kind of a column that holds a file, or whatever bytes
+_NUMBERS = {
+    kind: struct.Struct(form) for kind, form in {2: "<B", 3: "<h", 4: "<i", 6: "<f", 7: "<d", 0x13: "<q"}.items()
+}
+_QUAD, _REAL, _WORDS, _DECIMAL = (struct.Struct(form) for form in ("<q", "<d", "<B4I", "<HBBIQ"))
+_OLE_DECIMAL = 14
+# A moment in letters: days since the first of the year 1, seconds of the day, their parts of ten millions.
+_MOMENT, _EXTENDED = 0x14, re.compile(rb"0{12}(\d{7}):0{7}(\d{5})(\d{7}):7")
+_FIRST_DAY = datetime(1899, 12, 30)
+_DAYS = (-657_434, 2_958_465.9999)  # dates are in the years from 100 to 9999
+_COMPRESSED = b"\xff\xfe"
+
+
+class Strings:
+    """Text as the database keeps it: in the code page of Access 97, or in two bytes a character, half of which may be left out."""
+
+    def __init__(self, code_page: CodePage | None) -> None:
+        self.code_page = code_page
+
+    def text(self, raw: bytes) -> str:
+        """A string; what is no character becomes U+FFFD."""
+        if self.code_page is not None:
+            return self.code_page.text(raw)
+        return _expanded(raw[2:]) if raw.startswith(_COMPRESSED) else raw.decode("utf-16-le", "replace")
+
+
+def _expanded(raw: bytes) -> str:
+    """Bytes whose upper halves are left out, from one zero byte to the next those whose are not, and so on."""
+    out, at, narrow = list[str](), 0, True
+    while at < len(raw):
+        if narrow:
+            end = raw.find(b"\0", at)
+            end = len(raw) if end < 0 else end
+            out.append(raw[at:end].decode("latin-1"))
+        else:
+            end = at
+            while end + 1 < len(raw) and raw[end]:
+                end += 2
+            out.append(raw[at:end].decode("utf-16-le", "replace"))
+        at, narrow = end + 1, not narrow
+    return "".join(out)
+
+
+Values = list[bytes | None]  # of a row, as they are stored; None: there is none
+
+
+class Column(NamedTuple):
+    """One column, as the definition tells it."""
+
+    name: str
+    kind: int
+    number: int  # of its bit in a row's mask
+    variable: int  # its place among the variable ones
+    scale: int
+    fixed: bool
+    place: int  # of a fixed one, behind the number of columns
+    length: int
+    reckoned: bool
+
+
+class Table:
+    """A table's definition. DocumentError where it cannot be read."""
+
+    def __init__(self, database: Database, page: int, strings: Strings, kinds: Mapping[str, int] | None = None) -> None:
+        """`kinds` are those of what expressions make, by the names of their columns."""
+        self.page, self._database, self._strings, self._kinds = page, database, strings, kinds or {}
+        layout, data = database.layout, database.definition(page)
+        try:
+            (self.told,) = struct.unpack_from("<I", data, layout.told)
+            self._variable, count = struct.unpack_from("<HH", data, layout.columns)
+            (indexes,) = struct.unpack_from("<I", data, layout.indexes)
+            (self._map,) = struct.unpack_from("<I", data, layout.map)
+            if count > _MOST_COLUMNS:
+                raise damaged(f"a table with {count:,} columns")
+            self.columns = list(self._columns(data, layout.first + layout.each * indexes, count))
+        except struct.error as cut:
+            raise damaged("a table's definition breaks off") from cut
+        self._in_order = sorted(enumerate(self.columns), key=lambda one: one[1].number)
+        self.lacks: DocumentError | None = None  # why not all of its values were read
+
+    def _columns(self, data: bytes, at: int, count: int) -> Iterator[Column]:
+        layout = self._database.layout
+        size = struct.calcsize(layout.name)
+        names = at + layout.column.size * count
+        for _ in range(count):
+            kind, number, variable, more, flags, further, place, length = layout.column.unpack_from(data, at)
+            (name,) = struct.unpack_from(layout.name, data, names)
+            called = self._strings.text(data[names + size : names + size + name])
+            if reckoned := bool(further) and further[0] & _RECKONED == _RECKONED:
+                kind = self._kinds.get(called, kind)
+            yield Column(called, kind, number, variable, more[1], bool(flags & _FIXED), place, length, reckoned)
+            at, names = at + layout.column.size, names + size + name
+
+    def rows(self) -> Iterator[Values]:
+        """The values of each row as they are stored. What cannot be read is noted, and told in `lacks`."""
+        found = 0
+        for page in self._pages():
+            for values in self._on(page):
+                yield values
+                found += 1
+        if found < self.told:
+            self._note(damaged(f"{found:,} of {self.told:,} rows are there"))
+
+    def _on(self, page: bytes) -> Iterator[Values]:
+        rows = self._database.rows(page)
+        while True:
+            try:
+                row, moved = next(rows, (b"", False))
+                if not row:
+                    return
+                values = self._values(self._database.moved(row) if moved else row)
+            except DocumentError as error:  # of the page's places, after which nothing comes, or of one row
+                self._note(error)
+                continue
+            yield values
+
+    def _pages(self) -> Iterator[bytes]:
+        """Those of its data that the map names, as far as they are there."""
+        numbers = self._database.owned(self._map)
+        while True:
+            try:
+                number = next(numbers, None)
+                if number is None:
+                    return
+                self._database.count(self._database.layout.page)
+                page = self._database.page(number)
+            except DocumentError as error:
+                self._note(error)
+                continue
+            if int.from_bytes(page[4:8], "little") == self.page:
+                yield page
+
+    def _note(self, error: DocumentError | None) -> None:
+        self.lacks = self.lacks or error
+
+    def _values(self, row: bytes) -> Values:
+        """Of all columns, in their order. A row of two bytes in a table of a thousand columns costs no thousand looks."""
+        count, start = self._count(row)
+        tail = len(row) - (count + 7) // 8
+        if tail < start:
+            raise damaged("a row is shorter than its mask")
+        places = self._places(row, tail) if self._variable else ()
+        out: Values = [None] * len(self.columns)
+        for at, column in self._in_order:
+            number, value = column.number, None
+            if number >= count:
+                break
+            there = row[tail + number // 8] >> (number & 7) & 1
+            if column.kind == _TRUTH and not column.reckoned:  # the mask is its value
+                value = b"\1" if there else b"\0"
+            elif there and column.fixed:
+                value = row[start + column.place : tail]
+            elif there and column.variable + 1 < len(places):
+                begin, end = places[column.variable : column.variable + 2]
+                if not start <= begin <= end <= tail:
+                    raise damaged("a row has values outside it")
+                value = row[begin:end]
+            out[at] = value
+        return out
+
+    def _count(self, row: bytes) -> tuple[int, int]:
+        """How many columns it has, and where the fixed ones begin."""
+        size = self._database.layout.wide
+        if len(row) < size:
+            raise damaged("a row is shorter than its number of columns")
+        return int.from_bytes(row[:size], "little"), size
+
+    def _places(self, row: bytes, tail: int) -> tuple[int, ...]:
+        """Where the variable columns begin, and where the last of them ends."""
+        if self._database.layout.wide == 2:
+            at = tail - 2
+            count = int.from_bytes(row[max(0, at) : tail], "little")
+            first = at - 2 * (count + 1)
+            if first < 0:
+                raise damaged("a row has more columns than it has room for")
+            return struct.unpack_from(f"<{count + 1}H", row, first)[::-1]
+        return tuple(_short_places(row, tail))
+
+    def text(self, column: Column, raw: bytes | None) -> str:
+        """A value; "" for kinds that are no text, date, number or truth value."""
+        kind = column.kind
+        if not raw:
+            return ""
+        if kind == _MEMO:
+            raw, error = self._database.long_value(raw)
+            self._note(error)
+        try:
+            if column.reckoned and raw:
+                raw = raw[_RESULT.size :][: _RESULT.unpack_from(raw)[0]]
+                if kind == _NUMERIC:
+                    return _reckoned(raw)
+            if kind == _TEXT and column.fixed:
+                raw = raw[: column.length]
+            return self._strings.text(raw) if kind in TEXTS else _number(kind, raw, column.scale)
+        except struct.error:
+            self._note(damaged("a value is shorter than its kind"))
+            return ""
+
+    def texts(self, row: Values) -> list[str]:
+        """All values of a row."""
+        return [self.text(column, raw) for column, raw in zip(self.columns, row, strict=True)]
+
+
+def _short_places(row: bytes, tail: int) -> Iterator[int]:
+    """Of a row of Access 97, in one byte each; before them the columns at which the next 256 bytes begin."""
+    if tail < 2:
+        raise damaged("a row has more columns than it has room for")
+    count, jumps = row[tail - 1], (len(row) - 1) // 256
+    last = tail - 2 - jumps
+    if (last - count) // 256 < jumps:  # the last jump stands for nothing
+        jumps -= 1
+    if last < count:
+        raise damaged("a row has more columns than it has room for")
+    used = 0
+    for number in range(count + 1):
+        while used < jumps and row[tail - 2 - used] == number:
+            used += 1
+        yield row[last - number] + 256 * used
+
+
+def _number(kind: int, raw: bytes, scale: int) -> str:
+    """A number, date, truth value or identifier; "" for other kinds."""
+    if (form := _NUMBERS.get(kind)) is not None:
+        (value,) = form.unpack_from(raw)
+        return f"{value:.7g}" if kind == 6 else f"{value:.15g}" if kind == 7 else str(value)
+    if kind == _TRUTH:
+        return "TRUE" if any(raw) else "FALSE"
+    if kind == _IDENTIFIER and len(raw) >= 16:
+        return f"{{{str(UUID(bytes_le=raw[:16])).upper()}}}"
+    if kind == _MONEY:
+        return _scaled(_QUAD.unpack_from(raw)[0], 4)
+    if kind == _DATE:
+        return _date(_REAL.unpack_from(raw)[0])
+    if kind == _MOMENT:
+        return _moment(raw)
+    if kind == _NUMERIC:
+        sign, *words = _WORDS.unpack_from(raw)
+        value = 0
+        for word in words:
+            value = value << 32 | word
+        return _scaled(-value if sign & 0x80 else value, min(scale, 28))
+    return ""
+
+
+def _reckoned(raw: bytes) -> str:
+    """A decimal that an expression made, where it is one of OLE's: its kind, digits behind the point, its sign, four bytes that
+    are the highest, then eight."""
+    kind, digits, minus, high, low = _DECIMAL.unpack_from(raw)
+    value = high << 64 | low
+    return _scaled(-value if minus else value, min(digits, 28)) if kind == _OLE_DECIMAL else ""
+
+
+def _scaled(value: int, digits: int) -> str:
+    """A number with so many digits behind its point, without zeros at its end."""
+    whole, part = divmod(abs(value), 10**digits)
+    behind = f"{part:0{digits}d}".rstrip("0") if digits else ""
+    return f"{'-' if value < 0 else ''}{whole}{'.' if behind else ''}{behind}"
+
+
+def _moment(raw: bytes) -> str:
+    """A date of Access 2019 and newer, its time in full where it has one; "" for one after the year 9999."""
+    if (match := _EXTENDED.match(raw)) is None:
+        return ""
+    days, seconds, parts = map(int, match.groups())
+    if days >= datetime.max.toordinal() or seconds >= 86_400:
+        return ""
+    moment = datetime(1, 1, 1) + timedelta(days=days, seconds=seconds)
+    behind = f".{parts:07}".rstrip("0") if parts else ""
+    return (
+        f"{moment.date().isoformat()} {moment.time().isoformat()}{behind}"
+        if seconds or parts
+        else moment.date().isoformat()
+    )
+
+
+def _date(value: float) -> str:
+    """Days since the end of 1899, the time of day behind the point whatever the sign; without a time where it is midnight, and
+    without a day where that is the first."""
+    if not _DAYS[0] <= value < _DAYS[1]:
+        return ""
+    days = int(value)
+    moment = _FIRST_DAY + timedelta(days=days, seconds=round(abs(value - days) * 86_400))
+    time = moment.time().isoformat()
+    if not days and value:
+        return time
+    return moment.date().isoformat() if time == "00:00:00" else f"{moment.date().isoformat()} {time}"

@@ -1,0 +1,282 @@
+"""What a tree of XML says, once it is parsed: character data, attributes that stand for it, resources of web archives."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from lxml import etree
+
+from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL, Resource
+
+Element = etree._Element
+_OF_SCHEMA = "namespace-uri() != 'http://www.w3.org/2001/XMLSchema-instance'"
+# By libxml2 itself: a loop over the elements of a large file takes as long as parsing it does.
+_OF_EMPTY = etree.XPath(f"//*[not(node())]/@*[{_OF_SCHEMA}]", smart_strings=False)
+_ALL = etree.XPath(f"//@*[{_OF_SCHEMA}]", smart_strings=False)
+_SENTENCE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]{2}|(?![\x00-\x7f])[^\W\d_]")
+_LONGEST_WORD = 1_000  # characters; what is longer is packed data
+# Elements in lines of text (XHTML, DocBook, TEI, JATS, DITA, SVG, Visio), blocks of these, and those that hold a line.
+_INLINE = frozenset(
+    [
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "bold",
+        "cite",
+        "code",
+        "cp",
+        "del",
+        "dfn",
+        "em",
+        "emphasis",
+        "fld",
+        "font",
+        "g",
+        "hi",
+        "i",
+        "ins",
+        "italic",
+        "kbd",
+        "link",
+        "literal",
+        "mark",
+        "ph",
+        "phrase",
+        "pp",
+        "q",
+        "s",
+        "samp",
+        "sc",
+        "seg",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "styled-content",
+        "sub",
+        "sup",
+        "tp",
+        "tspan",
+        "tt",
+        "u",
+        "ulink",
+        "underline",
+        "var",
+        "xref",
+    ]
+)
+_CUT = re.compile(
+    f"</(?:[A-Za-z0-9_-]+:)?(?:{'|'.join(sorted(_INLINE))})><(?:[A-Za-z0-9_-]+:)?(?:{'|'.join(sorted(_INLINE))})[\\s/>]"
+)
+_BLOCKS = frozenset(
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "br",
+        "caption",
+        "chapter",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "entry",
+        "figure",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "head",
+        "header",
+        "hr",
+        "item",
+        "itemizedlist",
+        "lb",
+        "li",
+        "list",
+        "listitem",
+        "ol",
+        "orderedlist",
+        "p",
+        "para",
+        "pb",
+        "pre",
+        "programlisting",
+        "row",
+        "section",
+        "simpara",
+        "subtitle",
+        "table",
+        "tbody",
+        "td",
+        "textarea",
+        "tfoot",
+        "th",
+        "thead",
+        "title",
+        "tr",
+        "ul",
+    ]
+)
+_HOLD_LINES = frozenset(
+    [
+        "data",
+        "desc",
+        "entry",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "head",
+        "item",
+        "l",
+        "li",
+        "p",
+        "para",
+        "simpara",
+        "subtitle",
+        "td",
+        "term",
+        "text",
+        "textpath",
+        "th",
+        "title",
+    ]
+)
+_PLACES = ("x", "y", "dy")  # of letters in a drawing: with one of these they are somewhere else
+_DATA, _SVG = "data", "{http://www.w3.org/2000/svg}svg"
+
+
+def said(root: Element, markup: str) -> list[str]:
+    """Non-blank character data in order, then sentences in attributes of elements that hold nothing else: a text message, say.
+    Where there is no character data at all, every attribute's value: the file keeps there what it has. Of pictures (SVG) none;
+    of property lists no data (bytes)."""
+    if root.tag == "plist":
+        for element in root.iter(_DATA):
+            element.text = None
+    drawing = root.tag in ("svg", _SVG)
+    pieces = _apart(root)
+    if pieces is None or _CUT.search(markup):
+        pieces = _flowing(root)
+    if drawing:
+        return pieces
+    attributes = cast("list[str]", (_OF_EMPTY if pieces else _ALL)(root))
+    values = (" ".join(value.split()) for value in attributes)
+    return pieces + [value for value in values if (_is_sentence if pieces else _is_told)(value)]
+
+
+def _apart(root: Element) -> list[str] | None:
+    """The text of each element; None where some have both text and elements, as a sentence with a word in bold has."""
+    pieces: list[str] = []
+    for element in root.iter():
+        if (tail := element.tail) and not tail.isspace():
+            return None
+        if (text := element.text) and (text := text.strip()):
+            if len(element):
+                return None
+            pieces.append(text)
+    return pieces
+
+
+def _flowing(root: Element) -> list[str]:
+    """Character data in lines. Elements in the middle of text do not end one, but for those that begin a block of their own, and those
+    of which one follows another at once and nothing is known: these may be fields."""
+    lines: list[str] = []
+    line: list[str] = []
+    flows = [False]  # whether the elements around here hold a line of text
+    parted = ended = False  # since the last text
+
+    def text(data: str | None) -> None:
+        nonlocal line, parted, ended
+        if not data:
+            return
+        if data.isspace():
+            ended = False
+            line.append(data)
+            return
+        if parted:
+            lines.append("".join(line))
+            line = []
+        line.append(data)
+        parted = ended = False
+
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        name = _local(element)
+        begins = event == "start"
+        if not begins:
+            flows.pop()
+        known = name in _INLINE and not (name == "tspan" and any(map(element.get, _PLACES)))
+        parted = (
+            parted
+            or not flows[-1]
+            or name in _BLOCKS
+            or (begins and ended and not known)
+            or (name == "tspan" and not known)
+        )
+        if begins:
+            flows.append(_holds_line(element) or name in _HOLD_LINES or (known and flows[-1]))
+            text(element.text)
+            ended = False
+        else:
+            ended = True
+            text(element.tail)
+    return [stripped for one in (*lines, "".join(line)) if (stripped := one.strip())]
+
+
+def _holds_line(element: Element) -> bool:
+    if not len(element):
+        return False
+    return any(text and not text.isspace() for text in (element.text, *(child.tail for child in element)))
+
+
+def _local(element: Element) -> str:
+    return str(element.tag).rpartition("}")[2].lower()
+
+
+def _is_told(value: str) -> bool:
+    return bool(value) and (" " in value or len(value) <= _LONGEST_WORD)
+
+
+def _is_sentence(value: str) -> bool:
+    """Two words side by side, or a letter beyond ASCII, which no name or number of a program has."""
+    return _is_told(value) and _SENTENCE.search(value) is not None
+
+
+def web_resources(data: bytes) -> Iterator[Resource]:
+    """What a web archive in XML holds. None of one that is not well-formed: `text` says that."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return
+    for one in root.iter("dict"):
+        keys = {(key.text or ""): key.getnext() for key in one.iterchildren("key")}
+        data_of = keys.get(RESOURCE_DATA)
+        if data_of is not None and data_of.tag == _DATA:
+            url, media_type = _text(keys.get(RESOURCE_URL)), _text(keys.get(RESOURCE_TYPE))
+            yield Resource(url, media_type, _decoded(_text(data_of)))
+
+
+def _text(element: Element | None) -> str:
+    return "" if element is None else (element.text or "")
+
+
+def _decoded(text: str) -> bytes | None:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None

@@ -1,0 +1,47 @@
+"""XMP packets (ISO 16684-1): what is said of a picture or document in RDF."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from lxml import etree
+
+from readers.office.ooxml.xml import local
+
+_MOST_AROUND = 8  # elements that are wanted around a text: no packet has one in another, and each keeps the text
+
+
+def properties(packet: bytes, wanted: Container[str]) -> list[tuple[str, list[str]]]:
+    """Local names of the properties that are wanted, outer ones first, and the text in each, be they attributes, elements or
+    items of lists; nothing where this is no XML. Takes time and memory for the bytes, however deep these lie."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
+    try:
+        root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return []
+    return [] if root is None else _told(root, wanted)
+
+
+def _told(root: etree._Element, wanted: Container[str]) -> list[tuple[str, list[str]]]:
+    out: list[tuple[str, list[str]]] = []
+    around: list[tuple[etree._Element, list[str]]] = []
+    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            for name, value in element.attrib.items():
+                if (key := str(name).rpartition("}")[2]) in wanted:
+                    out.append((key, [str(value)]))
+            if (name := local(element)) in wanted and len(around) < _MOST_AROUND:
+                around.append((element, []))
+                out.append((name, around[-1][1]))
+            _add(around, element.text)
+            continue
+        if around and around[-1][0] is element:
+            around.pop()
+        _add(around, element.tail)
+    return out
+
+
+def _add(around: list[tuple[etree._Element, list[str]]], text: str | None) -> None:
+    for _, pieces in around:
+        if text:
+            pieces.append(text)

@@ -1,0 +1,127 @@
+"""Finds equal items or families of finished jobs and stores, of each, which one is the original (docs/review.md).
+
+One transaction a database, of statements over sets: killed at any moment, the rows are those of before or of after, and a
+second run gives the same ones. They follow from the items alone, not from who found them when.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from controller.databases import Jobs
+from controller.findings import ReviewKind
+from core.document import Document
+from core.errors import UsageError
+from readers.records import NO_FIELDS
+from review.kinds import By, Scope
+from review.looked_at import Site, looked_at, note, transactions
+from sql.carry import carry
+from sql.faces.production import PRODUCTION
+from sql.faces.review import REVIEW
+from sql.jobs import get_job
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+class Duplicates(Document):
+    """What a de-duplication came to, over all of its jobs."""
+
+    jobs: tuple[str, ...]
+    scope: Scope
+    by: By
+    items: int
+    containers: Annotated[int, Field(description="Containers among the items; their content is compared, not they.")]
+    compared: Annotated[int, Field(description="Items, or families, that were compared: all with bytes and a hash.")]
+    groups: Annotated[int, Field(description="Groups of two or more equal items, or families; each has one original.")]
+    copies: Annotated[int, Field(description="Items, or families, that are not the original of their group.")]
+    duplicates: Annotated[
+        int, Field(description="Items that are flagged as duplicates; by family, all members of the copies.")
+    ]
+    duplicate_bytes: int
+    several_ids: Annotated[int, Field(description="Groups of equals with several Message-ID hashes.")]
+    several_hashes: Annotated[int, Field(description="Message-ID hashes of messages that are not all equal.")]
+
+
+def dedupe(references: Sequence[Jobs], scope: Scope, by: By) -> Duplicates:
+    """De-duplicate these jobs, and forget what was said of duplicates in them before. Raises UsageError, also while a
+    production tells of that; DatabaseFault."""
+    jobs = looked_at(references)
+    with transactions(jobs) as sites:
+        for site in sites:
+            for job in site.ids:
+                _refuse_told(site.conn, job)
+        for site in sites:
+            _compare(site, scope, by)
+        _decide(sites)
+        found = _store(sites, by) | {"scope": scope, "by": by, "jobs": tuple(str(job.handle.id) for job in jobs)}
+        outcome = Duplicates.model_validate(found)
+        figures = outcome.to_json()
+        token = _token(figures, bytes(REVIEW.dedupe_digest(sites[0].conn)))
+        note(sites, ReviewKind.DEDUPE, {"scope": scope.value, "by": by.value}, figures, token)
+    return outcome
+
+
+def _token(figures: dict[str, Any], digest: bytes) -> uuid.UUID:
+    """The same whenever the same was asked and found: a production whose originals were drawn by it still goes by it."""
+    told = json.dumps(figures, sort_keys=True).encode()
+    return uuid.UUID(bytes=hashlib.sha256(told + digest).digest()[:16])
+
+
+def _compare(site: Site, scope: Scope, by: By) -> None:
+    conn = site.conn
+    REVIEW.dedupe_memory(conn)
+    REVIEW.dedupe_tables(conn)
+    REVIEW.dedupe_jobs(
+        conn, jobs=site.ids, units=[job.unit for job in site.jobs], places=[job.place for job in site.jobs]
+    )
+    REVIEW.dedupe_unsure(conn)
+    REVIEW.dedupe_keys(conn, scope=scope.value, empty=NO_FIELDS)
+    (REVIEW.dedupe_items if by is By.ITEM else REVIEW.dedupe_families)(conn)
+
+
+def _decide(sites: Sequence[Site]) -> None:
+    """The first site learns of the others' items which are equal, and of those where they lie."""
+    home, others = sites[0], sites[1:]
+    for site in others:
+        carry(site.conn, "compared", home.conn)
+    REVIEW.dedupe_groups(home.conn)
+    for site in others:
+        carry(home.conn, "in_group", site.conn, _places(site))
+    for site in sites:
+        REVIEW.dedupe_places(site.conn)
+    for site in others:
+        carry(site.conn, "placed", home.conn)
+    REVIEW.dedupe_outcome(home.conn)
+    for site in others:
+        carry(home.conn, "outcome", site.conn, _places(site))
+
+
+def _places(site: Site) -> list[int]:
+    return [job.place for job in site.jobs]
+
+
+def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
+    """Write what was decided; counts over all sites."""
+    counts: dict[str, int] = REVIEW.dedupe_group_counts(sites[0].conn)._asdict()
+    for site in sites:
+        REVIEW.dedupe_clear(site.conn)
+        (REVIEW.dedupe_store_items if by is By.ITEM else REVIEW.dedupe_store_families)(site.conn)
+        for name, value in REVIEW.dedupe_counts(site.conn)._asdict().items():
+            counts[name] = counts.get(name, 0) + value
+    return counts
+
+
+def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
+    """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
+    for taking in PRODUCTION.production_of(conn, job=job.hex):
+        if job.hex in get_job(conn, taking).options.production.deduped:
+            raise UsageError(
+                f"job {taking} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
+            )

@@ -1,0 +1,64 @@
+"""Tells the language of each text of finished jobs, as key `language` of its item's metadata (docs/review.md).
+
+One transaction a database; killed at any moment, the keys are those of before or of after. A text that is taken anew (requeue)
+loses the key with the rest of its metadata.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from controller.databases import Jobs
+from controller.findings import ReviewKind
+from core.document import Document
+from core.settings import Settings
+from review.languages.identify import UNKNOWN, language_of
+from review.looked_at import looked_at, note, transactions
+from review.texts import texts_of
+from sql.faces.review import REVIEW
+
+_ROWS_AT_ONCE = 5_000
+
+
+class LanguagesFound(Document):
+    """What telling languages came to, over all of its jobs."""
+
+    jobs: tuple[str, ...]
+    texts: Annotated[int, Field(description="Items with a text.")]
+    unknown: Annotated[int, Field(description="Of these, items whose text is too short or of uncertain language.")]
+    by: Annotated[
+        dict[str, int], Field(description="Items by the language's code in ISO 639, the most frequent first.")
+    ]
+
+
+def languages(references: Sequence[Jobs], settings: Settings) -> LanguagesFound:
+    """Tell the languages of these jobs' texts, anew. Raises UsageError, RunFailed when a shard is not on the storage root,
+    StorageFault, DatabaseFault."""
+    jobs = looked_at(references)
+    counts: Counter[str] = Counter()
+    with transactions(jobs) as sites:
+        for site in sites:
+            for job in site.jobs:
+                told = _told(texts_of(job.handle, settings))
+                while some := list(itertools.islice(told, _ROWS_AT_ONCE)):
+                    items, found = zip(*some, strict=True)
+                    REVIEW.put_languages(site.conn, job=job.handle.id, items=list(items), languages=list(found))
+                    counts.update(found)
+        outcome = LanguagesFound(
+            jobs=tuple(str(job.handle.id) for job in jobs),
+            texts=counts.total(),
+            unknown=counts[UNKNOWN],
+            by=dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))),
+        )
+        note(sites, ReviewKind.LANGUAGES, {}, outcome.to_json())
+    return outcome
+
+
+def _told(texts: Iterator[tuple[UUID, str]]) -> Iterator[tuple[UUID, str]]:
+    return ((item, language_of(text)) for item, text in texts if text and not text.isspace())

@@ -1,0 +1,111 @@
+"""The jobs that a finding is made of, with one transaction over all of their databases.
+
+The databases' commits follow one another. Each writes the same token beside what was found (a random one, unless what was
+found has one of its own, as duplicates have), the first database's last: where the tokens of jobs that were looked at together
+differ, the finding was broken off between two commits.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from controller.custody.actions import note as note_action
+from controller.databases import JobHandle, Jobs
+from controller.findings import ReviewKind
+from core.errors import UsageError
+from core.options.production import JobType
+from core.records import GroupKind
+from sql.faces.review import REVIEW
+from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """One job. `place`: its number in the order given; `unit`: the same for jobs that are parts of one."""
+
+    handle: JobHandle
+    place: int
+    unit: int
+
+
+def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
+    """The jobs of these ids, in the order given, a group's in that of its databases. Raises UsageError when one is named
+    twice or has not completed."""
+    out: list[LookedAt] = []
+    for unit, reference in enumerate(references):
+        parts = reference.group is not None and reference.group.kind is GroupKind.SHARDED
+        for number, handle in enumerate(reference.each):
+            if not handle.job.state.completed or handle.job.options.type is not JobType.DISCOVERY:
+                raise UsageError(
+                    f"job {handle.id} is {handle.job.state}; only completed discovery jobs can be reviewed"
+                )
+            if any(one.handle.id == handle.id for one in out):
+                raise UsageError(f"job {handle.id} is named twice")
+            out.append(LookedAt(handle, len(out), (unit << 20) + (0 if parts else number)))
+    if not out:
+        raise UsageError("the group has no jobs")
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A database with the jobs in it that are looked at, and its open transaction."""
+
+    conn: Connection
+    jobs: tuple[LookedAt, ...]
+
+    @property
+    def ids(self) -> list[uuid.UUID]:
+        """The jobs' ids."""
+        return [job.handle.id for job in self.jobs]
+
+
+@contextmanager
+def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
+    """A durable transaction on each database, that of the first name first; that one commits last. The jobs' rows are
+    locked, so that they are not deleted or looked through by another command meanwhile. Raises UsageError when a job has gone,
+    DatabaseFault."""
+    by_name: dict[str, tuple[Database, list[LookedAt]]] = {}
+    for job in jobs:
+        by_name.setdefault(job.handle.database.name, (job.handle.database, []))[1].append(job)
+    with ExitStack() as stack:
+        sites = []
+        for _, (database, own) in sorted(by_name.items()):
+            site = Site(stack.enter_context(database.transaction(durable=True)), tuple(own))
+            if len(REVIEW.lock_reviewed(site.conn, jobs=site.ids)) != len(own):
+                raise UsageError("one of the jobs has been deleted; see `edbench job list`")
+            sites.append(site)
+        yield sites
+
+
+def note(
+    sites: Sequence[Site],
+    kind: ReviewKind,
+    options: dict[str, Any],
+    figures: dict[str, Any],
+    token: uuid.UUID | None = None,
+) -> None:
+    """What was found and of what, with each of the jobs. `token`: of what is found again when the same is looked for."""
+    token = token or uuid.uuid4()
+    every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
+    told = options | {"jobs": [str(job.handle.id) for job in every]}
+    found = {name: value for name, value in figures.items() if told.get(name) != value}
+    for site in sites:
+        REVIEW.put_review(
+            site.conn,
+            jobs=site.ids,
+            kind=kind.value,
+            token=token,
+            options=json.dumps(told),
+            figures=json.dumps(figures),
+        )
+        for job in site.ids:
+            note_action(site.conn, job, kind.value, **told, found=found)

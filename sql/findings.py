@@ -1,0 +1,106 @@
+"""What a task found: the rows that its claim writes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import msgspec
+
+from core.options.production import ProducedFile
+from core.records import ExceptionLevel, NewTask, Shard
+from readers.errors import ExceptionCode
+from readers.records import Kind, TextState
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One item of a job; one row of table `item`."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    family: uuid.UUID | None  # topmost non-container around it, itself included; None outside any family
+    custodian: int  # row number of the custodian in its job
+    ordinal: bytes  # see core.ids
+    depth: int  # 0 for a loose file
+    name: bytes  # as the source or the parent gives it
+    container_path: tuple[str, ...]  # display names from the loose file's relative path down to this item's
+    kind: Kind
+    container: bool
+    media_type: str
+    size: int  # bytes, as stored or extracted
+    sha256: bytes | None  # None when its bytes could not be read
+    content_hash: bytes | None = None  # messages: over normalised fields
+    message_id_hash: bytes | None = None  # messages: EDRM MIH (MD5)
+    location: bytes | None = None  # written file relative to the storage root; None for loose files
+    mtime_ns: int | None = None  # loose files
+
+
+class ItemException(msgspec.Struct, frozen=True, kw_only=True):
+    """One recorded failure of one item."""
+
+    item: uuid.UUID
+    code: ExceptionCode
+    level: ExceptionLevel
+    detail: str
+    missing: int | None = None  # node-level: announced children that have no row, where known
+
+
+class ContainerCount(msgspec.Struct, frozen=True, kw_only=True):
+    """What one container announced and what came of it; counts of several ranges add up.
+
+    expected = announced where the format announces, else emitted + failed; a container cut short has one
+    failed child that stands for the unknown remainder.
+    """
+
+    item: uuid.UUID
+    announced: int | None
+    emitted: int
+    failed: int
+    remainder_unknown: bool = False
+
+
+class ItemText(msgspec.Struct, frozen=True, kw_only=True):
+    """What text extraction gave for one item; one row of table `item_text`."""
+
+    item: uuid.UUID
+    state: TextState
+    characters: int
+    pages: int
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)  # subject, from, to, date, title, author, …
+
+
+class IndexOwner(msgspec.Struct, frozen=True, kw_only=True):
+    """Which shard holds the only valid index document of an item; it carries the claim token of its writer."""
+
+    item: uuid.UUID
+    shard: uuid.UUID
+
+
+class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
+    at all."""
+
+    items: tuple[Item, ...] = ()
+    exceptions: tuple[ItemException, ...] = ()
+    containers: tuple[ContainerCount, ...] = ()
+    texts: tuple[ItemText, ...] = ()
+    owners: tuple[IndexOwner, ...] = ()
+    shard: Shard | None = None
+    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (replay)
+    files: tuple[ProducedFile, ...] = ()  # of a job that produces: what was written below its output directory
+    pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
+    follow_on: tuple[NewTask, ...] = ()
+    written: int = 0  # items that were written in portions
+    portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
+    spent: dict[uuid.UUID, float] = msgspec.field(
+        default_factory=dict
+    )  # seconds by loose file, of those that share a total
+    raw_bytes: int = 0  # loose files read by this task
+    extracted_bytes: int = 0  # children written by this task
+    index_bytes: int = 0  # written to publish index files
+
+    @property
+    def durable(self) -> bool:
+        """Whether its commit has to outlive a crash of the database, because something outside goes on from it: a slot
+        publishes to its shard again and again, and a replay cannot be gone on with."""
+        return self.replay_client is not None or (self.shard is not None and self.shard.first)

@@ -1,0 +1,220 @@
+"""The crew with real services: members are processes, databases are made and removed, leases given and taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+import redis
+
+from controller.databases import open_databases, refuse_experiment
+from core.crew.messages import Lease, Look, Make, Place, Remove, Return
+from core.errors import SystemFault, UsageError
+from core.roles import QUEUE_MANAGER, WORKER
+from core.services import embedded_services, superuser_url
+from core.services.place import Home
+from core.services.run_databases import RunMark
+from core.settings import Settings
+from experiments.crew.admission import Admission
+from experiments.crew.hold import held_system, run_databases
+from experiments.crew.lease import Leased
+from experiments.crew.orders import Crew
+from experiments.workload import HostLost
+from sql import runs, workers
+from sql.session import Database
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 120.0
+RUN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Services with a provisioner, and a storage root."""
+    home = tmp_path_factory.mktemp("crew")
+    (home / "storage").mkdir()
+    given = Settings(scratch=home / "scratch", storage=home / "storage", slots=1)
+    with embedded_services(given, databases=("db1", "db2"), slots=4) as attached:
+        Home(attached.scratch).provisioner_request.touch()
+        yield attached
+
+
+@pytest.fixture(scope="module")
+def crew(system: Settings) -> Iterator[Crew]:
+    assert system.broker is not None
+    crew = Crew(system.broker)
+    yield crew
+    crew.close()
+
+
+@contextlib.contextmanager
+def member(system: Settings, name: str, storage: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """`python -m worker` without tasks of its own, as a lease finds it."""
+    settings = dataclasses.replace(system.for_role(WORKER), storage=storage or system.storage)
+    env = {"PATH": os.environ["PATH"], "HOME": str(system.scratch), **settings.environment()}
+    words = [sys.executable, "-m", "worker", "--name", name, "--idle"]
+    process = subprocess.Popen(words, env=env, cwd=ROOT, start_new_session=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def admission(crew: Crew, system: Settings) -> Admission:
+    return Admission(crew, {"storage": system.storage}, system.storage, lambda _line: None)
+
+
+def _databases(system: Settings) -> set[str]:
+    with (
+        contextlib.closing(psycopg2.connect(superuser_url(system.scratch))) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SELECT datname FROM pg_database")
+        return {name for (name,) in cursor.fetchall()}
+
+
+def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew) -> None:
+    """On two servers, under the names of the system's; the roles may connect and work there, the superuser's are closed to them,
+    and nothing stays. What a killed experiment left goes when the next one begins."""
+    before = _databases(system)
+    with run_databases(crew, system, 2) as (run, settings, databases):
+        assert [database.name for database in databases] == ["db1", "db2"]
+        assert f"edbench_run_{run}" in _databases(system)
+        for login in system.handed:
+            url = login.into(settings.databases[0].url).replace("+psycopg2", "")
+            with contextlib.closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+                cursor.execute("SELECT has_database_privilege(current_database(), 'CREATE'), session_user")
+                assert cursor.fetchone() == (login.role not in (QUEUE_MANAGER, WORKER), f"edbench_{login.role}")
+    assert _databases(system) == before
+    crew.provision(Make(run=RUN, databases=1))
+    opened = open_databases(system)
+    with held_system(crew, opened, lambda _line: None):
+        assert _databases(system) == before
+        with pytest.raises(UsageError, match="another experiment uses this system"):
+            held_system(crew, opened, lambda _line: None).__enter__()
+        with pytest.raises(UsageError, match="an experiment uses this system; wait"):
+            refuse_experiment(opened[1])
+    refuse_experiment(opened[1])
+    for database in opened:
+        database.dispose()
+
+
+def test_the_provisioner_makes_no_more_than_there_are_servers_for(system: Settings, crew: Crew) -> None:
+    """And makes none twice; to remove one that is not there is no fault."""
+    with pytest.raises(SystemFault, match="needs 3 database servers, and the system has 2"):
+        crew.provision(Make(run=RUN, databases=3))
+    crew.provision(Make(run=RUN, databases=1))
+    with pytest.raises(SystemFault, match="already exists"):
+        crew.provision(Make(run=RUN, databases=1))
+    crew.provision(Remove(run=RUN, databases=1))
+    crew.provision(Remove(run=RUN, databases=1))
+
+
+def test_a_lease_is_given_taken_back_and_lost_with_a_killed_member(system: Settings, crew: Crew) -> None:
+    """Two members have a worker each on the run's databases, which the queue manager may see once all are there; one of them is
+    killed and named; the other one's workers end with the lease, and it takes the next one."""
+    with member(system, "m1"), member(system, "m2") as killed:
+        seats = admission(crew, system).await_workers(2, PATIENCE)
+        assert [(seat.member.name, seat.first) for seat in seats] == [("m1", 1), ("m2", 2)]
+        (system.storage / "run").mkdir()
+        place = Place(root="storage", path="run")
+        with run_databases(crew, system, 2) as (run, _, databases):
+            leased = Leased(admission(crew, system), seats, run, databases, place, 1, "none")
+            with contextlib.suppress(HostLost), leased:
+                assert _names(databases[1]) == {"w1", "w2"}
+                with databases[0].transaction() as conn:
+                    assert runs.marked_runs(conn) == [RunMark(run=run, databases=2)]
+                with pytest.raises(SystemFault, match=f"member m1: this member works for run {run}"):
+                    crew.ask(seats[0].member, Lease(run=RUN, databases=1, workers=1, slots=1, place=place))
+                os.killpg(killed.pid, signal.SIGKILL)
+                lost = _lost(leased)
+                assert str(lost) == "member m2 was lost: it does not answer any more"
+                raise lost
+            until(lambda: not _names(databases[0]) - {"w2"}, "the workers of m1 end")
+            with databases[0].transaction() as conn:
+                assert not runs.marked_runs(conn)
+        alone = admission(crew, system).await_workers(1, PATIENCE)
+        with run_databases(crew, system, 1) as (run, _, databases):
+            with Leased(admission(crew, system), alone, run, databases, place, 1, "none") as leased:
+                until(lambda: leased.used()[1] > 0, "the member reports what its workers use")
+            (left,) = leased.left
+            assert (left["name"], left["workers"], left["nfs"]) == ("m1", 1, {})
+            assert left["workers_cpu_s"] > 0
+            assert left["memory_peak_bytes"] > 10_000_000
+
+
+def _lost(leased: Leased) -> HostLost:
+    """What the lease reports of a member that was killed."""
+    while True:
+        try:
+            leased.check()
+        except HostLost as lost:
+            return lost
+        time.sleep(0.1)
+
+
+def _names(database: Database) -> set[str]:
+    with database.transaction() as conn:
+        return {worker.name for worker in workers.list_workers(conn) if worker.live}
+
+
+def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Crew, tmp_path: Path) -> None:
+    """`../`, another root, more than it offers, more databases than it knows: each refused, and it goes on. With the worker's own
+    login nobody gives it an order."""
+    with member(system, "m1"):
+        (seat,) = admission(crew, system).await_workers(1, PATIENCE)
+        good = {"run": RUN, "databases": 1, "workers": 1, "slots": 1, "place": Place(root="storage", path=".")}
+        for changed, refusal in (
+            ({"place": Place(root="storage", path="../scratch")}, "is not below the storage root"),
+            ({"place": Place(root="evidence", path=".")}, "evidence is not written to"),
+            ({"workers": 2}, "at most 1 workers"),
+            ({"databases": 3}, "names 2 databases here"),
+            ({"filer": "/etc/passwd"}, "no profile of an emulated filer"),
+            ({"filer": Place(root="storage", path="../x")}, "is not below the storage root"),
+        ):
+            with pytest.raises(SystemFault, match=f"member m1: .*{refusal}"):
+                crew.ask(seat.member, Lease(**{**good, **changed}))  # type: ignore[arg-type]
+        (system.storage / "link").symlink_to(tmp_path)
+        with pytest.raises(SystemFault, match="is not below the storage root"):
+            crew.ask(seat.member, Look(token=Place(root="storage", path="link/token")))
+        assert crew.ask(seat.member, Return(run=RUN)) == {}
+        (login,) = (login for login in system.handed if login.role == WORKER)
+        assert system.broker is not None
+        with redis.Redis.from_url(login.into(system.broker)) as client:
+            for key in (f"member:{seat.member.id}", "provisioner"):
+                with pytest.raises(redis.exceptions.NoPermissionError):
+                    client.rpush(f"edbench:crew:orders:{key}", b"{}")
+
+
+def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:
+    """It is mounted elsewhere: named, with what is mounted on both sides."""
+    with member(system, "far", tmp_path), pytest.raises(UsageError, match="member far has another storage at"):
+        admission(crew, system).await_workers(1, PATIENCE)
+
+
+def test_too_few_workers_are_said_with_the_command_that_starts_more(system: Settings, crew: Crew) -> None:
+    """At once where none is awaited."""
+    until(lambda: not crew.present(), "members of other tests have left")
+    with pytest.raises(UsageError, match=r"3 workers are required and 0 are connected: .*`edbench scale 3`"):
+        admission(crew, system).await_workers(3, 0.0)

@@ -1,0 +1,317 @@
+"""The agent of a member: reports once a second that the member is there, and carries out what the controller orders.
+
+It is a process of its own below the crowd (worker.crowd), which has no connection to anything and forks the workers: the agent
+tells it which. A member that works for a run goes back to the system's own jobs when it is told to, when the command that
+leased it is gone, and when the broker does not answer for as long.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import redis
+
+from core.crew.messages import (
+    ALIVE_SECONDS,
+    ANSWERS,
+    BEAT_SECONDS,
+    LEASED,
+    MEMBER,
+    MEMBERS,
+    OF_MEMBER,
+    ORDERS,
+    OWN,
+    Answer,
+    Ceiling,
+    Clock,
+    Drop,
+    Envelope,
+    Hello,
+    Lease,
+    Look,
+    MemberOrder,
+    Place,
+    Return,
+    Sight,
+    Used,
+)
+from core.crew.places import resolved, roots_of
+from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
+from core.filer.load import profile_names
+from core.records import ReplayChoice
+from core.residency import drop_pages, regular_files
+from core.services.run_databases import RunMark, run_settings
+from core.settings import Settings
+from monitoring.broker import connect
+from monitoring.machine import host, place
+from monitoring.metrics.endpoint import NOWHERE
+from replay.ceiling import ceiling
+from worker.member.meters import MemberMeter
+from worker.supervisor import WorkerPlan
+
+_KEEP_ANSWER_SECONDS = 600
+_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
+_CHANGE_SECONDS = 60.0  # for workers to end and others to begin
+
+log = logging.getLogger("member")
+
+
+class Agent:
+    """`plan`: of a worker of the system's own jobs, whose settings a run's workers have but for what a lease says."""
+
+    def __init__(self, plan: WorkerPlan, env: Mapping[str, str], workers: int, pipe: Connection, crowd: int) -> None:
+        settings = plan.settings
+        assert settings.broker is not None  # the worker has checked
+        self._plan, self._settings, self._pipe, self._crowd = plan, settings, pipe, crowd
+        self._roots = roots_of(settings, env)
+        self._orders: Any = connect(settings.broker, block_seconds=ALIVE_SECONDS)
+        self._beats: Any = connect(settings.broker)
+        self._changed = threading.Event()
+        self._lock = threading.Lock()  # of the lease
+        self._run, self._heard = "", time.monotonic()
+        self._meter: MemberMeter | None = None
+        self._hello = Hello(
+            id=secrets.token_hex(8),
+            name=plan.name,
+            version=own_version(),
+            host=host(),
+            storage=_seen(settings.storage),
+            roots={name: str(path) for name, path in self._roots.items()},
+            workers=workers,
+        )
+        self._does: Mapping[type, Callable[[Any], object]] = {
+            Lease: self._lease,
+            Return: self._return,
+            Look: self._look,
+            Clock: lambda _order: {"now": time.time()},
+            Drop: self._drop,
+            Ceiling: self._ceiling,
+        }
+
+    def run(self) -> int:
+        """Until the crowd is gone or lets go; the exit status."""
+        for body, name in ((self._take_orders, "orders"), (self._beat, "beat")):
+            threading.Thread(target=body, name=name, daemon=True).start()
+        try:
+            while True:
+                self._pipe.recv()
+                self._changed.set()
+        except (EOFError, OSError):
+            self._part()
+        return 0
+
+    def _part(self) -> None:
+        """Nobody has to wait until it is noticed."""
+        try:
+            self._beats.delete(f"{MEMBER}{self._hello.id}")
+        except redis.RedisError:
+            log.info("left without a word: the broker does not answer")
+
+    # Orders
+
+    def _take_orders(self) -> None:
+        silent = False
+        while True:
+            try:
+                self._step()
+            except redis.RedisError as error:
+                if not silent:
+                    log.warning("the broker gives no orders (%s); retrying", error)
+                silent = True
+                time.sleep(BEAT_SECONDS)
+            except BaseException:
+                log.exception("unexpected error; another agent takes over")
+                os._exit(1)
+            else:
+                silent = False
+
+    def _step(self) -> None:
+        """One order, if there is one. Raises redis.RedisError."""
+        taken = self._orders.blpop(f"{ORDERS}{OF_MEMBER}{self._hello.id}", timeout=BEAT_SECONDS)
+        if taken is None:
+            return
+        try:
+            envelope = msgspec.json.decode(taken[1], type=Envelope)
+        except msgspec.MsgspecError as error:
+            log.warning("an order was refused: %s", error)
+            return
+        try:
+            order = msgspec.json.decode(envelope.order, type=MemberOrder)
+            done = self._does[type(order)](order)
+            answer = Answer(of=msgspec.to_builtins(done) if done is not None else {})
+        except (EdbenchError, OSError, msgspec.MsgspecError) as error:
+            log.warning("an order was refused: %s", error)
+            answer = Answer(refused=" ".join(str(error).split()))
+        key = f"{ANSWERS}{envelope.id}"
+        self._orders.rpush(key, msgspec.json.encode(answer))
+        self._orders.expire(key, _KEEP_ANSWER_SECONDS)
+
+    def _lease(self, order: Lease) -> None:
+        with self._lock:
+            if self._run:
+                raise UsageError(f"this member works for run {self._run}")
+            if order.workers > self._hello.workers:
+                raise UsageError(f"this member has at most {self._hello.workers} workers")
+            if order.databases > len(self._settings.databases):
+                raise UsageError(f"EDBENCH_DATABASES names {len(self._settings.databases)} databases here")
+            if order.place.root == "evidence":
+                raise UsageError("evidence is not written to")
+            there = resolved(order.place, self._roots)
+            _wait_for(there)
+            mark = RunMark(run=order.run, databases=order.databases, hosts=order.hosts)
+            settings = dataclasses.replace(
+                run_settings(self._settings, mark), storage=there, slots=order.slots, filer=self._filer(order.filer)
+            )
+            self._run, self._heard = order.run, time.monotonic()
+            self._meter = MemberMeter(there, self._crowd)
+            try:
+                self._change(self._plans(settings, order))
+            except SystemFault:
+                log.exception("run %s", order.run)
+                os._exit(1)  # the crowd goes back to the system's own jobs, with another agent
+
+    def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
+        before = f"{order.hosts[0]}-" if order.hosts else ""
+        one = dataclasses.replace(self._plan, settings=settings)
+        return [
+            dataclasses.replace(
+                one, name=f"{before}w{order.first + number}", metrics=NOWHERE if number else self._plan.metrics
+            )
+            for number in range(order.workers)
+        ]
+
+    def _filer(self, filer: Place | str) -> str:
+        if isinstance(filer, Place):
+            return str(resolved(filer, self._roots))
+        if filer == OWN:
+            return self._settings.filer
+        if filer not in profile_names():
+            raise UsageError(f"{filer!r} is no profile of an emulated filer")
+        return filer
+
+    def _return(self, order: Return) -> object:
+        """A run that it does not work for is over already."""
+        with self._lock:
+            if self._run != order.run:
+                return None
+            meters = None if self._meter is None else self._meter.read()
+            self._go_back()
+            return meters
+
+    def _go_back(self) -> None:
+        self._run, self._meter = "", None
+        self._change(None)
+
+    def _change(self, plans: list[WorkerPlan] | None) -> None:
+        """Returns when the workers that there were are gone and these are forked. Raises SystemFault."""
+        self._changed.clear()
+        self._pipe.send(plans)
+        if not self._changed.wait(_CHANGE_SECONDS + self._plan.grace_seconds):
+            raise SystemFault("the workers before do not end")
+
+    def _look(self, order: Look) -> Sight:
+        unseen: dict[str, str] = {}
+        token, source = "", (0, 0)
+        file = resolved(order.token, self._roots)
+        try:
+            token = file.read_text(encoding="ascii", errors="replace")
+            file.with_name(f"{file.name}.{self._hello.id}").write_text(token, encoding="ascii", errors="replace")
+        except OSError as error:
+            unseen["sign" if token else "token"] = os.strerror(error.errno or 0)
+        if order.source is not None:
+            try:
+                root = os.stat(resolved(order.source, self._roots))
+                source = (root.st_dev, root.st_ino)
+            except (OSError, UsageError) as error:
+                unseen["source"] = str(getattr(error, "strerror", None) or error)
+        return Sight(token=token, source=source, unseen=unseen)
+
+    def _drop(self, order: Drop) -> object:
+        directories = [resolved(one, self._roots) for one in order.places]
+        paths = [path for directory in directories for path in regular_files(directory)]
+        return dataclasses.asdict(drop_pages(paths, everything=True))
+
+    def _ceiling(self, order: Ceiling) -> object:
+        trace = resolved(order.trace, self._roots)
+        _wait_for(trace)
+        choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
+        found = ceiling(trace, choice, self._settings.scratch)
+        if isinstance(found, str):
+            raise SystemFault(found)
+        return found
+
+    # The heartbeat
+
+    def _beat(self) -> None:
+        while True:
+            try:
+                if self._meter is not None:
+                    self._meter.look()
+                self._report()
+                self._check_lease()
+            except (redis.RedisError, SystemFault) as error:
+                log.info("no heartbeat: %s", error)
+                self._forget_lost_lease()
+            except BaseException:
+                log.exception("unexpected error; another agent takes over")
+                os._exit(1)
+            time.sleep(BEAT_SECONDS)
+
+    def _report(self) -> None:
+        meter = self._meter
+        used = Used() if meter is None else meter.used
+        self._hello = msgspec.structs.replace(self._hello, beat=self._hello.beat + 1, run=self._run, used=used)
+        self._beats.set(f"{MEMBER}{self._hello.id}", msgspec.json.encode(self._hello), px=int(ALIVE_SECONDS * 1_000))
+        self._beats.sadd(MEMBERS, self._hello.id)
+
+    def _check_lease(self) -> None:
+        run = self._run
+        if not run or self._beats.exists(f"{LEASED}{run}"):
+            self._heard = time.monotonic()
+        self._forget_lost_lease()
+
+    def _forget_lost_lease(self) -> None:
+        if not self._run or time.monotonic() - self._heard < ALIVE_SECONDS:
+            return
+        with self._lock:
+            if self._run:
+                log.warning("the command of run %s is gone; working for the system again", self._run)
+                self._go_back()
+
+
+def own_version() -> str:
+    """This installation's, `unknown` from a checkout that was not installed."""
+    try:
+        return version("edbench")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _seen(storage: Path) -> dict[str, Any]:
+    """Raises StorageFault."""
+    try:
+        return place(storage)
+    except OSError as error:
+        raise StorageFault(
+            f"the storage root {storage} is not here: {error.strerror}", errno=error.errno or 0
+        ) from error
+
+
+def _wait_for(path: Path) -> None:
+    """Until it is here. Raises SystemFault when it does not come."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise SystemFault(f"{path}, which the controller made, is not here: is the same storage mounted?")
+        time.sleep(0.1)
