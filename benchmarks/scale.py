@@ -1,4 +1,4 @@
-"""Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB (docs/scale.md).
+"""Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB.
 
 `make bench-scale`. Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and per
 database the dispatcher. Costs are those of the shipped calibration.

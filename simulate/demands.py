@@ -251,7 +251,7 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
     `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
     """
     runs = [phases_of(run) for run in result["points"][0]["repeats"]]
-    phases = {}
+    phases: dict[str, dict[str, Array]] = {}
     for phase, quantities in calibration.demands.phases.items():
         phases[phase] = {}
         for name, each in quantities.items():
