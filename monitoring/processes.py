@@ -84,7 +84,8 @@ class WorkerMeter:
 
 
 def _is_worker(line: list[str]) -> bool:
-    return "-m" in line and "worker" in line[line.index("-m") :][1:2]
+    """Slots, or the sandboxes that parse for them."""
+    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
 
 
 def below(parent: int, *, direct: bool = False) -> list[int]:
