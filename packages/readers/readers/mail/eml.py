@@ -102,7 +102,7 @@ class EmlHandler(LeafHandler):
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
-        if (error := _headless(message, source) or cut(message, "message")) is not None:
+        if (error := _headless(message) or cut(message, "message")) is not None:
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -130,7 +130,7 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        out.error = out.error or _headless(message, source) or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or _headless(message) or damage_of(message.root) or text_cut(message, "message")
         out.error = out.error or unread_in(out.text) or _date_unread(fields)
         return out
 
@@ -165,10 +165,10 @@ class _ReadMessage(Message):
 _MESSAGES = Last(_ReadMessage)
 
 
-def _headless(message: Message, source: Source) -> DocumentError | None:
+def _headless(message: Message) -> DocumentError | None:
     """That a message has no header, if it has none: all of it is text then."""
     root = message.root
-    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
+    if not (len(root.fields) or root.children) and root.content().strip():
         return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return None
 

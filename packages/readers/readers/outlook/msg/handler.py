@@ -15,7 +15,8 @@ from readers.office.ole.compound import CompoundFile
 from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
 from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
 from readers.outlook.msg.reader import read_message
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 
 _EML = EmlHandler()
 _EMPTY = MemorySource(b"", b"")
@@ -53,6 +54,8 @@ class MsgHandler(LeafHandler):
             yield note_in_child(child, about[number].message if number < len(about) else None)
         if made.error is not None:
             raise made.error
+        with source.open() as file:
+            yield from rest(file, made.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; the fields a reviewer filters by as metadata."""
@@ -78,6 +81,7 @@ class _Form(NamedTuple):
     error: DocumentError | None  # what of the message it lacks
     conversation: str
     about: MailForm  # without what is in the bytes
+    end: int  # of what the file's table of sectors has in use
 
 
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
@@ -92,7 +96,7 @@ def _form(data: bytes, limits: Limits) -> _Form:
     message = read_message(compound, compound.root, top=True)
     form = reader.form(message)
     error = reader.error or compound.error
-    return _Form(write_message(form), error, conversation_of(message.properties), beside(form))
+    return _Form(write_message(form), error, conversation_of(message.properties), beside(form), compound.end)
 
 
 _FORMS = Last(_form)
