@@ -28,6 +28,7 @@ from readers.mail.headers import (
 from readers.mail.parts import MAX_PARTS, MailPart, Message
 from readers.mail.text import body_texts, damage_of, folded, read_in
 from readers.records import Kind, Limits
+from readers.text.unread import unread_in
 
 MEDIA_TYPE = "message/rfc822"
 MAIL_KEYS = (
@@ -58,7 +59,6 @@ _OF_A_MEMO = (
 )  # what is metadata, or a program's
 _NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
 _MOST_LINES = 100
-_PGP = "-----BEGIN PGP MESSAGE-----"
 
 
 class EmlHandler(LeafHandler):
@@ -130,10 +130,8 @@ class EmlHandler(LeafHandler):
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        elif _PGP in out.text and f"\n{_PGP}" in f"\n{out.text}":
-            out.error = DocumentError(ExceptionCode.ENCRYPTED, "a PGP message in the text")
         out.error = out.error or _headless(message, source) or damage_of(message.root) or text_cut(message, "message")
-        out.error = out.error or _date_unread(fields)
+        out.error = out.error or unread_in(out.text) or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
