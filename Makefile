@@ -11,10 +11,10 @@ override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
 		printf '  make %-15s %s\n' "$$name" "$$what"; done
 
 setup: ## create .venv with all locked packages; does nothing until the lock or pyproject.toml changes
@@ -124,6 +124,15 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
+
+calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about half an hour (ARGS="--work DIR")
+	@$(PYTHON) scripts/calibration.py $(ARGS)
+
+fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
+	@$(PYTHON) scripts/fit_r1.py $(ARGS)
+
+bench-scale: setup ## simulate 1,000 and 10,000 workers, 1 to 64 databases and 1 PB; minutes
+	@$(PYTHON) -m benchmarks.scale $(BENCH_ARGS)
 
 bench-review: setup ## de-duplicate and DeNIST a million items in a database of their own; some quiet minutes, 2 GB of disk
 	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)

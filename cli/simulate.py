@@ -51,6 +51,7 @@ def simulate(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="DIR", help="Write report.html, figures, series and simulation.json to DIR.")
     ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the first line and the tables only.")] = False,
     output: opt.TableOrJson = "table",
 ) -> None:  # fmt: skip
     """Simulate a discovery on a site in virtual time.
@@ -80,13 +81,13 @@ def simulate(
         answer = run(wish, say)
     if output == "json":
         print_json(answer.document.to_json())
-    show(context.people(output), answer)
+    show(context.people(output), answer, brief=brief)
     if report is not None:
         path = write_report(answer, report)
         context.people(output).print(str(path), markup=False, soft_wrap=True)
 
 
-def show(console: Console, answer: Answer) -> None:
+def show(console: Console, answer: Answer, *, brief: bool) -> None:
     """First line, tables, facts, what is said of them."""
     from simulate import report
     from simulate.answer import lines, point_rows
@@ -99,6 +100,9 @@ def show(console: Console, answer: Answer) -> None:
         for title, rows in report.r1_tables(answer.rows):
             console.print(f"\n{title}", markup=False)
             console.print(table(report.TABLE, rows, right=tuple(range(1, 8))))
+    if brief:
+        return
+    if answer.facts is not None:
         console.print("\nFacts of report R1")
         console.print(table(report.FACTS, report.fact_rows(answer.facts)))
     console.print()

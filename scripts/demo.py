@@ -1,4 +1,5 @@
-"""Run the demo of `make demo`: a corpus, a discovery job, its verification and a small scale-up; then print what it showed.
+"""Run the demo of `make demo`: a corpus, a discovery job, its verification and a small scale-up; print what they showed, and
+simulate report R1.
 
 Everything runs through the `edbench` command, as a user would run it. The scale-up runs on the emulated filer `cloud-nas`,
 which is bound by latency: workers wait for it and not for this machine's CPU, so more workers gain on any machine.
@@ -72,6 +73,7 @@ def main() -> None:
         quiet=True,
     )
     print("\n" + "\n".join(summary(document("job"), document("verify"), document("scale-up"))))
+    edbench("simulate", "r1", "--brief")
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 
 

@@ -54,14 +54,14 @@ PARAMETERS = (
 
 
 def with_values(site: Site, values: Sequence[float]) -> Site:
-    """The site with these parameters; walk goes with expand, finalise and the database with expand's CPU."""
+    """The site with these parameters; finalise and the database go with expand's CPU, and phase walk is as it was measured."""
     expand_cpu, index_cpu, expand_ops, index_ops, fsa, fsb, io = values
     change = site.fsa.change_us / site.fsa.service_us
     return dataclasses.replace(
         site,
-        ghz_seconds={"walk": expand_cpu, "expand": expand_cpu, "index": index_cpu, "finalise": expand_cpu},
+        ghz_seconds={**site.ghz_seconds, "expand": expand_cpu, "index": index_cpu, "finalise": expand_cpu},
         database_ghz_seconds=expand_cpu,
-        ops_per_call={"walk": expand_ops, "expand": expand_ops, "index": index_ops, "finalise": 1.0},
+        ops_per_call={**site.ops_per_call, "expand": expand_ops, "index": index_ops},
         fsa=dataclasses.replace(site.fsa, service_us=fsa, change_us=fsa * change),
         fsb=dataclasses.replace(site.fsb, service_us=fsb, change_us=fsb),
         database_io_per_row=io,
@@ -73,10 +73,10 @@ def scaled(load: JobLoad, values: Sequence[float]) -> JobLoad:
     expand_cpu, index_cpu, expand_ops, index_ops, fsa, _, io = values
     phases = []
     for phase, tasks in load.phases:
-        indexing = phase is Phase.INDEX
-        ops = {Phase.INDEX: index_ops, Phase.FINALISE: 1.0}.get(phase, expand_ops)
+        cpu = {Phase.EXPAND: expand_cpu, Phase.INDEX: index_cpu, Phase.FINALISE: expand_cpu}.get(phase, 1.0)
+        ops = {Phase.EXPAND: expand_ops, Phase.INDEX: index_ops}.get(phase, 1.0)
         factors = [1.0] * COLUMNS
-        factors[CPU], factors[DATABASE], factors[DATABASE_IO] = index_cpu if indexing else expand_cpu, expand_cpu, io
+        factors[CPU], factors[DATABASE], factors[DATABASE_IO] = cpu, expand_cpu, io
         factors[FSA_OPS], factors[FSA_S], factors[FSB_OPS] = ops, ops * fsa, ops
         phases.append((phase, tuple(_scaled(task, factors) for task in tasks)))
     return dataclasses.replace(load, phases=tuple(phases))
@@ -136,10 +136,8 @@ def write(values: Sequence[float]) -> None:
     text = FILE.read_text(encoding="utf-8")
     expand_cpu = values[0]
     also = {
-        "cpu.walk": expand_cpu,
         "cpu.finalise": expand_cpu,
         "database_load.ghz_seconds": expand_cpu,
-        "protocol.ops_per_call.walk": values[2],
     }
     for key, value in {**{key: v for (_, key, *_), v in zip(PARAMETERS, values, strict=True)}, **also}.items():
         table, _, name = key.rpartition(".")

@@ -34,6 +34,7 @@ from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
+from simulate.documents import SimulationDocument
 from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
 from web.api.models.system import SignIn
@@ -209,6 +210,9 @@ DOCUMENTS = {
         | {
             "description": "What `edbench trace info -o json` prints. Units are part of the names: _s seconds, _us microseconds."
         }
+    ),
+    "simulation": lambda: _schema(
+        SimulationDocument, "What `edbench simulate -o json` prints, and `simulation.json` of its report."
     ),
     "plan": lambda: _schema(SizingDocument, "What `edbench bench plan -o json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench review dedupe -o json` writes."),

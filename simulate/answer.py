@@ -149,7 +149,7 @@ def _fact(fact: Fact) -> FactDocument:
 
 def point_rows(answer: Answer) -> list[tuple[str, ...]]:
     """The table of points."""
-    out = []
+    out: list[tuple[str, ...]] = []
     for row in answer.document.rows.values():
         limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in row.limits)
         out.append((

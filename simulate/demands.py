@@ -33,6 +33,7 @@ _WITH_TIME = frozenset(
 
 # In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
 # queue manager and monitors.
+_WITH_ITEMS = frozenset(OPS) - {Op.READ.label, Op.WRITE.label}
 _OF_DATABASE = frozenset({DATABASE_CPU, TRANSACTIONS, ROWS})
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -62,6 +63,7 @@ _TYPES = {
 TYPES = tuple(dict.fromkeys(_TYPES.values()))
 CONTAINERS = frozenset({"pst", "mbox", "zip", "gzip", "tar", "7z"})
 KINDS = len(TYPES) * 2  # each loose and inside a container
+_CONTAINERS = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
 
 
 def type_of(media_type: str) -> int:
@@ -139,28 +141,39 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
             if name in _OF_DATABASE:
                 phases[phase][name] = _pooled(
-                    counts, took, lasted if phase == Phase.INDEX.value and name != ROWS else None
+                    counts, took, None if phase == Phase.EXPAND.value or name == ROWS else lasted
                 )
             else:
-                phases[phase][name] = _by_kind(counts, took)
+                phases[phase][name] = _by_kind(counts, took, name)
     return Demands(phases=phases, source=source)
 
 
 def _pooled(counts: Array, took: Array, lasted: Array | None) -> Array:
     """So much an item of every kind. `lasted`: seconds of each job, where a part of it comes with time alone."""
     items = counts[:, :, 0].sum(axis=1)
-    columns = items[:, None] if lasted is None else np.stack((items, lasted), axis=1)
-    each = _nonnegative(columns / items[:, None], took / items, np.zeros(columns.shape[1]))[0]
+    if lasted is None:
+        each = took.sum() / items.sum()
+    else:
+        columns = np.stack((items, lasted), axis=1)
+        each = _nonnegative(columns / items[:, None], took / items, np.zeros(2), np.zeros(2))[0]
     return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
 
 
-def _by_kind(counts: Array, took: Array) -> Array:
+def _by_kind(counts: Array, took: Array, name: str) -> Array:
+    """So much an item and so much a byte of each kind; most calls come with items alone, bytes read with bytes alone, and
+    what a container takes with its bytes. What jobs do not tell apart is drawn to what all kinds of that place take on average."""
     scale = np.array([1.0, 1e-5])  # bytes by 100 kB: columns of like size
+    used = np.tile(scale * np.array([name != READ_BYTES, name not in _WITH_ITEMS]), (KINDS, 1))
+    used[_CONTAINERS, 0] = 0.0
     weights = 1.0 / np.maximum(took, 0.02 * max(took.max(), 1e-12))
-    matrix = (counts * scale).reshape(len(counts), -1) * weights[:, None]
-    # Where jobs do not tell a container from what is in it, it is what is in it.
-    shrink = np.repeat([0.1 if TYPES[k // 2] in CONTAINERS else 0.001 for k in range(KINDS)], 2)
-    return _filled(_nonnegative(matrix, took * weights, shrink).reshape(-1, 2) * scale, counts)
+    places = counts[:, :, 0].reshape(len(counts), -1, 2)[:, ~_CONTAINERS[::2]].sum(axis=1)
+    mean = _nonnegative(places * weights[:, None], took * weights, np.full(2, 1e-3), np.zeros(2))
+    toward = np.zeros((KINDS, 2))
+    toward[:, 0] = np.tile(mean, KINDS // 2) * (used[:, 0] > 0)
+    matrix = (counts * used).reshape(len(counts), -1) * weights[:, None]
+    shrink = np.where(_CONTAINERS, 0.1, 0.02).repeat(2)
+    found = _nonnegative(matrix, took * weights, shrink, toward.ravel()).reshape(-1, 2)
+    return _filled(found * used, counts)
 
 
 def _filled(found: Array, counts: Array) -> Array:
@@ -185,12 +198,13 @@ def _took(phase: Mapping[str, float], name: str, quantity: str) -> float:
     return max(0.0, total - phase.get("mkdir", 0.0)) if (name, quantity) == (Phase.EXPAND, "create") else total
 
 
-def _nonnegative(matrix: Array, wanted: Array, shrink: Array, turns: int = 2_000) -> Array:
-    """Least squares with no negative part, by coordinate descent; `shrink` draws a column's share towards nothing."""
+def _nonnegative(matrix: Array, wanted: Array, shrink: Array, toward: Array, turns: int = 2_000) -> Array:
+    """Least squares with no negative part, by coordinate descent; `shrink`: how much each is drawn `toward` a value."""
     squares = matrix.T @ matrix
-    squares[np.diag_indices_from(squares)] *= 1.0 + shrink
-    target = matrix.T @ wanted
-    out = np.zeros(matrix.shape[1])
+    drawn = squares.diagonal() * shrink
+    target = matrix.T @ wanted + drawn * toward
+    squares[np.diag_indices_from(squares)] += drawn
+    out = toward.copy()
     used = [n for n in range(len(out)) if squares[n, n] > 0]
     for _ in range(turns):
         before = out.copy()
@@ -237,10 +251,11 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
     `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
     """
     runs = [phases_of(run) for run in result["points"][0]["repeats"]]
-    phases = {}
+    phases: dict[str, dict[str, Array]] = {}
     for phase, quantities in calibration.demands.phases.items():
         phases[phase] = {}
         for name, each in quantities.items():
             took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
             expected = float((each * items).sum())
+            phases[phase][name] = each * (took / expected) if expected else each
     return Demands(phases=phases, source=source)

@@ -15,6 +15,7 @@ import uuid
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.celery_app import goes_round, own_first
 from core.records import JobState, Phase
@@ -219,7 +220,7 @@ class Engine:
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
         self._brokers: list[deque[tuple[_Job, Task]]] = [deque() for _ in range(databases)]
-        self._events: list[tuple[float, int, int, object]] = []
+        self._events: list[tuple[float, int, int, Any]] = []
         self._count = itertools.count()
         self._look_due = [False] * databases
         self._bins = {name: Bins() for name in ("fsa", "fsb", "io", "reads", "writes", "slots")}
@@ -237,21 +238,21 @@ class Engine:
             now, _, what, subject = heapq.heappop(events)
             self._handled += 1
             if what == _HOST:
-                host, version = subject  # type: ignore[misc]
+                host, version = subject
                 if host.version == version:
                     self._computed(host, now)
             elif what == _FSA:
-                self._on_fsb(subject, now)  # type: ignore[arg-type]
+                self._on_fsb(subject, now)
             elif what == _DATA:
-                self._store(subject, now)  # type: ignore[arg-type]
+                self._store(subject, now)
             elif what == _STORED:
-                self._chunk_done(subject, now)  # type: ignore[arg-type]
+                self._chunk_done(subject, now)
             elif what == _LOOK:
-                self._look_due[subject] = False  # type: ignore[index]
-                self._look(subject, now)  # type: ignore[arg-type]
+                self._look_due[subject] = False
+                self._look(subject, now)
         return self._trace()
 
-    def _push(self, at: float, what: int, subject: object) -> None:
+    def _push(self, at: float, what: int, subject: Any) -> None:
         heapq.heappush(self._events, (at, next(self._count), what, subject))
 
     # The queue manager

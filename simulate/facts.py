@@ -205,7 +205,7 @@ def _held(value: Value, stated: Any, within: str | None) -> bool:
     bound = _number(within)
     if within is not None and "%" in within:
         bound *= abs(stated) / 100
-    return abs(value - stated) <= bound
+    return abs(value - float(stated)) <= bound
 
 
 def _number(text: str | None) -> float:

@@ -137,7 +137,7 @@ def _of(rows: Mapping[str, Row], names: str) -> Mapping[str, Row]:
 
 def stage_rows(rows: Mapping[str, Row]) -> list[tuple[str, ...]]:
     """Filer ops, units and disks of each row at three stages."""
-    out = []
+    out: list[tuple[str, ...]] = []
     for name, row in rows.items():
         for share, stage in _STAGES:
             at = min(len(row.series["fsa"]) - 1, int(share * row.elapsed_s / _MINUTE))

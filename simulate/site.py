@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -199,15 +200,16 @@ def placed(site: Site, workers: int) -> list[int]:
     Raises UsageError where the memory of the hosts does not hold them.
     """
     room = [int(host.memory_gb // site.worker_memory_gb) if host.memory_gb and site.worker_memory_gb else workers for host in site.hosts]  # fmt: skip
-    count = [0] * len(site.hosts)
+    if sum(room) < workers:
+        raise UsageError(
+            f"site {site.name}: its hosts have memory for {sum(room)} workers of {site.worker_memory_gb:g} GB, not for {workers}"
+        )
+    waiting = [(1 / host.cores, -host.ghz, n, 1) for n, host in enumerate(site.hosts) if room[n]]
+    heapq.heapify(waiting)
     out: list[int] = []
     for _ in range(workers):
-        free = [n for n in range(len(site.hosts)) if count[n] < room[n]]
-        if not free:
-            raise UsageError(
-                f"site {site.name}: its hosts have memory for {sum(room)} workers of {site.worker_memory_gb:g} GB, not for {workers}"
-            )
-        best = min(free, key=lambda n: ((count[n] + 1) / site.hosts[n].cores, -site.hosts[n].ghz, n))
-        count[best] += 1
-        out.append(best)
+        _, slow, n, count = heapq.heappop(waiting)
+        out.append(n)
+        if count < room[n]:
+            heapq.heappush(waiting, ((count + 1) / site.hosts[n].cores, slow, n, count + 1))
     return out

@@ -49,7 +49,7 @@ def _set_of(handlers: tuple[Handler, ...]) -> ParserSet:
 def _package(handler: Handler) -> str:
     """A plugin is a package that is called as its module is."""
     top = type(handler).__module__.partition(".")[0]
-    return _OURS if top in ("formats", "worker") else top
+    return _OURS if top in ("readers", "worker") else top
 
 
 def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:

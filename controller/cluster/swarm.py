@@ -139,7 +139,6 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         out["volumes"] = mounts
     if service.get("networks"):
         out["networks"] = list(service["networks"])
-    # A swarm publishes a port at all addresses of a host: one that is for loopback alone is not published.
     ports = [
         {"target": p["target"], "published": int(p["published"]), "mode": "host"}
         for p in service.get("ports", ())

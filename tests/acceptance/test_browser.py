@@ -268,7 +268,7 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     expect(page.locator("#state")).to_have_text("running")
     _pause(page, hold)
     page.reload()
-    ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused \d+:[\d.]+ – $"
+    ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused since \d+:[\d.]+$"
     expect(page.locator("#pauses li")).to_have_text([re.compile(ended), re.compile(lasting)])
     page.get_by_role("button", name="Cancel job").click()
     page.get_by_role("dialog").get_by_role("button", name="Keep it").click()

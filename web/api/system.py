@@ -82,14 +82,15 @@ def choices(context: Context) -> Choices:
         creating=context.runner.creating,
         index_engines=list(INDEX_ENGINES),
         index_engine=settings.index_engine,
-        filers=_filers() if context.embedded else [settings.filer],
+        filers=filers() if context.embedded else [settings.filer],
         filer=settings.filer,
         fsync=[policy.value for policy in FsyncPolicy],
         layouts=[layout.value for layout in Layout],
     )
 
 
-def _filers() -> list[str]:
+def filers() -> list[str]:
+    """None, and the emulated filers."""
     return ["none", *(name for name in profile_names() if name != "none")]
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from dataset_gen.profile import profile_names
 from web.api import measure as api
 from web.api import system
+from web.api.models.system import Choices
 from web.api.needs import Context, Rows
 from web.errors import NotFound
 from web.measuring.kinds import KINDS
@@ -40,7 +41,7 @@ def measure(
         listed=listed,
         kinds=list(KINDS.values()),
         kind=KINDS[kind],
-        form=inputs(KINDS[kind].model, system.choices(context)) if not listed.refused else [],
+        form=inputs(KINDS[kind].model, _any(system.choices(context))) if not listed.refused else [],
         corpora=system.corpora(context),
         profiles=list(known.values()),
         corpus_profiles=profile_names(),
@@ -48,6 +49,11 @@ def measure(
         targets=[str(context.settings.storage), *map(str, context.targets)],
         traces=api.list_traces(context, rows).traces if kind == "replay" else [],
     )
+
+
+def _any(choices: Choices) -> Choices:
+    """The choices with any number of workers and any emulated filer: an experiment sets both, a server in a container neither."""
+    return choices.model_copy(update={"embedded": True, "filers": system.filers()})
 
 
 @router.get("/measurements/{measurement}")

@@ -109,10 +109,10 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew)
     assert _databases(system) == before
     crew.provision(Make(run=RUN, databases=1))
     opened = open_databases(system)
-    with held_system(crew, opened, lambda _line: None):
+    with held_system(crew, opened, 0.0, lambda _line: None):
         assert _databases(system) == before
         with pytest.raises(UsageError, match="another experiment uses this system"):
-            held_system(crew, opened, lambda _line: None).__enter__()
+            held_system(crew, opened, 0.0, lambda _line: None).__enter__()
         with pytest.raises(UsageError, match="an experiment uses this system; wait"):
             refuse_experiment(opened[1])
     refuse_experiment(opened[1])

@@ -34,6 +34,9 @@ def test_the_containers_page_wants_the_token(database: Database, services: Setti
         order = {"source": "/", "workers": 2}
         refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json=order, timeout=PATIENCE)
         assert list(refused.json()["errors"]) == ["workers"]
+        form = httpx.get(f"{here}measure", headers=headers, timeout=PATIENCE).text
+        assert all(f'name="{name}"' in form for name in ("workers", "slots", "repeats", "filer"))
+        assert "nas-1g" in form
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE)
 

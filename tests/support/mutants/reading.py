@@ -23,7 +23,7 @@ from core.records import JobOptions
 from mutants.changes import mutated
 from mutants.fence import Fence
 from mutants.originals import Turns
-from readers.errors import ExceptionCode
+from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
 from worker.inspect.file import Loose, inspect_file
 from worker.inspect.trace import new_trace
@@ -169,7 +169,7 @@ class _Noting:
         def leave(
             guard: Guarded, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
         ) -> None:
-            if isinstance(error, Exception) and not isinstance(error, EdbenchError):
+            if isinstance(error, Exception) and not isinstance(error, EdbenchError | DocumentError):
                 self.found.append(f"unnamed: {where(error)}")
             passed(guard, kind, error, trace)
 

@@ -13,7 +13,7 @@ from readers.identification.identify import identify
 from readers.office.ooxml.sheet import printed
 from readers.outlook.mapi.form import FormReader
 from readers.outlook.mapi.properties import TOPIC
-from readers.outlook.tnef.reader import _checksum, read
+from readers.outlook.tnef import _checksum, read
 
 
 @pytest.mark.parametrize(

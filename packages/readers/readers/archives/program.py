@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from readers.archives.cab import CabHandler
-from readers.archives.rar.handler import RarHandler
-from readers.archives.rar.headers import SIGNATURE_4, SIGNATURE_5
+from readers.archives.rar import SIGNATURE_4, SIGNATURE_5, RarHandler
 from readers.archives.sevenz.handler import SevenZipHandler
 from readers.archives.zip.directory import find_directory
 from readers.archives.zip.handler import ZipHandler

@@ -1,4 +1,4 @@
-"""readers.archives.rar.handler: archives of WinRAR, members of all kinds, damage that stays where it is."""
+"""readers.archives.rar: archives of WinRAR, members of all kinds, damage that stays where it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from unpacking import unpack
 
 from core.records import Limits
-from readers.archives.rar.handler import RarHandler
+from readers.archives.rar import RarHandler
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

@@ -1,4 +1,4 @@
-"""readers.documents.djvu.handler: text layers, links and titles; scans, damage.
+"""readers.documents.djvu: text layers, links and titles; scans, damage.
 
 Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test suites were read by hand, of up to 71 pages.
 """
@@ -12,7 +12,7 @@ from djvu_file import djvu
 
 from core.records import Limits
 from readers.base import MemorySource, Text
-from readers.documents.djvu.handler import DjvuHandler
+from readers.documents.djvu import DjvuHandler
 from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
 from readers.identification.identify import identify
 from readers.records import TextState

@@ -1,4 +1,4 @@
-"""readers.office.hwp.handler: text, what lies in the document, and what it says where it cannot be read.
+"""readers.office.hwp: text, what lies in the document, and what it says where it cannot be read.
 
 Beside these, 60 documents of pyhwp's, hwplib's and Apache Tika's test suites were read by hand.
 """
@@ -13,7 +13,7 @@ from readers.base import MemorySource, Text
 from readers.cfb import Storage, write
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
-from readers.office.hwp.handler import HwpHandler
+from readers.office.hwp import HwpHandler
 
 HWP = HwpHandler()
 OBJECT = write(Storage(streams={"CONTENTS": b"object"}))

@@ -29,11 +29,11 @@ from readers.base import MemorySource
 from readers.keys import misfits
 from readers.mail.eml import EmlHandler
 from readers.mail_form import MailForm, write_message
+from readers.outlook import msg as msg_reader
 from readers.outlook.mapi import named
-from readers.outlook.msg import reader as msg_reader
-from readers.outlook.msg.handler import MsgHandler
+from readers.outlook.msg import MsgHandler
 from readers.outlook.pst import handler as pst
-from readers.outlook.tnef.handler import TnefHandler
+from readers.outlook.tnef import TnefHandler
 
 FORMATS = ("msg", "tnef", "pst")
 PSETID_TASK = guid("00062003-0000-0000-C000-000000000046")

@@ -12,8 +12,8 @@ from dataset_gen.formats.outlook.mapi_mail import ATTACH_DATA, message_of
 from readers.base import Child, Handler, MemorySource
 from readers.errors import DocumentError
 from readers.mail_form import MailAttachment, MailForm
-from readers.outlook.msg.handler import MsgHandler
-from readers.outlook.tnef.handler import TnefHandler
+from readers.outlook.msg import MsgHandler
+from readers.outlook.tnef import TnefHandler
 
 FORM = MailForm(
     subject="s",

@@ -1,4 +1,4 @@
-"""readers.outlook.msg.handler: Outlook's loose messages, read by way of their canonical form."""
+"""readers.outlook.msg: Outlook's loose messages, read by way of their canonical form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.mail.eml import EmlHandler
 from readers.mail_form import MailAttachment, MailForm, write_message
-from readers.outlook.msg.handler import MsgHandler
+from readers.outlook.msg import MsgHandler
 
 HANDLER, EML = MsgHandler(), EmlHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/piste.msg"

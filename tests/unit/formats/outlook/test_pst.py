@@ -27,7 +27,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.mail.eml import EmlHandler
 from readers.mail_form import MailAttachment, MailForm, write_message
-from readers.outlook.msg.handler import MsgHandler
+from readers.outlook.msg import MsgHandler
 from readers.outlook.pst import handler as pst
 from readers.outlook.pst.file import PstFile, read_header
 from readers.outlook.pst.handler import PstHandler

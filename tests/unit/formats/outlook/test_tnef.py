@@ -1,4 +1,4 @@
-"""readers.outlook.tnef.handler: winmail.dat."""
+"""readers.outlook.tnef: winmail.dat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.mail_form import MailForm, write_message
-from readers.outlook.tnef.handler import TnefHandler
+from readers.outlook.tnef import TnefHandler
 
 HANDLER = TnefHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"

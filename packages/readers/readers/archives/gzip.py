@@ -1,15 +1,20 @@
-"""Decompressing a gzip file (RFC 1952), forwards, member by member."""
+"""Gzip files (RFC 1952), of several members too; a tar inside one is opened with it."""
 
 from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from isal import isal_zlib
 
+from readers.archives.compressed import after_streams, bare_name, content_children, skippable
+from readers.base import Child, Handler, LeafHandler, Part, Source, Text
+from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DEFLATED, ISAL_ERROR, Inflater
+from readers.records import Limits, TextState
 from readers.streams import CHUNK
 
 _MAGIC = b"\x1f\x8b"
@@ -137,3 +142,62 @@ def header_length(data: bytes) -> int | None:
             at = end + 1
     at += 2 if flags & 2 else 0
     return at if len(data) >= at else None
+
+
+class GzipHandler(LeafHandler):
+    """One compressed file, or the members of a compressed tar."""
+
+    name = "gzip"
+    media_types: tuple[str, ...] = ("application/gzip",)
+    container = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Gzip files, and tar archives in them",
+            extensions=("gz", "tgz", "z"),
+            children="the file in it, under the name in the header or its own less the extension; the members of a tar "
+            "archive instead of the archive",
+            leaves_out=("what follows the last stream, if it is of no known type",),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """See `content_children`."""
+        with source.open() as file:
+            allowed = skippable(source.size, limits)
+            name = content_name(source)
+            reader = GzipReader(file)
+            for child in content_children(reader.piece, name, allowed):
+                if child.name == name:
+                    child.shown = _latin(name)
+                yield child
+            yield from after_streams(file, reader.rest, source.size, "gzip file")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def content_name(source: Source) -> bytes:
+    """The name in the gzip header (FNAME), else the file's own less its .gz, .tgz or .z."""
+    head = source.head
+    if len(head) > 10 and head[3] & 8:
+        at = 10
+        if head[3] & 4:
+            at += 2 + int.from_bytes(head[10:12], "little")
+        name, zero, _ = head[at:].partition(b"\0")
+        if zero and name:
+            return name
+    return bare_name(source.name, (b".gz", b".tgz", b".z"))
+
+
+def _latin(name: bytes) -> str | None:
+    """The name as text where it is not UTF-8: then it is Latin-1 (2.3.1)."""
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
+    return None
+
+
+HANDLERS: tuple[Handler, ...] = (GzipHandler(),)

@@ -3,8 +3,16 @@ library `unhwp`, pictures and objects from the compound file that they are."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import os
+import platform
 import struct
+import sys
+import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from readers import clean
@@ -12,9 +20,33 @@ from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DECODE_ERRORS, DEFLATED, Inflater
-from readers.office.hwp.library import MISSING, UNHWP
 from readers.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 from readers.records import Kind, Limits
+
+_PATH = "UNHWP_LIB_PATH"
+
+
+def _load() -> tuple[ModuleType | None, str]:
+    """The module; else why it cannot be had: its wheel brings libraries for some kinds of machine only."""
+    found = importlib.util.find_spec("unhwp")
+    if found is None or not found.submodule_search_locations:
+        return None, "unhwp is not installed"
+    kind = "linux-musl-x64" if "musl" in str(sysconfig.get_config_var("HOST_GNU_TYPE")) else "linux-x64"
+    library = Path(found.submodule_search_locations[0]) / "lib" / kind / "libunhwp.so"
+    told = sys.platform == "linux" and platform.machine() == "x86_64" and _PATH not in os.environ and library.is_file()
+    if told:
+        os.environ[_PATH] = str(library)
+    try:
+        return importlib.import_module("unhwp"), ""
+    except (ImportError, OSError) as error:
+        return None, str(error)
+    finally:
+        if told:
+            del os.environ[_PATH]
+
+
+UNHWP, MISSING = _load()
+
 
 MEDIA_TYPE = "application/x-hwp"
 _HEADER = struct.Struct("<32sII")  # of the stream FileHeader: signature, version, properties

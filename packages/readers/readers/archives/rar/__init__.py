@@ -1,1 +1,0 @@
-"""RAR archives."""

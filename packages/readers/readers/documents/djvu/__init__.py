@@ -1,1 +1,0 @@
-"""DjVu documents."""

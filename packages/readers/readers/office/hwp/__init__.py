@@ -1,1 +1,0 @@
-"""Documents of Hancom's word processor."""

@@ -1,1 +1,0 @@
-"""Outlook's loose messages."""

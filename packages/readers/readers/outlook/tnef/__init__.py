@@ -1,1 +1,0 @@
-"""winmail.dat."""
