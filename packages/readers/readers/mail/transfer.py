@@ -30,6 +30,7 @@ _QUOTED = re.compile(rb"=3D|=[CD][0-9A-F]=[89AB][0-9A-F]|=E[0-9A-F](?:=[89AB][0-
 _NOT_QUOTED = re.compile(rb"[^\n]{300}|=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[\x80-\xff]")
 _FEWEST = 20  # bytes
 _NO_CONTROLS = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\f\r\x1b")
+_SOFT_BREAK = re.compile(rb"=\r?\n")
 _BLANK_BEHIND = re.compile(rb"=[ \t]")
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
 
@@ -78,11 +79,14 @@ def unlabelled(data: bytes, start: int, end: int) -> bytes:
     """The encoding that all lines of a body show, which no field declares: lines of base64 that stand for a text, or soft breaks and
     an escaped equals sign or letters of UTF-8. NONE where that is not sure."""
     if _BASE64_LINE.match(data, start, end) is not None:
-        decoded = sound_base64(data[start:end])
+        raw = data[start:end]
+        decoded = sound_base64(raw)
+        if decoded is None and base64_damage(raw) is None:
+            decoded = decode_base64(raw)  # in blocks, each with padding
         if decoded is not None and len(decoded) >= _FEWEST and _is_text(decoded):
             return BASE64
     elif (
-        (data.find(b"=\n", start, end) >= 0 or data.find(b"=\r\n", start, end) >= 0)
+        _SOFT_BREAK.search(data, start, end)
         and _QUOTED.search(data, start, end)
         and not _NOT_QUOTED.search(data, start, end)
     ):

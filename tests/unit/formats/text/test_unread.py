@@ -47,6 +47,7 @@ def test_a_mark_of_something_unread_is_an_exception(body: bytes, code: str) -> N
     ("field", "body", "text"),
     [
         (b"Content-Type: text/plain", b"ZGVjb2RlZHdvcmQgaW4gYSB0ZXh0IG9mIHNvbWUgbGVuZ3Ro\n", "decodedword in a text of some length"),
+        (b"Content-Type: text/plain", b"ZGVjb2RlZHdvcmQgaW4gYSB0ZXh0IG9mIGxlbmc=\n" * 2, "decodedword in a text of leng" * 2),
         (b"Content-Type: text/html", b"PGh0bWw+PGJvZHk+PHA+ZGVjb2RlZHdvcmQ8L3A+PC9ib2R5PjwvaHRtbD4=\n", "decodedword"),
         (b"Content-Type: text/plain", b"caf=C3=A9 wordin=\natt and =3D\n", "café wordinatt and =\n"),
         (b"Content-Type: text/plain", b"a=3Db and a=\nb c=ok\n", None),
