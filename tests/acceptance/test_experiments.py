@@ -177,8 +177,10 @@ def test_what_cannot_be_measured_is_refused(
         (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
         (("scale-up", *corpus, "--null-memory", "some"), "--null-memory is 'some'"),
         (("scale-up", "--corpus", "none"), "does not exist"),
+        (("job-types", *corpus), "unset EDBENCH_DATABASES"),
     )
+    given = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
     for arguments, said in cases:
-        assert main(["bench", *arguments], {}) == USAGE
+        assert main(["bench", *arguments], given) == USAGE
         assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
