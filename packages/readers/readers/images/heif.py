@@ -26,7 +26,8 @@ def exif_place(file: BinaryIO, size: int) -> tuple[int, int] | None:
 
 def breaks_off(file: BinaryIO, size: int) -> bool:
     """Whether the outermost boxes do not add up to the file, or none of them describes or holds a picture."""
-    at, kinds = 0, set()
+    at = 0
+    kinds: set[bytes] = set()
     for _ in range(_MAX_BOXES):
         if at == size:
             return not kinds & {b"meta", b"moov"}

@@ -81,8 +81,8 @@ def moment(value: str) -> Moment | None:
     text = text.strip(" \t\"'")
     for form in (*_FORMS, _COMPACT):
         if (found := form.fullmatch(text)) is not None:
-            when = _moment(found.groupdict())
-            return None if when and not when.zoned and _OFFSET_IN_COMMENT.search(value) else when
+            moment = _moment(found.groupdict())
+            return None if moment and not moment.zoned and _OFFSET_IN_COMMENT.search(value) else moment
     return None
 
 
