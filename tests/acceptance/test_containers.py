@@ -397,7 +397,8 @@ def test_the_storage_is_switched_to_a_filer(system: System, sample: None) -> Non
 
     filer, evidence = system.home / "filer", system.home / "evidence"
     filer.mkdir()
-    system.compose("cp", "--archive", "controller:/storage/corpora/sample", str(evidence))
+    system.compose("cp", "controller:/storage/corpora/sample", str(evidence))
+    system.run("chown", "-R", "1000:1000", str(evidence))  # what is copied out of a container belongs to who copies
     system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=500m", "edbench-test-filer", str(filer))
     try:
         limits = {"EDBENCH_WORKER_CPUS": "1.5", "EDBENCH_WORKER_MEMORY": "2g"}
