@@ -1,7 +1,8 @@
-"""Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB.
+"""Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB. `make bench-scale`.
 
-`make bench-scale`. Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and per
-database the dispatcher. Costs are those of the shipped calibration.
+Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and the dispatcher of each
+database. Demands are those of the shipped calibration; the dispatcher's rate is in the site (docs/scale.md). The first rows show
+the error of drawing tasks against the full plan of a million items.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import resource
 import time
 
 from simulate.demands import shipped
-from simulate.plan import contents_of_plain, plan_of
+from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, limits, run_case
 from simulate.site import DatabaseServer, Site, load_site
 
 _WORKERS_A_HOST = 8  # of 4 slots and 4 cores
-# Workers, databases, scale of the reference profile (45 GB raw).
-POINTS = ((100, 1, 22.2), (1_000, 1, 222.0), (1_000, 4, 222.0), (1_000, 16, 222.0), (10_000, 16, 2_222.0), (10_000, 64, 2_222.0), (10_000, 64, 22_222.0))  # fmt: skip
+# Workers, databases, times the 45 GB of the reference profile.
+POINTS = ((100, 1, 22), (1_000, 1, 222), (1_000, 4, 222), (1_000, 16, 222), (10_000, 16, 2_222), (10_000, 64, 2_222), (10_000, 64, 22_222))  # fmt: skip
+_SECTION_6 = Case(workers=100, databases=2)  # R1's largest installations: 50 to 100 workers, several servers and jobs
+_HEADER = "site      workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
 
 
 def site_for(workers: int) -> Site:
@@ -39,27 +42,42 @@ def site_for(workers: int) -> Site:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=len(POINTS), help="simulate the first so many points")
+    parser.add_argument("--only", type=int, nargs="+", help="simulate these points, counted from 1")
     parser.add_argument("--database-cores", type=int, help="give each database server so many cores")
+    parser.add_argument("--dispatched", type=float, help="let each dispatcher send so many tasks a second; 0: no limit")
     args = parser.parse_args()
     calibration = shipped()
     contents = contents_of_plain(calibration.contents)
-    print(
-        "workers databases      TB    items/s  elapsed s  GB/hour  limit                                    CPU s  GB"
-    )
-    for workers, databases, scale in POINTS[: args.points]:
+    whole = plan_of("reference", 1.0, 1, contents)
+    print(_HEADER)
+
+    def row(site: Site, case: Case, plan: Plan) -> float:
         began = time.process_time()
+        found, trace = run_case(site, case, plan, calibration.demands, seed=1)
+        limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in limits(site, trace))
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        rate = plan.items * (1 if case.shard else case.databases) / found.elapsed_s
+        print(f"{site.name:8s} {case.workers:8d} {case.databases:9d} {found.gb_before / 1e3:7.2f} {rate:10,.0f} {found.elapsed_s:10,.0f} {found.gb_after / found.elapsed_s * 3600:8,.0f} {time.process_time() - began:6.1f} {memory:4.1f}  {limit}", flush=True)  # fmt: skip
+        return found.elapsed_s
+
+    if not args.only:
+        small = Case(workers=8, databases=1, shard=True)
+        planned = row(site_for(8), small, whole)
+        drawn = row(site_for(8), small, plan_of("reference", 1.0, 1, contents, most=0, sample=100_000))
+        print(f"tasks drawn from a tenth against all {whole.items:,} items planned: {drawn / planned - 1:+.1%}")
+        report = load_site("r1")
+        grown = dataclasses.replace(report, name="r1 x 2", hosts=report.hosts * 2)
+        row(grown, _SECTION_6, plan_of("r1", 1.0, 1, contents))
+    for number, (workers, databases, times) in enumerate(POINTS[: args.points], 1):
+        if args.only and number not in args.only:
+            continue
         site = site_for(workers)
         if args.database_cores:
             servers = tuple(DatabaseServer(cores=args.database_cores, ghz=one.ghz) for one in site.databases)
             site = dataclasses.replace(site, databases=servers)
-        plan = plan_of(site.profile, scale, 1, contents)
-        row, trace = run_case(
-            site, Case(workers=workers, databases=databases, shard=True), plan, calibration.demands, seed=1
-        )
-        limit = "; ".join(f"{one.stage}: {one.busiest} {one.utilisation:.0%}" for one in limits(site, trace))
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-        rate = plan.items / row.elapsed_s
-        print(f"{workers:7d} {databases:9d} {row.gb_before / 1e3:7.1f} {rate:10,.0f} {row.elapsed_s:10,.0f} {row.gb_after / row.elapsed_s * 3600:8,.0f}  {limit:40s} {time.process_time() - began:5.0f} {memory:3.1f}", flush=True)  # fmt: skip
+        if args.dispatched is not None:
+            site = dataclasses.replace(site, dispatched_per_s=args.dispatched)
+        row(site, Case(workers=workers, databases=databases, shard=True), dataclasses.replace(whole, copies=times))
 
 
 if __name__ == "__main__":

@@ -166,8 +166,7 @@ def lines(answer: Answer) -> list[str]:
         f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"
     ]
     if answer.facts is not None:
-        limit = {name: row.limits[-1].busiest for name, row in document.rows.items()}
-        out += [f"not held: {line}" for line in report.missed(answer.facts, limit)]
+        out += [f"not held: {line}" for line in report.missed(answer.facts, answer.rows)]
     out += [f"twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]
     return out
 

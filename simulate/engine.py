@@ -181,6 +181,7 @@ class Trace:
     fsb_busy: Sequence[float]
     network_busy: Sequence[float]
     database_busy: tuple[Sequence[float], ...]
+    dispatcher_busy: tuple[Sequence[float], ...]
     database_io: Sequence[float]
     host_busy: tuple[Sequence[float], ...]
     disk_reads: Sequence[float]  # commands of the data's disks
@@ -190,7 +191,7 @@ class Trace:
     dispatched: tuple[int, ...]  # ids of tasks in the order in which they were sent, where it was asked for
 
 
-_START, _HOST, _FSA, _DATA, _STORED, _LOOK = range(6)
+_SENT, _HOST, _FSA, _DATA, _STORED, _LOOK = range(6)
 
 
 class Engine:
@@ -219,6 +220,7 @@ class Engine:
         self._by_ident = {job.ident: job for job in self._jobs}
         self._windows = [Window() for _ in range(databases)]
         self._wants: dict[str, int] = {}
+        self._dispatchers = [Servers(1) for _ in range(databases)]
         self._brokers: list[deque[tuple[_Job, Task]]] = [deque() for _ in range(databases)]
         self._events: list[tuple[float, int, int, Any]] = []
         self._count = itertools.count()
@@ -247,6 +249,9 @@ class Engine:
                 self._store(subject, now)
             elif what == _STORED:
                 self._chunk_done(subject, now)
+            elif what == _SENT:
+                self._brokers[subject[0].load.database].append(subject)
+                self._claim(now)
             elif what == _LOOK:
                 self._look_due[subject] = False
                 self._look(subject, now)
@@ -297,8 +302,12 @@ class Engine:
             job = self._by_ident[ident]
             sent.append([(job, heapq.heappop(job.pending)[2]) for _ in range(number)])
             job.dispatched += number
+        rate = self._site.dispatched_per_s
         for message in itertools.chain.from_iterable(turns(sent)):
-            self._brokers[database].append(message)
+            if rate:
+                self._push(self._dispatchers[database].book(now, message[1].stands_for / rate), _SENT, message)
+            else:
+                self._brokers[database].append(message)
             if self._order is not None:
                 self._order.append(message[1].id)
         self._windows[database].note_sent(sum(map(len, sent)), now)
@@ -415,6 +424,7 @@ class Engine:
             fsa_ops=bins["fsa"].values, fsb_ops=bins["fsb"].values,
             fsa_busy=self._fsa.busy.values, fsb_busy=self._fsb.busy.values, network_busy=self._network.busy.values,
             database_busy=tuple(one.busy.values for one in self._databases), database_io=bins["io"].values,
+            dispatcher_busy=tuple(one.busy.values for one in self._dispatchers),
             host_busy=tuple(host.busy.values for host in self._hosts),
             disk_reads=bins["reads"].values, disk_writes=bins["writes"].values, slots_busy=bins["slots"].values,
             events=self._handled, dispatched=tuple(self._order or ()),

@@ -8,6 +8,7 @@ its corpus with what it wrote; here it levels with what `Contents` says would be
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,8 @@ from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 from dataset_gen.profile import load_profile
 from simulate.demands import CONTAINERS, TYPES, kind_of, type_of
 
-MOST_PLANNED = 5_000_000  # items; of more, tasks are copies of those of a smaller plan
+MOST_PLANNED = 5_000_000  # items; of more, a sample is planned, and its tasks are drawn as often as they come up
+SAMPLE = 1_000_000  # items
 _MOST_SAMPLES = 3_000  # children kept of one format
 _IS_CONTAINER = np.array([name in CONTAINERS for name in TYPES for _ in range(2)])
 
@@ -105,7 +107,7 @@ class Plan:
     child_of: Ints  # of each child
     child_kind: Ints
     child_size: Ints
-    copies: int = 1  # the data set is so many times this one
+    copies: int = 1  # the data set is so many times this sample
 
     @property
     def items(self) -> int:
@@ -126,11 +128,13 @@ def is_container(kinds: Ints) -> npt.NDArray[np.bool_]:
     return _IS_CONTAINER[kinds]
 
 
-def plan_of(profile_name: str, scale: float, seed: int, contents: Contents) -> Plan:
-    """The data set of a profile. Raises UsageError."""
+def plan_of(
+    profile_name: str, scale: float, seed: int, contents: Contents, *, most: int = MOST_PLANNED, sample: int = SAMPLE
+) -> Plan:
+    """The data set of a profile; one of more than `most` items is so many times a sample. Raises UsageError."""
     profile = load_profile(profile_name)
     expected = (profile.targets.items_per_gb or 20_000) * profile.raw_bytes * scale / 1e9
-    copies = max(1, round(expected / MOST_PLANNED + 0.499))
+    copies = 1 if expected <= most else math.ceil(expected / sample)
     planner = Planner(profile, seed, scale / copies)
     tally = CorpusTotals()
     specs: list[FileSpec] = []
@@ -196,14 +200,18 @@ def _items(name: str, scale: float, specs: Sequence[FileSpec], contents: Content
         kind[mine] = kind_of(sums.own_type, 0)
         within = sums.items - sums.files
         inside[mine] = within / max(1, sums.raw) * size[mine] if _holds_bytes(sums) else within / sums.files
-    number_inside = (inside + dice.random(len(specs))).astype(np.int64)
+    # Levelled: each seed has as many children of each format, of the same kinds and sizes, in other files.
+    number_inside = np.zeros(len(specs), np.int64)
+    for number in formats.values():
+        mine = np.flatnonzero(fmt_of == number)
+        number_inside[mine] = np.diff(np.floor(np.cumsum(inside[mine]) + 0.5), prepend=0.0)
     child_of = np.repeat(np.arange(len(specs)), number_inside)
     child_kind, child_size = np.zeros(len(child_of), np.int64), np.zeros(len(child_of), np.int64)
     for fmt, number in formats.items():
-        pool = np.array(contents.children.get(fmt, ()), np.int64).reshape(-1, 2)
+        pool = np.array(sorted(contents.children.get(fmt, ())), np.int64).reshape(-1, 2)
         mine = np.flatnonzero(fmt_of[child_of] == number)
         if len(mine) and len(pool):
-            drawn = pool[dice.integers(len(pool), size=len(mine))]
+            drawn = pool[dice.permutation(np.arange(len(mine)) * len(pool) // len(mine))]
             child_kind[mine], child_size[mine] = drawn[:, 0], drawn[:, 1]
     custodians: dict[bytes, int] = {}
     custodian = np.fromiter(

@@ -16,7 +16,7 @@ from experiments.report.plots import draw_line, drawing, legend_beside, new_figu
 from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
-from simulate.facts import MISSED, Fact, Row
+from simulate.facts import Fact, Row, reason
 
 _MINUTE = 60.0
 _STAGES = ((0.02, "start"), (0.5, "middle"), (0.9, "end"))  # shares of the run
@@ -69,13 +69,9 @@ def shown(fact: Fact) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def missed(found: Sequence[Fact], limits: Mapping[str, str]) -> list[str]:
+def missed(found: Sequence[Fact], rows: Mapping[str, Row]) -> list[str]:
     """What is not held, each with its reason."""
-    return [
-        f"{fact.id}: {shown(fact)}, stated {fact.stated}; {MISSED.get(fact.id) or 'row B is limited by ' + limits.get('B', 'nothing')}"
-        for fact in found
-        if not fact.held
-    ]
+    return [f"{fact.id}: {shown(fact)}, stated {fact.stated}; {reason(fact, rows)}" for fact in found if not fact.held]
 
 
 def first_line(name: str, found: Sequence[Fact] | None) -> str:

@@ -11,11 +11,11 @@ from simulate.engine import Engine, Trace
 from simulate.facts import Row
 from simulate.plan import Plan
 from simulate.site import Disks, Site
-from simulate.tasks import JobLoad, jobs_of
+from simulate.tasks import MOST_TASKS, JobLoad, jobs_of
 
 MINUTE = 60.0
 _FULL = 0.85  # utilisation of what limits
-MOST_CHUNKS = 60_000  # of a run: seconds on one core
+MOST_CHUNKS = 60_000  # of a job over the data set: seconds on one core
 _GB = 1e9
 
 
@@ -29,7 +29,7 @@ class Case:
 
 
 def chunk_for(items: int, most: int = MOST_CHUNKS) -> float:
-    """Items that are served together, so that a run has no more chunks than `most`; they pass two phases."""
+    """Items that are served together, so that a data set has no more chunks than `most` in its two long phases."""
     return max(1.0, 2.0 * items / most)
 
 
@@ -38,21 +38,27 @@ def run_case(
 ) -> tuple[Row, Trace]:
     """One run in virtual time."""
     jobs = _jobs(plan, demands, site, case)
-    items = sum(job.items for job in jobs)
-    engine = Engine(
-        site, jobs, workers=case.workers, databases=case.databases, chunk=chunk or chunk_for(items), seed=seed
-    )
+    chunk = chunk or chunk_for(plan.items)
+    engine = Engine(site, jobs, workers=case.workers, databases=case.databases, chunk=chunk, seed=seed)
     trace = engine.run()
     raw = plan.raw_bytes * (1 if case.shard else case.databases)
     return row_of(site, trace, raw / _GB, sum(job.discovered_bytes for job in jobs) / _GB), trace
 
 
 def _jobs(plan: Plan, demands: Demands, site: Site, case: Case) -> list[JobLoad]:
-    """Of all databases: a job or its custodians' jobs on each, or the custodians dealt out to them."""
-    first = jobs_of(plan, demands, site, 0)
+    """Of all databases: a job or its custodians' jobs on each. One data set is dealt out to them by custodians, one that is drawn
+    by its copies."""
     if not case.shard:
+        first = jobs_of(plan, demands, site, 0)
         return [replace(job, database=n) for n in range(case.databases) for job in first]
-    return [replace(job, database=n % case.databases) for n, job in enumerate(first)]
+    if plan.copies < case.databases:
+        return [replace(job, database=n % case.databases) for n, job in enumerate(jobs_of(plan, demands, site, 0))]
+    parts = [plan.copies * (n + 1) // case.databases - plan.copies * n // case.databases for n in range(case.databases)]
+    made = {
+        part: jobs_of(replace(plan, copies=part), demands, site, 0, most_tasks=MOST_TASKS // case.databases)
+        for part in set(parts)
+    }
+    return [replace(job, database=n) for n, part in enumerate(parts) for job in made[part]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,8 @@ def _limit(site: Site, trace: Trace, stage: str, begin: float, end: float) -> Li
     for n, one in enumerate(trace.database_busy):
         server = site.databases[n % len(site.databases)]
         busy[f"database server {n + 1}"] = _used(one, begin, end) / server.cores
+    if site.dispatched_per_s:
+        busy |= {f"dispatcher {n + 1}": _used(one, begin, end) for n, one in enumerate(trace.dispatcher_busy)}
     name = max(busy, key=lambda key: busy[key])
     least = "index streams" if stage == "indexing" and site.index_streams else "slots"
     found = name if busy[name] >= _FULL else f"{least} (then {name})"

@@ -74,6 +74,7 @@ class Site:
     databases: tuple[DatabaseServer, ...]
     job_per_custodian: bool
     index_streams: int | None  # tasks of phase index that one job has at a time; None: no limit
+    dispatched_per_s: float  # tasks that each database's dispatcher sends a second; 0: no limit
     commit_per_item: bool  # the product writes each item when it is found, and not at the end of a task
     ghz_seconds: Mapping[str, float]  # of a core, for each CPU second of the calibration, by phase
     database_ghz_seconds: float
@@ -132,6 +133,7 @@ def read_site(text: str, source: str) -> Site:
         databases=tuple(server for table in _some(top, "database", 1024) for server in _databases(table)),
         job_per_custodian=policy.text("jobs", "whole", among=("whole", "custodian")) == "custodian",
         index_streams=policy.whole("index_streams", 0, high=10_000) or None,
+        dispatched_per_s=policy.number("dispatched_per_s", 0.0),
         commit_per_item=policy.text("commit", "task", among=("task", "item")) == "item",
         ghz_seconds={phase: cpu.number(phase, low=0.0) for phase in PHASES},
         database_ghz_seconds=database.number("ghz_seconds"),

@@ -34,6 +34,7 @@ class Task:
     items: int
     demand: Sequence[float]  # by column: GHz seconds, filer ops, bytes, disk commands, GHz seconds, database I/O
     follow: tuple[Task, ...] = ()  # pending once this one is done
+    stands_for: int = 1  # tasks of the product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +59,29 @@ class _Numbers:
         return self.last
 
 
+MOST_TASKS = 400_000  # of a data set that is drawn, in one phase: seconds on one core
+
+
 def jobs_of(
-    plan: Plan, demands: Demands, site: Site, database: int, options: JobOptions | None = None
+    plan: Plan,
+    demands: Demands,
+    site: Site,
+    database: int,
+    options: JobOptions | None = None,
+    most_tasks: int = MOST_TASKS,
 ) -> list[JobLoad]:
     """The jobs that process a data set on one database: one of them, or one a custodian, as the site has it."""
     options = options or JobOptions()
     custodians = sorted(plan.directories)
     groups = [[one] for one in custodians] if site.job_per_custodian else [custodians]
-    return [_job(plan, np.isin(plan.custodian, group), group, demands, site, database, options) for group in groups]
+    return [
+        _job(plan, np.isin(plan.custodian, group), group, demands, site, database, options, most_tasks // len(groups))
+        for group in groups
+    ]
 
 
 def _job(
-    plan: Plan, mine: npt.NDArray[np.bool_], custodians: Sequence[int], demands: Demands, site: Site, database: int, options: JobOptions
+    plan: Plan, mine: npt.NDArray[np.bool_], custodians: Sequence[int], demands: Demands, site: Site, database: int, options: JobOptions, most: int
 ) -> JobLoad:  # fmt: skip
     numbers = _Numbers()
     loose = np.flatnonzero(mine)
@@ -89,19 +101,27 @@ def _job(
     phases = ((Phase.WALK, walk), (Phase.EXPAND, expand), (Phase.INDEX, index), (Phase.FINALISE, finalise))
     return JobLoad(
         database=database,
-        phases=tuple((phase, tuple(_copied(some, copies, numbers) if phase is not Phase.FINALISE else some)) for phase, some in phases),
+        phases=tuple((phase, tuple(_drawn(some, copies, most, numbers))) for phase, some in phases),
         items=len(kind) * copies,
         discovered_bytes=int(size.sum()) * copies,
         index_streams=site.index_streams,
     )  # fmt: skip
 
 
-def _copied(tasks: Sequence[Task], copies: int, numbers: _Numbers) -> list[Task]:
-    """A data set of several times the plan: the same tasks so many times."""
-    out = list(tasks)
-    for _ in range(copies - 1):
-        out += [Task(one.weight, numbers.next(), one.items, one.demand, one.follow) for one in tasks]
-    return out
+def _drawn(tasks: Sequence[Task], copies: int, most: int, numbers: _Numbers) -> list[Task]:
+    """A data set of several times the sample: each task comes so many times, several of them together as one where they are many."""
+    if copies == 1:
+        return list(tasks)
+    together = min(copies, max(1, -(-len(tasks) * copies // max(1, most))))
+    groups = -(-copies // together)
+    times = [copies * (n + 1) // groups - copies * n // groups for n in range(groups)]
+    return [_times(one, many, numbers) for many in times for one in tasks]
+
+
+def _times(task: Task, many: int, numbers: _Numbers) -> Task:
+    demand = [one * many for one in task.demand]
+    follow = tuple(_times(one, many, numbers) for one in task.follow)
+    return Task(task.weight, numbers.next(), task.items * many, demand, follow, many * task.stands_for)
 
 
 def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
