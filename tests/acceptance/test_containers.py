@@ -222,7 +222,7 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
     """Over an emulated filer: databases of its own for each run on both servers, the connected workers on them, what each used in the
     result; afterwards nothing of it is left. Neither is after Ctrl-C; meanwhile a job is refused, and so are more workers than there
     are, with the command that starts them."""
-    system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0002")
+    system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0001")
     before, there = system.standing(), _databases(system)
     words = ("bench", "scale-out", "--corpus", "/storage/corpora/tiny", "--slots", "2", "--repeats", "1")
     result = system.edbench(*words, "--workers", "2", "--databases", "1,2", "--filer", "nas-1g")
