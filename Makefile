@@ -11,7 +11,7 @@ override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
-.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
+.PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale bench-simulate lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -130,6 +130,9 @@ calibration: setup ## measure what the pipeline demands by phase and type of ite
 
 fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour
 	@$(PYTHON) scripts/fit_r1.py $(ARGS)
+
+bench-simulate: setup ## run small discoveries on emulated filers and compare them with their simulation; minutes
+	@$(PYTHON) -m benchmarks.simulated $(BENCH_ARGS)
 
 bench-scale: setup ## simulate 1,000 and 10,000 workers, 1 to 64 databases and 1 PB; minutes
 	@$(PYTHON) -m benchmarks.scale $(BENCH_ARGS)

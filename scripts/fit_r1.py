@@ -38,6 +38,7 @@ from simulate.tasks import (
     FSA_OPS,
     FSA_S,
     FSB_OPS,
+    FSB_S,
     Floats,
     JobLoad,
     Task,
@@ -75,14 +76,14 @@ def with_values(site: Site, values: Sequence[float]) -> Site:
 
 def scaled(load: JobLoad, values: Sequence[float]) -> JobLoad:
     """The job, made for parameters that are all 1, with these: what tasks demand is proportional to them."""
-    expand_cpu, index_cpu, expand_ops, index_ops, fsa, _, io = values
+    expand_cpu, index_cpu, expand_ops, index_ops, fsa, fsb, io = values
     phases = []
     for phase, tasks in load.phases:
         cpu = {Phase.EXPAND: expand_cpu, Phase.INDEX: index_cpu, Phase.FINALISE: expand_cpu}.get(phase, 1.0)
         ops = {Phase.EXPAND: expand_ops, Phase.INDEX: index_ops}.get(phase, 1.0)
         factors = [1.0] * COLUMNS
         factors[CPU], factors[DATABASE], factors[DATABASE_IO] = cpu, expand_cpu, io
-        factors[FSA_OPS], factors[FSA_S], factors[FSB_OPS] = ops, ops * fsa, ops
+        factors[FSA_OPS], factors[FSA_S], factors[FSB_OPS], factors[FSB_S] = ops, ops * fsa, ops, ops * fsb
         phases.append((phase, tuple(_scaled(task, factors) for task in tasks)))
     return dataclasses.replace(load, phases=tuple(phases))
 

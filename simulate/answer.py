@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -95,20 +96,26 @@ def _cases(wish: Wish) -> dict[str, Case]:
 
 
 def _calibrated(calibration: Calibration, path: Path, plan: Plan) -> Demands:
-    """By a result: the job's data set is taken to have the plan's mix of items."""
+    """By a result's file or directory."""
     file = path / "result.json" if path.is_dir() else path
     try:
         result = json.loads(file.read_text(encoding="utf-8"))
-        run = result["points"][0]["repeats"][0]
-        items, nbytes = run["result"]["items"], run["result"]["discovered_bytes"]
     except (OSError, ValueError) as error:
         raise UsageError(read_problem(f"result {path}", error)) from error
-    except (KeyError, IndexError, TypeError) as error:
-        raise UsageError(f"{path} is no result of a discovery: it has no {error}") from error
-    kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
-    mix = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
-    scaled = mix * np.array([items / mix[:, 0].sum(), nbytes / mix[:, 1].sum()])
-    return of_result(calibration, result, scaled, f"{path}, and the shipped calibration for the types of items")
+    return calibrated(calibration, result, plan, f"{path}")
+
+
+def calibrated(calibration: Calibration, result: Mapping[str, Any], plan: Plan, source: str) -> Demands:
+    """By a result: the job's data set is taken to have the plan's mix of items. Raises UsageError."""
+    try:
+        run = result["points"][0]["repeats"][0]
+        items, nbytes = run["result"]["items"], run["result"]["discovered_bytes"]
+        kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
+        mix = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
+        scaled = mix * np.array([items / mix[:, 0].sum(), nbytes / mix[:, 1].sum()])
+        return of_result(calibration, result, scaled, f"{source}, and the shipped calibration for the types of items")
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise UsageError(f"{source} is no result of a discovery: it has no {error}") from error
 
 
 def _gains(
@@ -165,6 +172,7 @@ def lines(answer: Answer) -> list[str]:
     out = [
         f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"
     ]
+    out += [f"note: {answer.site.note}"] if answer.site.note else []
     if answer.facts is not None:
         out += [f"not held: {line}" for line in report.missed(answer.facts, answer.rows)]
     out += [f"twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]

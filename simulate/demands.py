@@ -248,9 +248,9 @@ def shipped() -> Calibration:
 def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
     """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
 
-    `items`: number and bytes of its data set by kind. Its first point is taken, the mean of its repeats.
+    `items`: number and bytes of its data set by kind. The mean of all its runs is taken.
     """
-    runs = [phases_of(run) for run in result["points"][0]["repeats"]]
+    runs = [phases_of(run) for point in result["points"] for run in point["repeats"]]
     phases: dict[str, dict[str, Array]] = {}
     for phase, quantities in calibration.demands.phases.items():
         phases[phase] = {}

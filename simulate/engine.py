@@ -34,7 +34,9 @@ from simulate.tasks import (
     FSA_OPS,
     FSA_S,
     FSB_OPS,
+    FSB_S,
     NET_BYTES,
+    WAIT_S,
     JobLoad,
     Task,
 )
@@ -382,15 +384,15 @@ class Engine:
     def _on_fsb(self, slot: _Slot, now: float) -> None:
         demand, share = slot.task.demand, slot.share  # type: ignore[union-attr]
         ops = demand[FSB_OPS] * share
-        service = self._drawn(ops * self._fsb_s)
+        service = self._drawn(demand[FSB_S] * share)
         end = self._fsb.book(now, service)
         self._bins["fsb"].add(end - service, end, ops)
         self._bins["reads"].add(now, end, demand[DISK_READS] * share)
         self._bins["writes"].add(now, end, demand[DISK_WRITES] * share)
         if self._site.bytes_per_s:
             end = max(end, self._network.book(now, demand[NET_BYTES] * share / self._site.bytes_per_s))
-        trips = (ops + demand[FSA_OPS] * share) * self._trip_s
-        self._push(end + trips, _DATA, slot)
+        waits = demand[WAIT_S] * share + (ops + demand[FSA_OPS] * share) * self._trip_s
+        self._push(end + waits, _DATA, slot)
 
     def _store(self, slot: _Slot, now: float) -> None:
         """To the database: each item's rows, or all of them with the task's last chunk."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from core.errors import UsageError
+from core.filer.model import FilerModel
 from core.filer.protocol import Protocol, load_protocol
 from core.reading import read_problem
 from core.toml_table import TomlTable
@@ -65,6 +67,7 @@ class Site:
     name: str
     description: str
     profile: str
+    note: str  # printed below the tables: what to know of the site's values
     report: str  # "r1": its rows are those of report R1, whose facts are evaluated; "": none
     workers: int
     slots: int  # of each worker
@@ -87,6 +90,22 @@ class Site:
     bytes_per_s: float  # of the network between workers and filer; 0: no limit
     round_trip_us: float
     disks: Disks
+    emulated: FilerModel | None = None  # its costs are those of this emulated filer, whose protocol counts
+
+
+def emulated_site(model: FilerModel, *, cores: int, slots: int) -> Site:
+    """A job on this filer with its workers on one host, as edbench runs it with `--filer`: for comparison with real runs."""
+    at = load_site("cluster")
+    units = {
+        name: dataclasses.replace(getattr(at, name), servers=station.servers)
+        for name, station in (("fsa", model.metadata), ("fsb", model.data))
+    }
+    host = Host(cores=cores, ghz=1.0, memory_gb=0.0)
+    return dataclasses.replace(
+        at, name=model.name, description=model.description, emulated=model, hosts=(host,), worker_cores=cores, slots=slots,
+        databases=(DatabaseServer(cores=cores, ghz=1.0),), job_per_custodian=False, dispatched_per_s=0.0,
+        bytes_per_s=model.link_bytes_per_s / model.scale, round_trip_us=0.0, **units,
+    )  # fmt: skip
 
 
 def site_names() -> list[str]:
@@ -124,6 +143,7 @@ def read_site(text: str, source: str) -> Site:
         name=top.text("name"),
         description=top.text("description", ""),
         profile=top.text("profile", "reference"),
+        note=top.text("note", ""),
         report=top.text("report", "", among=("", "r1")),
         workers=top.whole("workers", 1, low=1, high=MOST_WORKERS),
         slots=worker.whole("slots", 4, low=1, high=64),

@@ -19,8 +19,8 @@ from worker.phases.walk import DIRECTORIES_A_FOLLOW_ON, DIRECTORIES_A_TASK
 Floats = npt.NDArray[np.float64]
 
 # What a task demands, by column.
-CPU, FSA_OPS, FSA_S, FSB_OPS, NET_BYTES, DISK_READS, DISK_WRITES, DATABASE, DATABASE_IO = range(9)
-COLUMNS = 9
+CPU, FSA_OPS, FSA_S, FSB_OPS, FSB_S, WAIT_S, NET_BYTES, DISK_READS, DISK_WRITES, DATABASE, DATABASE_IO = range(11)
+COLUMNS = 11
 _ENTRIES = 10.0  # of a listing, on average
 _CHANGES = frozenset({Op.CREATE.label, Op.RENAME.label, Op.REMOVE.label, Op.MKDIR.label})
 
@@ -32,7 +32,9 @@ class Task:
     weight: int
     id: int
     items: int
-    demand: Sequence[float]  # by column: GHz seconds, filer ops, bytes, disk commands, GHz seconds, database I/O
+    demand: Sequence[
+        float
+    ]  # by column: GHz seconds, filer ops and seconds of units, bytes, disk commands, GHz seconds, database I/O
     follow: tuple[Task, ...] = ()  # pending once this one is done
     stands_for: int = 1  # tasks of the product
 
@@ -128,23 +130,10 @@ def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
     """By kind, an item's and a byte's share of each column: an array of kinds x 2 x columns."""
     of = demands.phases[phase.value]
     out = np.zeros((of[next(iter(of))].shape[0], 2, COLUMNS))
-    factor = site.ops_per_call[phase.value]
-    transfer = site.protocol.transfer_bytes
     for name in OPS:
-        call = Op[name.upper()]
-        found = site.protocol.calls[call]
-        calls = of[name]
-        service_s = (site.fsa.change_us if name in _CHANGES else site.fsa.service_us) / 1e6
         moved = {"read": of["read_bytes"], "write": of["written_bytes"]}.get(name, 0.0)
-        transfers = moved / transfer + calls * 0.5  # the last one of a file is half full
-        for ops, times in ((found.each, calls), (found.entry, calls * _ENTRIES), (found.transfer, transfers)):
-            for op, number in ops.items():
-                asked = times * number * factor
-                if op in site.protocol.data:
-                    out[:, :, FSB_OPS] += asked
-                else:
-                    out[:, :, FSA_OPS] += asked
-                    out[:, :, FSA_S] += asked * service_s
+        ask = _ask_emulated if site.emulated else _ask
+        ask(out, site, phase, name, of[name], moved)
     out[:, :, CPU] = of["cpu_s"] * site.ghz_seconds[phase.value]
     out[:, :, NET_BYTES] = of["read_bytes"] + of["written_bytes"]
     stripe = site.disks.stripe_bytes
@@ -156,6 +145,43 @@ def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
     out[:, :, DATABASE] = of["database_cpu_s"] * site.database_ghz_seconds
     out[:, :, DATABASE_IO] = of["rows"] * site.database_io_per_row
     return out
+
+
+def _ask(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved: Floats | float) -> None:
+    """Add what calls ask of the filer's units by the site's protocol and service times."""
+    found, factor = site.protocol.calls[Op[name.upper()]], site.ops_per_call[phase.value]
+    service_s = (site.fsa.change_us if name in _CHANGES else site.fsa.service_us) / 1e6
+    transfers = moved / site.protocol.transfer_bytes + calls * 0.5  # the last one of a file is half full
+    for ops, times in ((found.each, calls), (found.entry, calls * _ENTRIES), (found.transfer, transfers)):
+        for op, number in ops.items():
+            asked = times * number * factor
+            if op in site.protocol.data:
+                out[:, :, FSB_OPS] += asked
+                out[:, :, FSB_S] += asked * site.fsb.service_us / 1e6
+            else:
+                out[:, :, FSA_OPS] += asked
+                out[:, :, FSA_S] += asked * service_s
+
+
+def _ask_emulated(out: Floats, site: Site, phase: Phase, name: str, calls: Floats, moved: Floats | float) -> None:
+    """The same of an emulated filer, by its own costs: units, and delays of disk and wire."""
+    model, op = site.emulated, Op[name.upper()]
+    assert model is not None
+    cost = model.cost(op, indexing=phase is Phase.INDEX)
+    size = model.protocol.transfer_bytes if model.protocol else 1 << 62
+    transfers = np.maximum(calls, moved / size + calls * 0.5)
+    scans = op is Op.SCAN
+    for column, demand, unit in (
+        (FSA_OPS, cost.metadata_ops, 1.0), (FSA_S, cost.metadata_ns, model.scale / 1e9),
+        (FSB_OPS, cost.data_ops, 1.0), (FSB_S, cost.data_ns, model.scale / 1e9),
+    ):  # fmt: skip
+        out[:, :, column] += (
+            (demand.each + demand.entry * _ENTRIES * scans) * calls + demand.transfer * transfers
+        ) * unit
+    disk = model.disk
+    missed = {Op.READ: disk.read_ms * disk.read_miss, Op.WRITE: disk.write_ms * disk.write_miss}.get(op, 0.0)
+    trips = cost.metadata_ops.each + (cost.data_ops.each + cost.data_ops.transfer > 0)
+    out[:, :, WAIT_S] += calls * (missed / 1e3 + trips * model.client.round_trip_us / 1e6)
 
 
 def _sum(matrix: Floats, kind: Ints, size: Ints) -> Floats:

@@ -31,6 +31,7 @@ from readers.records import Kind, Limits
 from readers.text.unread import unread_in
 
 MEDIA_TYPE = "message/rfc822"
+_PARTIAL = "message/partial"
 MAIL_KEYS = (
     "from",
     "to",
@@ -100,8 +101,8 @@ class EmlHandler(LeafHandler):
                 ordinal=position,
                 data=data,
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
-                media_type=leaf.media_type,
-            )
+                media_type=None if leaf is message.root and leaf.media_type == _PARTIAL else leaf.media_type,
+            )  # the message itself has the exception that it is one part of several
         if (error := _headless(message) or cut(message, "message")) is not None:
             raise error
 
@@ -125,7 +126,7 @@ class EmlHandler(LeafHandler):
         kind = message.root.media_type
         if kind == "multipart/signed":
             out.metadata["signed"] = True
-        elif kind == "message/partial":
+        elif kind == _PARTIAL:
             out.error = _partial(message)
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
