@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 commands = Commands()
 
 BAD_SHOWN = 10
-_MOST_OFFSET = 1e10  # of a clock that began in another century
 Name = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Use this name in the timeline.  [default: the source's]")
 ]
@@ -116,8 +115,8 @@ def import_counters(
         typer.Option(
             "--offset",
             metavar="SECONDS",
-            min=-_MOST_OFFSET,
-            max=_MOST_OFFSET,
+            min=-opt.MOST_OFFSET,
+            max=opt.MOST_OFFSET,
             help="Add SECONDS to the filer's times: the database's clock minus the filer's.",
         ),
     ] = 0,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from core.options.bounds import MOST_PASSWORDS, MOST_SECONDS
+from core.options.bounds import MOST_OFFSET, MOST_PASSWORDS, MOST_SECONDS
 from core.settings import Settings, numbers, parse_bytes
 
 __all__ = ["numbers"]  # for the commands that know it from here
@@ -96,7 +96,11 @@ ArrayMapFile = Annotated[
 ArrayOffset = Annotated[
     float,
     typer.Option(
-        "--array-offset", metavar="SECONDS", help="Add SECONDS to the array's times: the database's clock minus it."
+        "--array-offset",
+        metavar="SECONDS",
+        min=-MOST_OFFSET,
+        max=MOST_OFFSET,
+        help="Add SECONDS to the array's times: the database's clock minus it.",
     ),
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="Serve the web UI on the loopback address during the run.")]

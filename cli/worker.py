@@ -20,7 +20,7 @@ from core.settings import given_broker
 
 commands = Commands()
 
-_URL = re.compile(r"redis://([^/@]+@)?(\[[0-9a-fA-F:]+\]|[^/@:]+)(:(?P<port>[0-9]{1,5}))?(/[0-9]{1,3})?")
+_URL = re.compile(r"redis://([^/@\s]+@)?(\[[0-9a-fA-F:]+\]|[^/@:\s]+)(:(?P<port>[0-9]{1,5}))?(/[0-9]{1,3})?")
 _MOST_PORT = 65_535
 _JOINED = ("EDBENCH_DATABASES", "EDBENCH_BROKER")  # that a file for --join may set, and nothing else
 

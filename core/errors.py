@@ -58,8 +58,9 @@ class TaskLost(EdbenchError):
     """The task is not this claim's (any more); whatever was done under it is dropped."""
 
 
-class SourceFileError(DocumentError):
-    """A loose file could not be listed, opened or read; only meaningful while the source root stands.
+class SourceFileError(EdbenchError, DocumentError):
+    """A loose file could not be listed, opened or read; only meaningful while the source root is there. A worker records it as
+    a document error; a command or the web server that reads the file itself reports it in one line, as any error of ours.
 
     `errno` is the system's reason, 0 where there is none. EIO is ambiguous (this file or the whole filer):
     the caller looks at the source root before it blames the item.

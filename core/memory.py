@@ -13,9 +13,13 @@ _USED = (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory/memo
 
 def client_memory() -> int:
     """Bytes that may cache files here: the machine's, or the control group's limit if that is less."""
-    total = int(psutil.virtual_memory().total)
-    limit = _number(_LIMITS)
+    total, limit = machine_memory(), _number(_LIMITS)
     return total if limit is None else min(total, limit)
+
+
+def machine_memory() -> int:
+    """Bytes of this machine."""
+    return int(psutil.virtual_memory().total)
 
 
 def free_memory() -> int:

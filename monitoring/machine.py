@@ -8,22 +8,24 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from core.memory import client_memory
+from core.memory import client_memory, machine_memory
 from core.mounts import mount_of, read_mounts, storage_label
-from monitoring.processes import processors
+from monitoring.processes import processors, usable_processors
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host() -> dict[str, Any]:
-    """Describe this machine."""
+    """Describe this machine, and what of it this process may use."""
     model = next((line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")), "")
     return {
         "name": socket.gethostname(),
-        "processors": processors(),
+        "processors": usable_processors(),
+        "machine_processors": processors(),
         "model": model or platform.machine(),
         "memory_bytes": client_memory(),
+        "machine_memory_bytes": machine_memory(),
         "kernel": platform.release(),
         "boot_id": next(iter(_lines(_BOOT)), ""),
     }

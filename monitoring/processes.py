@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import psutil
 
 _PROC = "/proc"
+_CGROUPS = Path("/sys/fs/cgroup")  # in a container its own group
+_QUOTA = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
 _NS = 1e9
 _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
 
@@ -15,6 +20,31 @@ _TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kern
 def processors() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def usable_processors(cgroups: Path = _CGROUPS) -> float:
+    """As `processors`, less where the control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
+    for file in _QUOTA:
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = (int(word) for name in file for word in (cgroups / name).read_text().split())
+            if quota > 0:
+                return min(processors(), quota / period)
+    return processors()
+
+
+def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> dict[str, float]:
+    """What processes may use together of each machine: no more than it has.
+
+    `what`: processors, memory_bytes. Each part has what it may use itself, the same fact of its machine with `machine_` in
+    front where a limit may apply, and the machine's id under `machine`.
+    """
+    usable: dict[str, float] = {}
+    whole: dict[str, float] = {}
+    for part in parts:
+        at = str(part.get(machine, ""))
+        usable[at] = usable.get(at, 0) + part.get(what, 0)
+        whole[at] = part.get(f"machine_{what}", part.get(what, 0))
+    return {at: min(usable[at], whole[at]) for at in usable}
 
 
 def host_seconds() -> tuple[float, float]:
@@ -54,7 +84,8 @@ class WorkerMeter:
 
 
 def _is_worker(line: list[str]) -> bool:
-    return "-m" in line and "worker" in line[line.index("-m") :][1:2]
+    """Slots, or the sandboxes that parse for them."""
+    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
 
 
 def below(parent: int, *, direct: bool = False) -> list[int]:

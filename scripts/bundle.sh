@@ -25,7 +25,7 @@ cat >"$place/install.sh" <<END
 #!/bin/sh
 # Installs edbench here, without a network. PYTHON names the interpreter: another path of $interpreter.
 cd "\$(dirname "\$0")" && export PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels EDBENCH_SETUP_OPTIONS=--no-dev EDBENCH_SETUP_PYTHON="\${PYTHON:-$interpreter}"
-sh scripts/setup.sh
+sh scripts/setup.sh || exit
 [ ! -e images.tar ] || docker load --input images.tar || echo "install.sh: no Docker engine answers: the images were not loaded" >&2
 END
 

@@ -208,7 +208,7 @@ class Crowd:
                     log.error("the agent of this member ended with %s; starting another", describe(status))
                     self._change(self._plans)
                 continue
-            plan = self._alive.pop(pid)
-            if not self._stops and not self._changing:
+            plan = self._alive.pop(pid, None)  # None: an orphan, which the first process of a container is given
+            if plan is not None and not self._stops and not self._changing:
                 log.error("worker %s ended with %s; starting another", plan.name, describe(status))
                 self._due.append((self._now() + AGAIN_SECONDS, plan))

@@ -12,6 +12,7 @@ from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
 from controller.timeline.thresholds import EVIDENCE_SECONDS
 from core.records import GroupKind
+from monitoring.processes import capacities
 from sql import groups, replay
 from sql import jobs as ledger_jobs
 from sql.faces.timeline import TIMELINE, Values
@@ -57,9 +58,9 @@ def labels_of(
 ) -> list[str]:
     """`last`: the latest readings of workers, `first`: those of workers that were there when the jobs began; `unique`:
     different bytes that the jobs touch, None while that is not known."""
-    hosts = {values.get("host", ""): values for values in last.values()}
-    memory = sum(values.get("memory_bytes", 0) for values in hosts.values())
-    processors = sum(values.get("processors", 0) for values in hosts.values())
+    memory, processors = (
+        sum(capacities(last.values(), what, "host").values()) for what in ("memory_bytes", "processors")
+    )
     elapsed = max(p.elapsed_s for p in done)
     limited = False
     if elapsed >= EVIDENCE_SECONDS and processors:

@@ -42,7 +42,11 @@ def worker_panels(axis: Axis, workers: Mapping[str, Readings]) -> Iterator[Panel
     """`slots`, `worker_cpu` and `run_queue`, by worker."""
 
     def share(values: Values) -> float | None:
-        return values["cpu_s"] / max(1, values.get("processors", 1)) if "cpu_s" in values else None
+        return (
+            values["cpu_s"] / max(1, values.get("machine_processors", values.get("processors", 1)))
+            if "cpu_s" in values
+            else None
+        )
 
     yield _by_worker(axis, workers, "slots", "Busy slots", "slots", "stacked", number("busy_s"))
     yield _by_worker(axis, workers, "worker_cpu", "CPU used by workers, share of their host", "share", "stacked", share)

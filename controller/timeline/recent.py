@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.timeline.readings import JobAt, Readings, counter, number
 from monitoring.observations import WORKER
+from monitoring.processes import capacities
 from sql.faces.timeline import TIMELINE, Values
 
 _MARGIN_SECONDS = 3  # a reading before the window, to grow from
@@ -87,15 +88,20 @@ def _grown(readings: Readings, low: int, end: int) -> dict[str, float]:
 
 
 def _cpu_shares(workers: Mapping[str, Readings], grown: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Shares of the CPU of the host that is busiest; each worker of a host reports the same use of all programs."""
+    """Shares of the CPU of the host that is busiest; each worker of a host reports the same use of all programs. The workers'
+    own share is of what their limits leave them."""
+    usable = capacities((readings[-1][1] for readings in workers.values()), "processors", "host")
     own: dict[str, float] = {}
+    of_machine: dict[str, float] = {}
     whole: dict[str, tuple[float, float]] = {}
     for name, readings in workers.items():
         latest, growth = readings[-1][1], grown[name]
         if not growth["seconds"]:
             continue
-        host, cpu_seconds = latest.get("host", ""), growth["seconds"] * max(1, latest.get("processors", 1))
-        own[host] = own.get(host, 0.0) + growth["cpu_s"] / cpu_seconds
+        host = latest.get("host", "")
+        cpu_seconds = growth["seconds"] * max(1, latest.get("machine_processors", latest.get("processors", 1)))
+        own[host] = own.get(host, 0.0) + growth["cpu_s"] / (growth["seconds"] * (usable[host] or 1))
+        of_machine[host] = of_machine.get(host, 0.0) + growth["cpu_s"] / cpu_seconds
         if "host_used_s" in latest:
             seen = (growth["host_used_s"] / cpu_seconds, growth["host_stolen_s"] / cpu_seconds)
             whole[host] = max(whole.get(host, seen), seen)
@@ -106,7 +112,7 @@ def _cpu_shares(workers: Mapping[str, Readings], grown: Mapping[str, Mapping[str
     return {
         "hosts": len(own),
         "cpu_share": share,
-        "others_share": None if known is None else max(0.0, min(1.0, known[0]) - share),
+        "others_share": None if known is None else max(0.0, min(1.0, known[0]) - min(1.0, of_machine[busiest])),
         "stolen_share": None if known is None else known[1],
     }
 

@@ -161,7 +161,7 @@ class Meters(Struct, frozen=True, kw_only=True):
     """What was counted at a member from the lease to its return."""
 
     seconds: float
-    processors: int
+    processors: float  # that it may use
     busy_s: float  # processor seconds of the whole host
     workers_cpu_s: float
     workers_waited_s: float  # for a processor

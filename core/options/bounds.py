@@ -8,3 +8,4 @@ DAY_SECONDS = 86_400.0
 MOST_SCALE = 1e6  # of a corpus: 45 PB of the reference profile
 MOST_BYTES = (1 << 63) - 1  # what a file, a database's column and a C program count to
 MOST_PASSWORDS = 10_000  # in a bank: each is tried on every encrypted item
+MOST_OFFSET = 1e10  # seconds, of a clock that began in another century

@@ -22,6 +22,7 @@ _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
 )  # with an offset, or with a zone's name as RFC 9557 has it
 
+_DAY = re.compile(r"\d{4}(?:-\d\d){0,2}\Z", re.ASCII)
 _ASKED = re.compile(
     r"(?P<day>\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)\Z"  # the end of a range may be 06-31
     r"|(?P<time>\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?)"
@@ -62,6 +63,23 @@ def checked_zone(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), alike, n=1)
     meant = f"did you mean {alike[near[0]]}?" if near else "use a name such as Europe/Berlin, America/New_York or UTC"
     raise UsageError(f"--time-zone: there is no zone {name[:60]!r}; {meant}", field="time_zone")
+
+
+def is_date(date: str) -> bool:
+    """Whether a value is a day, month or year of the calendar, or such a day and a time, as ISO 8601 has them, in a zone that
+    is known."""
+    match = _TIME.match(date)
+    day = _DAY.match(date) if match is None else None
+    if match is None and day is None:
+        return False
+    if match and match[4] and zone_named(match[4]) is None:
+        return False
+    offset = match[3] if match and match[3] != "Z" else ""
+    try:
+        datetime.fromisoformat(f"{match[1]}{offset or ''}" if match else f"{date}-01-01"[:10])
+    except ValueError:
+        return False
+    return True
 
 
 def in_utc(date: str, zone: tzinfo) -> str:

@@ -26,7 +26,8 @@ _COMMANDER = (
     f"(~{_CREW}:members +smembers +srem) (~{_CREW}:member:* +mget) (~{_CREW}:leased:* +set +del)"
     f" (~{_CREW}:orders:* +rpush +lrem +del) (~{_CREW}:answers:* +blpop)"
 )
-_OF_RUNS = "(~edbench.run.* +del) (~_kombu.binding.edbench.run.* +del) (~edbench:frames:* +del)"  # when a run is over
+# When a run is over, in one command: all of its keys must be in one pair of brackets.
+_OF_RUNS = "(~edbench.run.* ~_kombu.binding.edbench.run.* ~edbench:frames:* +del)"
 _MAY = {
     PROVISIONER: f"(~{_CREW}:orders:provisioner +blpop) {_ANSWER}",
     WORKER: f"{_DECLARE} {_ANSWERED} ({_QUEUES} +brpop) ({_FRAMES} +xadd) {_MEMBER}",

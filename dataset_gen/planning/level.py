@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from dataset_gen.mix import Profile
 from dataset_gen.planning.tally import CorpusTotals, Sums
 
@@ -176,6 +174,8 @@ def fitted(
 
     What the smallest possible sizes take too much is taken from all others that have a factor.
     """
+    import numpy as np  # late: listing profiles needs none of it
+
     fixed = {fmt: [max(size, least[fmt]) for size in some] for fmt, some in sizes.items() if fmt not in factors}
     rest = wanted - sum(map(sum, fixed.values()))
     moved = {fmt: np.array(some, np.float64) * factors[fmt] for fmt, some in sizes.items() if fmt in factors}

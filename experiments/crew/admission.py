@@ -20,6 +20,7 @@ from experiments.crew.orders import LONG_SECONDS, Crew
 from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
 from experiments.drops import Drop
 from experiments.workload import HostLost
+from monitoring.processes import capacities
 
 BACK_SECONDS = 60.0  # that a lost member, or another in its place, is waited for
 _POLL_SECONDS = 0.2
@@ -82,7 +83,7 @@ class Admission:
             )
         storage = self._roots["storage"]
         self._say(
-            f"member {member.name}: {member.host['processors']} cores, {mounted(member.storage)} at"
+            f"member {member.name}: {member.host['processors']:g} cores, {mounted(member.storage)} at"
             f" {member.roots['storage']}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
         )
         for other in self._admitted.values():
@@ -164,6 +165,6 @@ def described(members: Sequence[Hello]) -> list[dict[str, Any]]:
     return [{**member.host, "name": member.name, "storage": member.storage} for member in members]
 
 
-def per_machine(members: Sequence[Hello], what: str) -> int:
-    """The sum of a fact over all machines, each counted once."""
-    return sum({str(member.host["boot_id"]): int(member.host[what]) for member in members}.values())
+def usable(members: Sequence[Hello], what: str) -> float:
+    """Processors or memory_bytes that the members may use together."""
+    return sum(capacities((member.host for member in members), what, "boot_id").values())

@@ -268,7 +268,7 @@ def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, 
     expect(page.locator("#state")).to_have_text("running")
     _pause(page, hold)
     page.reload()
-    ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused \d+:[\d.]+ – $"
+    ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused since \d+:[\d.]+$"
     expect(page.locator("#pauses li")).to_have_text([re.compile(ended), re.compile(lasting)])
     page.get_by_role("button", name="Cancel job").click()
     page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
@@ -460,34 +460,6 @@ def test_a_list_of_terms_is_reported_on(site: str, watched: Watched, page: Page,
     expect(page.locator(".snippet mark").first).to_be_visible()
 
 
-def test_a_measurement_is_started_refused_beside_a_job_and_shown(
-    bench: Bench, site: str, page: Page, complaints: Complaints
-) -> None:
-    """An experiment over three small files: what is wrong with a measurement stands at its field, its log moves, its result
-    is among the results."""
-    complaints.expected = ("422", "409")
-    page.goto(f"{site}/measure?kind=profile&profile=insert-drift")
-    page.get_by_label("Paths").fill("/etc")
-    page.get_by_role("button", name="Measure").click()
-    expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
-    (bench.storage / "few/ann").mkdir(parents=True)
-    for name in ("a.txt", "b.txt", "c.eml"):
-        (bench.storage / "few/ann" / name).write_text(f"Subject: {name}\n\nsome words of it\n")
-    page.goto(f"{site}/measure?kind=job-types")
-    page.get_by_label("or a directory").fill(str(bench.storage / "few"))
-    page.get_by_label("Repeats").fill("1")
-    page.get_by_label("Workers").fill("1")
-    page.get_by_role("button", name="Measure").click()
-    page.wait_for_url("**/measurements/*")
-    corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
-    beside = page.request.post(f"{site}/api/v1/jobs", data={"corpus": corpus})
-    assert beside.status == 409, beside.text()
-    expect(page.locator("#state")).to_have_text("completed")
-    expect(page.locator("#log")).to_contain_text("report.html")
-    page.locator("#result a").click()
-    expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()
-
-
 def test_a_corpus_is_made_and_may_be_chosen(site: str, bench: Bench, page: Page, complaints: Complaints) -> None:
     """A name that leads elsewhere is refused at its field."""
     complaints.expected = ("422",)
@@ -505,18 +477,27 @@ def test_a_corpus_is_made_and_may_be_chosen(site: str, bench: Bench, page: Page,
     shutil.rmtree(bench.storage / "corpora/made-here")
 
 
-def test_a_trace_is_replayed(site: str, bench: Bench, watched: Watched, page: Page) -> None:
-    """A trace is chosen by the job that kept it, and its replay stands among the results."""
+def test_a_trace_is_replayed(site: str, bench: Bench, watched: Watched, page: Page, complaints: Complaints) -> None:
+    """What is wrong with a measurement is reported at its field. A trace is chosen by the job that recorded it; no job starts
+    during the replay; its log moves, and its result is among the results."""
+    complaints.expected = ("422", "409")
     job, target = watched.path.rpartition("/")[2], bench.storage / "target"
     write_trace(reading_trace(), bench.storage / "jobs" / uuid.UUID(job).hex / "trace.edbtrace")
     target.mkdir()
+    corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
     page.goto(f"{site}/measure?kind=replay")
     page.locator("#f-job").select_option(job)
-    page.locator("#f-paths").fill(str(target))
+    page.locator("#f-paths").fill("/etc")
     page.locator("#f-pace").fill("max")
     page.get_by_role("button", name="Measure").click()
+    expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
+    page.locator("#f-paths").fill(str(target))
+    page.get_by_role("button", name="Measure").click()
     page.wait_for_url("**/measurements/*")
+    during = page.request.post(f"{site}/api/v1/jobs", data={"corpus": corpus})
+    assert during.status == 409, during.text()
     expect(page.locator("#state")).to_have_text("completed")
+    expect(page.locator("#log")).to_contain_text("report.html")
     assert list(target.iterdir()) == []
     page.locator("#result a").click()
     expect(page.frame_locator("iframe.report").locator(".verdict")).to_be_visible()

@@ -170,17 +170,17 @@ def test_what_cannot_be_measured_is_refused(
     (tmp_path / "c" / "custodian").mkdir(parents=True)
     (tmp_path / "c" / "custodian" / "a.txt").write_text("sesame")
     corpus = ("--corpus", "c")
-    elsewhere = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
-    cases: tuple[tuple[tuple[str, ...], dict[str, str], str], ...] = (
-        (("scale-up", *corpus, "--workers", "1,x"), {}, "--workers is '1,x'"),
-        (("knee", *corpus, "--max-p99", "reed=1ms"), {}, "there is no op 'reed'"),
-        (("scale-out", *corpus, "--shard", "--source-copies"), {}, "exclude each other"),
-        (("scale-up", *corpus, "--filer-cache", "lots"), {}, "--filer-cache is 'lots'"),
-        (("scale-up", *corpus, "--null-memory", "some"), {}, "--null-memory is 'some'"),
-        (("scale-up", "--corpus", "none"), {}, "does not exist"),
-        (("scale-up", *corpus), elsewhere, "unset EDBENCH_DATABASES"),
+    cases: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("scale-up", *corpus, "--workers", "1,x"), "--workers is '1,x'"),
+        (("knee", *corpus, "--max-p99", "reed=1ms"), "there is no op 'reed'"),
+        (("scale-out", *corpus, "--shard", "--source-copies"), "exclude each other"),
+        (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
+        (("scale-up", *corpus, "--null-memory", "some"), "--null-memory is 'some'"),
+        (("scale-up", "--corpus", "none"), "does not exist"),
+        (("job-types", *corpus), "unset EDBENCH_DATABASES"),
     )
-    for arguments, env, said in cases:
-        assert main(["bench", *arguments], env) == USAGE
+    given = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
+    for arguments, said in cases:
+        assert main(["bench", *arguments], given) == USAGE
         assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["c"]

@@ -7,12 +7,13 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from core.filer.emulation import OCTAVES
-from core.memory import client_memory
+from core.memory import client_memory, machine_memory
 from core.operations import Op
 from monitoring.filer.boot import short_boot_id
 from monitoring.metrics.buckets import WORDS
 from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
 from monitoring.observations import WORKER, Observation
+from monitoring.processes import processors, usable_processors
 from worker.host.registration import Effort
 from worker.processes import cpu_time
 from worker.slots.table import SlotTable
@@ -35,8 +36,10 @@ class WorkerSampler:
         self._host = {
             "host": short_boot_id(),
             "host_name": socket.gethostname(),
-            "processors": len(self._cpus),
+            "processors": usable_processors(),
+            "machine_processors": processors(),
             "memory_bytes": client_memory(),
+            "machine_memory_bytes": machine_memory(),
         }
 
     def sample(self) -> list[Observation]:

@@ -14,7 +14,7 @@ from readers.base import TEXT_STATE, Handler, Source, Text
 from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
 from readers.records import Limits, TextState
 from sql.findings import IndexOwner, Item, ItemText
-from worker.items.dates import with_dates_in_utc
+from worker.items.dates import with_dates_in_utc, without_unread_dates
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.load_records import note_record
@@ -67,7 +67,10 @@ def take_text(
     text, row = _taken(item, source, handler, limits, out, ocr)
     if out.notes:
         row = _annotated(row, out.notes.get(item.id))
-    dated = with_dates_in_utc(row.metadata, time_zone)
+    metadata, unread = without_unread_dates(row.metadata)
+    if unread is not None:
+        out.item_failed(item.id, unread)
+    dated = with_dates_in_utc(metadata, time_zone)
     return text, row if dated is row.metadata else replace(row, metadata=dated)
 
 

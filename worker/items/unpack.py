@@ -18,7 +18,8 @@ from core.names import display_name, sibling_name, unsafe_name
 from core.records import JobOptions
 from readers.base import Child, Handler, Part, Source, is_leaf
 from readers.errors import DocumentError, ExceptionCode
-from readers.identification.identify import identify
+from readers.identification.identify import extension_of, identify
+from readers.identification.lesser import read_as_less
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import Kind, Siblings
 from readers.registry import handler_for
@@ -271,7 +272,12 @@ class Unpacker:
             container=handler.container,
             hashes=self.hashes(ident, source, handler),
         )
-        return item, source, handler, intake.error
+        return (
+            item,
+            source,
+            handler,
+            intake.error or read_as_less(child.media_type, extension_of(child.name), media_type),
+        )
 
     def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:
         """(content hash, Message-ID hash) of a message; Nones for everything else and for the unreadable."""

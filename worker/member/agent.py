@@ -56,7 +56,6 @@ from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.machine import host, place
 from monitoring.metrics.endpoint import NOWHERE
-from replay.ceiling import ceiling
 from worker.member.meters import MemberMeter
 from worker.supervisor import WorkerPlan
 
@@ -246,6 +245,11 @@ class Agent:
         trace = resolved(order.trace, self._roots)
         _wait_for(trace)
         choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
+        os.environ.setdefault(
+            "OPENBLAS_NUM_THREADS", "1"
+        )  # numpy would start threads, and slots are forked from this process
+        from replay.ceiling import ceiling
+
         found = ceiling(trace, choice, self._settings.scratch)
         if isinstance(found, str):
             raise SystemFault(found)

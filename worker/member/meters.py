@@ -18,7 +18,7 @@ import psutil
 from core.crew.messages import Meters, Used
 from monitoring.block_io import BlockIo, of_group, of_processes
 from monitoring.filer.wire import WireSampler
-from monitoring.processes import WorkerMeter, below, host_seconds, processors
+from monitoring.processes import WorkerMeter, below, host_seconds, usable_processors
 
 _LOOPBACK = "lo"
 _MEMORY = (
@@ -60,7 +60,7 @@ class MemberMeter:
             block.read - self._block.read, block.written - self._block.written)  # fmt: skip
         return Meters(
             seconds=round(time.monotonic() - self._began, 3),
-            processors=processors(),
+            processors=usable_processors(),
             busy_s=round(host_seconds()[0] - self._busy, 2),
             workers_cpu_s=round(self.used.cpu_s, 3),
             workers_waited_s=round(self.used.waited_s, 3),

@@ -110,7 +110,7 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
         finally:
             signal_group(process, signal.SIGKILL)
             process.wait()
-            remove_socket(process.pid)
+            remove_socket(process.pid, place)
         said.seek(0)
         return Ended(status, said.read(1 << 16).decode(errors="replace"))
 

@@ -16,7 +16,7 @@ from controller.jobs.run import Crew
 from core.services.embedded import running_services
 from core.services.place import Home, postgres_place
 from core.settings import Settings
-from experiments.crew.admission import BACK_SECONDS, described, per_machine
+from experiments.crew.admission import BACK_SECONDS, described, usable
 from experiments.crew.lease import Leased
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.drops import Drop
@@ -84,8 +84,8 @@ class CrewSite:
         with taken_system(self._given, self._env, self._source, wanted, self._say, self._ways) as (self._system, seats):
             members = [seat.member for seat in seats]
             self._machine = Machine(
-                processors=per_machine(members, "processors"),
-                memory_bytes=per_machine(members, "memory_bytes"),
+                processors=usable(members, "processors"),
+                memory_bytes=usable(members, "memory_bytes"),
                 hosts=described(members),
             )
             yield self._machine
@@ -115,7 +115,7 @@ class CrewSite:
                 watch=partial(watched_filer, settings),
                 database_files={d.name: postgres_place(Home(scratch), d.name) for d in databases if system.ours},
                 containers=lambda: () if system.ours else [_use(one) for one in leased.left],
-                processors=per_machine(members, "processors"),
+                processors=usable(members, "processors"),
                 drop=partial(self._drop, several=several),
                 hosts=lambda jobs: OfHosts(counted=tuple(leased.left), index=_index_tasks(jobs, leased)),
             )

@@ -29,7 +29,7 @@ class Observed:
     repeat: int
     order: int
     started_at: float
-    processors: int  # of the workers' host, or hosts
+    processors: float  # of the workers' host, or hosts
     result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is told anew (`figures`)
     jobs: tuple[JobTables, ...]
     samples: Samples
@@ -43,7 +43,9 @@ class Observed:
     null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no pair
 
 
-def observed(run: PointRun, repeat: int, order: int, processors: int, places: Sequence[Mapping[str, Any]]) -> Observed:
+def observed(
+    run: PointRun, repeat: int, order: int, processors: float, places: Sequence[Mapping[str, Any]]
+) -> Observed:
     """Read while its databases are still there; `places`: where they keep their files. Raises DatabaseFault."""
     return Observed(
         repeat=repeat,

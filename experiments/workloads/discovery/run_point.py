@@ -64,7 +64,7 @@ class PointRun:
     offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
     drops: tuple[Drop, ...]
     database_files: Mapping[str, Path]  # where each server keeps its files
-    processors: int | None = None  # of those who worked at it; None: all of the site's
+    processors: float | None = None  # of those who worked at it; None: all of the site's
     hosts: OfHosts | None = None  # of an experiment on several
 
 

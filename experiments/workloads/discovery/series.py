@@ -133,7 +133,7 @@ def queue_depth(samples: Samples, times: Times, offset: float) -> tuple[QueueSec
     )
 
 
-def worker_cpu(samples: Samples, times: Times, offset: float, processors: int) -> tuple[tuple[float, float], ...]:
+def worker_cpu(samples: Samples, times: Times, offset: float, processors: float) -> tuple[tuple[float, float], ...]:
     """Share of all processors that the workers used between each sample and the one before."""
     out = []
     for before, now in itertools.pairwise(samples.workers):

@@ -65,7 +65,7 @@ class Deployment:
     watch: Callable[[], AbstractContextManager[Watch]]  # of the emulated filer
     database_files: Mapping[str, Path]  # where each server keeps its files
     containers: Callable[[], Sequence[Mapping[str, Any]]]  # what each used, once the crew has left
-    processors: int | None = None  # of those who work at it; None: all of the site's
+    processors: float | None = None  # of those who work at it; None: all of the site's
     drop: Callable[[Sequence[Path], str], list[Drop]] = drop_here
     hosts: Callable[[Sequence[JobHandle]], OfHosts | None] = lambda _jobs: None  # once the crew has left
 
@@ -74,8 +74,8 @@ class Deployment:
 class Machine:
     """Where the workers run."""
 
-    processors: int
-    memory_bytes: int  # that may cache files
+    processors: float
+    memory_bytes: float  # that may cache files
     hosts: list[dict[str, Any]] = field(default_factory=list)  # for the disclosure
 
 

@@ -26,7 +26,7 @@ class Observed:
     emulated: bool
     job_id: str
     job: dict[str, Any]  # as `edbench job show -o json` has it
-    processors: int
+    processors: float
     clients: tuple[ReplayClient, ...]
     touched: int  # bytes of the files that were made
     adapted: int  # calls of the trace that ended otherwise than the rest of it explains

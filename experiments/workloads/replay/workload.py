@@ -20,7 +20,7 @@ from core.filer import FilerModel, load_filer
 from core.memory import client_memory
 from core.mounts import read_mounts, storage_label
 from experiments.conditions import emulated
-from experiments.crew.admission import described, per_machine
+from experiments.crew.admission import described, usable
 from experiments.crew.players import Players
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
@@ -95,9 +95,7 @@ class Replays(Workload):
             def observed() -> Observed:
                 seen = self._observed(turn, stage)
                 leased.leave()
-                return dataclasses.replace(
-                    seen, processors=per_machine(members, "processors"), hosts=tuple(leased.left)
-                )
+                return dataclasses.replace(seen, processors=usable(members, "processors"), hosts=tuple(leased.left))
 
             yield observed
 
@@ -184,7 +182,7 @@ class Replays(Workload):
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
             "digests": {name: "" if filer is None else filer.digest for name, filer in self._filers.items()},
             "cache": {
-                "client_memory_bytes": client_memory() if hosts is None else per_machine(hosts, "memory_bytes"),
+                "client_memory_bytes": client_memory() if hosts is None else usable(hosts, "memory_bytes"),
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },

@@ -310,9 +310,10 @@ def wide(head: bytes) -> str:
 def readable(head: bytes, codec: str) -> bool:
     """Whether these first bytes are nothing but characters of living scripts in this codec."""
     try:
-        return _other().search(codecs.getincrementaldecoder(codec)().decode(head)) is None
+        text = codecs.getincrementaldecoder(codec)().decode(head)
     except UnicodeError:
         return False
+    return _other().search(text) is None
 
 
 def _as_script(sample: bytes, codec: str) -> str:

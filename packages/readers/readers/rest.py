@@ -10,6 +10,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from readers.streams import CHUNK, SMALL_MEMBER, RangeStream
 
+AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member
 AFTER, BEFORE = b"bytes after the end", b"bytes before the beginning"
 
 

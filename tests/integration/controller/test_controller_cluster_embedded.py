@@ -63,10 +63,10 @@ def make(tmp_path: Path, text: str, workers: int = 2) -> EmbeddedCluster:
 
 
 def test_command_lines() -> None:
-    """The real command lines: our interpreter, the modules, name and slots of a worker."""
+    """The real command lines: our interpreter, the modules, name and slots of a worker, which no crew may take."""
     assert module_commands("queue-manager", 4) == (sys.executable, "-m", "queue_manager")
-    assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3")
-    many = ("--name", "w", "--workers", "30", "--slots", "4")
+    assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3", "--alone")
+    many = ("--name", "w", "--workers", "30", "--slots", "4", "--alone")
     assert module_commands("w1-w30", 4) == (sys.executable, "-m", "worker", *many)
 
 

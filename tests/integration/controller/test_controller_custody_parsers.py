@@ -6,7 +6,6 @@ import uuid
 from typing import Any
 
 import pytest
-from alembic import command
 from taskbench import TaskBench
 from zipped import texts_zipped
 
@@ -16,8 +15,6 @@ from core.records import JobOptions, Phase
 from readers.parsers import ParserSet
 from sql.deletion import begin, delete_rows
 from sql.jobs import get_job
-from sql.migrate import migrate
-from sql.migrations.upgrade import alembic_config
 from sql.requeue import requeue
 from sql.session import Database
 from sql.states import request_resume
@@ -248,7 +245,7 @@ def test_text_of_ocr_has_both_before_it(task_bench: TaskBench) -> None:
 
 
 def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) -> None:
-    """A job in a database of the schema before: `version` is its worker's as it was, and no parser is told. One that was
+    """A task that noted no parsers: `version` is its worker's as it was, and no parser is told. One that was
     expanded then and goes on has the parser of who read it, and not that of who took it out."""
     _corpus(task_bench)
     slot = _slot(task_bench, "2.0")
@@ -256,12 +253,12 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
     assert task_bench.advance() is Phase.EXPAND
     task_bench.drain(slot)
     with task_bench.database.transaction() as conn:
-        _back(conn)
+        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
+        conn.exec_driver_sql("DELETE FROM parser_set")
         conn.exec_driver_sql(
             "INSERT INTO worker (incarnation, name, host, pid, slots, version, seen_at, started_at)"
             " VALUES (gen_random_uuid(), 'w-2.0', 'h', 1, 1, '0.9', now(), now() - interval '1 day')"
         )
-    migrate(task_bench.database)
     assert {(line["parser"], *line["earlier"]) for line in _told(task_bench).values()} == {(None,)}
     newer = _slot(task_bench, "3.0")
     _end(task_bench, newer)
@@ -270,39 +267,13 @@ def test_of_tasks_from_before_it_is_said_to_be_unknown(task_bench: TaskBench) ->
     assert _by(told["b.zip"]) == ("index", "w-3.0", None, None, "3.0")
     assert {len(line["earlier"]) for line in told.values()} == {0}
     with task_bench.database.transaction() as conn:
-        _back(conn)
+        conn.exec_driver_sql("UPDATE task SET parsers = NULL")
+        conn.exec_driver_sql("DELETE FROM parser_set")
         conn.exec_driver_sql("UPDATE worker SET name = 'w-3.0'")
-    migrate(task_bench.database)
     assert {_by(line) for line in _told(task_bench).values()} == {("index", "w-3.0", None, None, "0.9")}
     assert {line["parsers"] for line in _told(task_bench).values()} == {None}
     assert list(parsers_told([_handle(task_bench)])) == []
     slot.shards.close()
-
-
-def _back(conn: Any) -> None:
-    """The schema as it was."""
-    conn.exec_driver_sql("DROP TABLE parser_set, storage_root, outage")
-    conn.exec_driver_sql("ALTER TABLE job DROP COLUMN surroundings, DROP COLUMN labels")
-    conn.exec_driver_sql("ALTER TABLE task DROP COLUMN parsers")
-    conn.exec_driver_sql("UPDATE alembic_version SET version_num = '0019'")
-
-
-def test_the_migration_is_from_the_schema_before(database: Database) -> None:
-    """Rows stay, and have no parsers."""
-    with database.transaction() as conn:
-        conn.exec_driver_sql("DROP SCHEMA public CASCADE")
-        conn.exec_driver_sql("CREATE SCHEMA public")
-        command.upgrade(alembic_config(conn), "0019")
-        conn.exec_driver_sql(
-            "INSERT INTO job (id, name, state, phase, source, source_device, source_inode, options)"
-            " VALUES (%(job)s, 'old', 'completed', 'finalise', '/', 1, 1, '{}');"
-            " INSERT INTO task (job, phase, state, weight, payload) VALUES (%(job)s, 'index', 'done', 2, '{}')",
-            {"job": uuid.uuid4()},
-        )
-    migrate(database)
-    with database.transaction() as conn:
-        assert conn.exec_driver_sql("SELECT phase, parsers FROM task").all() == [("index", None)]
-        assert conn.exec_driver_sql("SELECT count(*) FROM parser_set").scalar_one() == 0
 
 
 def test_a_set_is_noted_once_in_each_database(task_bench: TaskBench) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import replace
 from typing import Any
 
 import psycopg2
@@ -15,6 +16,8 @@ from core.roles import CONTROLLER, QUEUE_MANAGER, ROLES, WORKER, Login, login_na
 from core.services import broker_keeper_url, superuser_url
 from core.services.place import Home
 from core.settings import Settings
+from monitoring.sender import stream_of
+from queue_manager.runs import forget_messages
 from sql.session import Database
 
 pytestmark = pytest.mark.services
@@ -205,6 +208,19 @@ def test_commands_that_are_not_the_roles(services: Settings, queue: str, role: s
     with redis.Redis.from_url(login(services, role).into(services.broker)) as client:
         assert [line for line in _FOR_NO_ROLE + _FOR_OTHERS[role] if not denied(client, line)] == []
         assert client.ping()
+
+
+def test_a_queue_manager_removes_what_a_run_left(services: Settings, broker_url: str) -> None:
+    """Its messages, bindings and frames, and those of nothing else."""
+    assert services.broker is not None
+    run = "0123456789abcdef"
+    left = {queue_name("db1", run=run), f"_kombu.binding.{queue_name('db1', run=run)}", stream_of(run)}
+    with redis.Redis.from_url(broker_url, decode_responses=True) as client:
+        for name in (*left, queue_name("db1")):
+            client.lpush(name, "x")
+        forget_messages(replace(services, run=run, broker=login(services, QUEUE_MANAGER).into(services.broker)))
+        assert not client.exists(*left)
+        assert client.delete(queue_name("db1")) == 1
 
 
 def test_a_message_goes_its_way_through_the_roles(services: Settings, queue: str) -> None:

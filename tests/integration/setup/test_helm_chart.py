@@ -32,8 +32,8 @@ SETTINGS: dict[str, list[str]] = {
 def helm(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = shutil.which("helm")
     if program is None:
-        assert os.environ.get("CI") != "true", ".ci/run installs helm"
-        pytest.skip("no helm on this machine")
+        assert os.environ.get("CI") != "true" or "NO_HELM" in os.environ, ".ci/run installs helm"
+        pytest.skip("no helm on this machine: `go install helm.sh/helm/v4/cmd/helm@v4.3.1`")
     return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -42,14 +42,17 @@ MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _WIDTH = 80
 SEVERAL_MEANINGS = {
     *(
+        "--databases",
         "--filer",
         "--force",
         "--format",
+        "--from",
         "--name",
         "--output-file",
         "--remove",
         "--repeats",
         "--scale",
+        "--shard",
     ),
     *("--seed", "--workers", "--yes"),
 }
@@ -139,7 +142,7 @@ SCHEMAS = {
     **{("bench", name): "result" for name in ("scale-up", "scale-out", "knee", "job-types", "r1", "storage")},
     ("bench", "plan"): "plan",
     ("trace", "record"): "trace-record", ("trace", "replay"): "result", ("trace", "info"): "trace-info",
-    ("result", "compare"): "compare",
+    ("result", "compare"): "compare", ("simulate",): "simulation",
 }  # fmt: skip
 
 

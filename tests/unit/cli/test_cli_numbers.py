@@ -45,7 +45,7 @@ def test_commands_take_numbers_of_both_kinds() -> None:
     """What follows looks at something: a command that is known to have one of each is among them."""
     found = {(words, option.opts[0], option.type.name.partition(" ")[0]) for words, _, option in _numbers()}
     assert {(("corpus", "generate"), "--scale", "float"), (("corpus", "generate"), "--seed", "int")} <= found
-    assert {(("bench", "knee"), "--hosts-wait", "float"), (("bench", "storage"), "--scale", "float")} <= found
+    assert {(("bench", "knee"), "--wait", "float"), (("bench", "storage"), "--scale", "float")} <= found
     assert len(found) > 60
 
 

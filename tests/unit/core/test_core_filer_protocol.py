@@ -129,7 +129,7 @@ def test_filers_that_expand_otherwise_are_not_the_same(tmp_path: Path) -> None:
 def test_ours_say_how_they_are_known() -> None:
     """NFS was measured; nobody knows R1's protocol, and that is said in the disclosure with what is assumed instead."""
     origins = {name: load_protocol(name).origin.split()[0].rstrip(":") for name in protocol_names()}
-    assert origins == {"r1": "assumed", "nfs-v3": "measured", "nfs-v4.2": "measured"}
+    assert origins == {"r1": "assumed", "cifs": "assumed", "nfs-v3": "measured", "nfs-v4.2": "measured"}
     titan = load_filer("titan")
     told = " ".join((emulated(titan) or {})["assumptions"])
     assert "assumed: R1 names no protocol" in told

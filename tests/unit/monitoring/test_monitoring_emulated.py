@@ -13,7 +13,6 @@ class _Filer:
 
     def __init__(self) -> None:
         self.now, self.calls, self.busy, self.waited, self.misses = 0, 0, 0, 0, 0
-        self.booked, self.late = 0, 0
 
     def snapshot(self) -> ArbiterCounts:
         station = StationCounts(
@@ -23,8 +22,6 @@ class _Filer:
             stations={"metadata": station},
             misses=self.misses,
             missed_ns=self.misses * 5_000_000,
-            site_booked_ns=self.booked,
-            site_late_ns=self.late,
         )
 
     def work(self, calls: int, busy: int, waited: int) -> None:
@@ -57,18 +54,6 @@ def test_misses_are_told_with_their_mean_delay() -> None:
     filer.work(10, S, 0)
     filer.misses = 4
     assert sampler.to_json()["misses"] == {"calls": 4, "mean_delay_us": 5000.0}
-
-
-def test_waits_of_a_site_are_told_of_the_time_with_calls() -> None:
-    """What they were booked for and how late they ended; nothing of a filer without a site."""
-    filer = _Filer()
-    filer.booked, filer.late = 7 * S, 7 * S  # of whoever was there before
-    sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
-    filer.work(10, S, 0)
-    assert "site_waits" not in sampler.to_json()
-    filer.booked, filer.late = 11 * S, 7 * S + S // 4
-    filer.work(10, S, 0)
-    assert sampler.to_json()["site_waits"] == {"booked_s": 4.0, "late_s": 0.25}
 
 
 def test_nothing_done_gives_no_figures() -> None:

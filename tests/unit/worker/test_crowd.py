@@ -29,6 +29,8 @@ class _Forked:
         self.names = [f"w{n}" for n in range(1, number + 1)]
         self.pid = os.fork()
         if not self.pid:
+            if not os.fork():
+                os._exit(1)  # not one of its own: the first process of a container is given orphans
             os._exit(Crowd(_plans(number, tmp_path), become=self._become).run())
 
     def _become(self, plan: WorkerPlan) -> int:

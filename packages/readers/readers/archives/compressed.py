@@ -16,10 +16,9 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.inflate import DECODE_ERRORS, zstd_decompressor
 from readers.records import Kind, Limits, TextState
-from readers.rest import rest
+from readers.rest import AFTER_CONTENT, rest
 from readers.streams import CHUNK, PieceStream, as_binary
 
-AFTER_CONTENT = (1 << 62) - 1  # an ordinal behind that of every member of a tar
 _SMALL = 1 << 20  # content up to this size is handed out as bytes
 _FIRST_READ = 1 << 12  # of a stream; it doubles up to CHUNK, so that many tiny streams cost no more than their bytes
 _MEMORY = 1 << 28  # bytes a decompressor may take

@@ -10,7 +10,7 @@ import djvu_rs
 from readers import clean, page_numbers
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode, PagesWithoutText
+from readers.errors import DocumentError, ExceptionCode, FieldUnread, PagesWithoutText
 from readers.records import Limits, TextState
 
 if TYPE_CHECKING:
@@ -64,6 +64,10 @@ class DjvuHandler(LeafHandler):
             out.metadata["pages_without_text"] = page_numbers.written(bare)
         if cut:
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than its header states")
+        elif behind := len(data[int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER :].strip(b"\0")):
+            out.error = FieldUnread(
+                ExceptionCode.CORRUPT, f"{behind:,} bytes after the end of the document were not read"
+            )
         elif unreadable:
             out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
         elif lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from readers.charset_guess import readable
 from readers.charset_labels import by_mark
 from readers.charset_mixed import first_wide, parts
 from readers.mail.boundary import unlabelled_boundary
@@ -71,7 +72,7 @@ def as_text(head: bytes) -> bytes | None:
         ("utf-16-le", (1,)),
         ("utf-16-be", (0,)),
     ):
-        if _mostly_ascii(head, encoding, zeros):
+        if _mostly_ascii(head, encoding, zeros) or ("32" in encoding and len(head) >= 16 and readable(head, encoding)):
             return _recode(head, encoding)
     return _recode(head, "") if first_wide(head) else None
 

@@ -38,7 +38,9 @@ _PRINTED = bytes(
 _JIS_ROWS = frozenset((*range(0x21, 0x26), *range(0x30, 0x50)))  # of JIS X 0208: signs, kana, the frequent characters
 _DATES = ((0x9003, "taken"), (0x9004, "digitised"), (0x0132, "modified"))
 _ZONES = {"taken": 0x9011, "digitised": 0x9012, "modified": 0x9010}
-_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?")
+_DATE = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?(?:\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
+_NO_DATE = " :-0T"  # what is in a date that is not known (CIPA DC-008, 4.6.5)
+_LONGEST_DATE = 100  # characters
 _ZONE = re.compile(r"[+-]\d\d:\d\d")
 
 Tags = dict[int, tuple[int, bytes]]  # tag → type, raw value
@@ -166,14 +168,18 @@ def _place(gps: Tags, block: _Block) -> dict[str, float]:
 
 
 def _iso(text: str, zone: str) -> str:
-    match = _DATE.match(text)
-    if not match or match[1] == "0000":
+    text = text.strip()
+    match = _DATE.fullmatch(text)
+    if not text.strip(_NO_DATE):
         return ""
-    year, month, day, hour, minute, second = match.groups()
+    if match is None:
+        return text[:_LONGEST_DATE]
+    year, month, day, hour, minute, second, with_zone = match.groups()
+    zone = with_zone or zone.strip()
     date = f"{year}-{month}-{day}"
     if hour is None:
         return date
-    return f"{date}T{hour}:{minute}:{second or '00'}{zone if _ZONE.fullmatch(zone) else ''}"
+    return f"{date}T{hour}:{minute}:{second or '00'}{zone if _ZONE.fullmatch(zone) or zone == 'Z' else ''}"
 
 
 class _Block:

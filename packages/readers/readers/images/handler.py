@@ -6,7 +6,9 @@ from readers import clean
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS
 from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
 from readers.images import captions, exif
+from readers.images.heif import breaks_off
 from readers.images.kinds import reader_of
 from readers.records import Limits, TextState
 
@@ -83,6 +85,10 @@ class ImageHandler(LeafHandler):
         if head[4:8] == b"ftyp":
             out = _still(head)
             with source.open() as file:
+                if breaks_off(file, source.size):
+                    out.error = DocumentError(
+                        ExceptionCode.TRUNCATED, "the picture breaks off, or has no picture in it"
+                    )
                 found = exif.read(file, source.size, str(out.metadata["format"]))
             out.text = "".join(f"{line}\n" for line in found.lines)[: limits.text_characters]
             out.metadata |= found.likely | found.metadata

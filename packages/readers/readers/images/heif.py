@@ -24,6 +24,24 @@ def exif_place(file: BinaryIO, size: int) -> tuple[int, int] | None:
     return (start + skip, min(length, size - start) - skip) if skip < length else None
 
 
+def breaks_off(file: BinaryIO, size: int) -> bool:
+    """Whether the outermost boxes do not add up to the file, or none of them describes or holds a picture."""
+    at = 0
+    kinds: set[bytes] = set()
+    for _ in range(_MAX_BOXES):
+        if at == size:
+            return not kinds & {b"meta", b"moov"}
+        file.seek(at)
+        head = file.read(16)
+        length = int.from_bytes(head[:4], "big")
+        length = int.from_bytes(head[8:16], "big") if length == 1 else length or size - at
+        if len(head) < 8 or length < 8 or at + length > size:
+            return True
+        kinds.add(head[4:8])
+        at += length
+    return False
+
+
 def _meta(file: BinaryIO, size: int) -> bytes:
     """The content of the box `meta`; LookupError without one."""
     at = 0

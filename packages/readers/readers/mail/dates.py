@@ -50,6 +50,8 @@ _OFFSET = re.compile(
     r"[\s,]*(?P<again>[^\d+-]*)",
     re.ASCII | re.IGNORECASE,
 )
+_HALF = re.compile(r"[ap]\.?m\b", re.IGNORECASE)
+_OFFSET_IN_COMMENT = re.compile(r"\([^)]*[+-]\d", re.ASCII)
 _NAME = re.compile(r"[a-z]{1,5}", re.ASCII | re.IGNORECASE)
 _HOURS = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7}
 _LONGEST = 500  # characters
@@ -79,7 +81,8 @@ def moment(value: str) -> Moment | None:
     text = text.strip(" \t\"'")
     for form in (*_FORMS, _COMPACT):
         if (found := form.fullmatch(text)) is not None:
-            return _moment(found.groupdict())
+            moment = _moment(found.groupdict())
+            return None if moment and not moment.zoned and _OFFSET_IN_COMMENT.search(value) else moment
     return None
 
 
@@ -125,6 +128,8 @@ def _away(zone: str) -> timedelta | None:
     if away > _FURTHEST:
         return None
     away = away if offset["sign"] == "+" else -away
+    if _HALF.match(offset["again"] or ""):  # half of the day, behind the zone
+        return None
     for name in (offset["name"], offset["again"]):
         known = _HOURS.get((name or "").strip().lower())
         if known is not None and timedelta(hours=known) != away:

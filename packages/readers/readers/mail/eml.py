@@ -28,8 +28,10 @@ from readers.mail.headers import (
 from readers.mail.parts import MAX_PARTS, MailPart, Message
 from readers.mail.text import body_texts, damage_of, folded, read_in
 from readers.records import Kind, Limits
+from readers.text.unread import unread_in
 
 MEDIA_TYPE = "message/rfc822"
+_PARTIAL = "message/partial"
 MAIL_KEYS = (
     "from",
     "to",
@@ -58,7 +60,6 @@ _OF_A_MEMO = (
 )  # what is metadata, or a program's
 _NO_LINES = ("x-", "content-", "list-", "resent-", "dkim-", "arc-", "errors-")  # of programs
 _MOST_LINES = 100
-_PGP = "-----BEGIN PGP MESSAGE-----"
 
 
 class EmlHandler(LeafHandler):
@@ -100,9 +101,9 @@ class EmlHandler(LeafHandler):
                 ordinal=position,
                 data=data,
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
-                media_type=leaf.media_type,
-            )
-        if (error := _headless(message, source) or cut(message, "message")) is not None:
+                media_type=None if leaf is message.root and leaf.media_type == _PARTIAL else leaf.media_type,
+            )  # the message itself has the exception that it is one part of several
+        if (error := _headless(message) or cut(message, "message")) is not None:
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -125,15 +126,13 @@ class EmlHandler(LeafHandler):
         kind = message.root.media_type
         if kind == "multipart/signed":
             out.metadata["signed"] = True
-        elif kind == "message/partial":
+        elif kind == _PARTIAL:
             out.error = _partial(message)
         elif kind == "multipart/encrypted":
             # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
             out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
-        elif _PGP in out.text and f"\n{_PGP}" in f"\n{out.text}":
-            out.error = DocumentError(ExceptionCode.ENCRYPTED, "a PGP message in the text")
-        out.error = out.error or _headless(message, source) or damage_of(message.root) or text_cut(message, "message")
-        out.error = out.error or _date_unread(fields)
+        out.error = out.error or _headless(message) or damage_of(message.root) or text_cut(message, "message")
+        out.error = out.error or unread_in(out.text) or _date_unread(fields)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -167,10 +166,10 @@ class _ReadMessage(Message):
 _MESSAGES = Last(_ReadMessage)
 
 
-def _headless(message: Message, source: Source) -> DocumentError | None:
+def _headless(message: Message) -> DocumentError | None:
     """That a message has no header, if it has none: all of it is text then."""
     root = message.root
-    if root.start == 0 and not (len(root.fields) or root.children) and source.size:
+    if not (len(root.fields) or root.children) and root.content().strip():
         return DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return None
 

@@ -72,7 +72,9 @@ def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentErro
     start, error = len(first) + 1, None
     end = start + int(count)
     behind = data[end:].lstrip()
-    if end > len(data) or (behind and not _PROPERTIES.match(behind)):
+    *_, last = (None, *_PROPERTIES.finditer(data, min(end, len(data))))
+    again = last is not None and last.start() > len(data) - len(behind)  # one within the message looks like it
+    if end > len(data) or again or (behind and not _PROPERTIES.match(behind)):
         *_, last = (None, *_PROPERTIES.finditer(data, start))
         if end > len(data):
             found = f"the message ends after {len(data) - start} of {int(count)} bytes"

@@ -15,6 +15,7 @@ from readers.mail.parts import text_with_files
 from readers.mail.text import body_texts, parts_of, read_in
 from readers.records import Kind, Limits
 from readers.text.plain import TEXT
+from readers.text.unread import unread_in
 
 
 class EncodedHandler(LeafHandler):
@@ -64,6 +65,7 @@ class EncodedHandler(LeafHandler):
                 break
         out = collector.result("\n")
         note_charset(out, read_in(root))
+        out.error = unread_in(out.text)
         return out
 
 

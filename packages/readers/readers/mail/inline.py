@@ -35,6 +35,7 @@ _PIECE = re.compile(rb"M(?<=\nM)[ -`]{60}(?:\r?\nM[ -`]{60}){3}(?=\r?\n)")
 _BEGIN, _BINHEX = re.compile(rb"begin"), re.compile(rb"BinHex")  # the same
 _MOST_UNPACKED = 1 << 28  # bytes
 _MINUS_42 = bytes((c - 42) & 0xFF for c in range(256))
+_NO_HEADER = "its BinHex has no header"
 _NO_END = "it has no last line, so something may be missing"
 
 
@@ -149,14 +150,16 @@ def _next_yenc(data: bytes, at: int, end: int) -> Inline | None:
 
 def _next_binhex(data: bytes, at: int, end: int) -> Inline | None:
     begin = _HQX_BEGIN.search(data, at, end)
-    if begin is None:
-        return None
-    following = _HQX_BEGIN.search(data, begin.end(), end)
-    stop = following.start() if following else end
-    closing = _HQX_END.search(data, begin.end(), stop)
-    stop = closing.end() if closing else stop
-    name, _, _ = _binhex(data[begin.start() : stop])
-    return Inline(begin.start(), stop, name, BINHEX)
+    while begin is not None:
+        following = _HQX_BEGIN.search(data, begin.end(), end)
+        stop = following.start() if following else end
+        closing = _HQX_END.search(data, begin.end(), stop)
+        stop = closing.end() if closing else stop
+        name, _, damage = _binhex(data[begin.start() : stop])
+        if damage != _NO_HEADER:
+            return Inline(begin.start(), stop, name, BINHEX)
+        begin = following
+    return None
 
 
 def decode_uu(raw: bytes) -> tuple[bytes, str | None]:
@@ -243,7 +246,7 @@ def _binhex(raw: bytes) -> tuple[bytes, bytes, str | None]:
     header = 1 + length + 1 + 4 + 4 + 2  # name, its NUL, type, creator, flags
     name = unpacked[1 : 1 + length]
     if len(unpacked) < header + 10 or not 0 < length < 64:
-        return name, raw, "its BinHex has no header"
+        return name, raw, _NO_HEADER
     size = int.from_bytes(unpacked[header : header + 4], "big")
     at = header + 10  # both sizes, the checksum of the header
     data = unpacked[at : at + size]

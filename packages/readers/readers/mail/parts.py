@@ -29,7 +29,7 @@ from readers.mail.headers import (
     unfolded,
 )
 from readers.mail.inline import inline_files, is_piece_of_file
-from readers.mail.transfer import BASE64, NONE, encoding_of
+from readers.mail.transfer import BASE64, NONE, encoding_of, unlabelled
 
 MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so its words are kept
@@ -229,9 +229,12 @@ class Message:
         if fields.odd_end:
             part.note_unread_fields()
         if not part.media_type.startswith("multipart/"):
-            if part.media_type == "text/plain" and not fields.stored(b"content-type"):
+            stored = fields.stored(b"content-type")
+            if part.media_type == "text/plain" and (not stored or b"boundary" in stored.lower()):
                 part.boundary = unlabelled_boundary(data, body, end)
             if not part.boundary:
+                if part.encoding == NONE and part.media_type in _BODY_TYPES and part.is_body:
+                    _undo_unlabelled(part)
                 self._left -= _take_out_files(part) if self._left > 0 else 0
                 return part
             part.media_type = "multipart/mixed"
@@ -302,6 +305,15 @@ def _without_encoding(part: MailPart) -> bool:
         return False
     part.replace(part.content())
     return True
+
+
+def _undo_unlabelled(part: MailPart) -> None:
+    """Decode a body whose encoding no field declares, where its first line and all others can be nothing else; that is its damage."""
+    encoding = unlabelled(part.data, part.start, part.end)
+    if encoding != NONE:
+        part.encoding = encoding
+        part.replace(part.content())
+        part.damage = f"it was encoded in {encoding.decode()}, which no field of it declares"
 
 
 def _with_line_feeds(part: MailPart) -> bool:

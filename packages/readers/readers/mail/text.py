@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from readers import charset
@@ -15,6 +16,7 @@ _TIMES, _MORE = (
     2,
     200,
 )  # a text is no other form of one that it is so many times as long as, and so many characters more
+_DELSP = re.compile(rb"delsp\s*=\s*\"?yes", re.IGNORECASE)
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
 
@@ -98,13 +100,31 @@ def _text_of(part: MailPart) -> str:
     data = part.content()
     if part.media_type != "text/html":
         text, part.detected = charset.decode(data, part.charset)
-        return text
+        return _without_added_blanks(text) if _DELSP.search(part.fields.stored(b"content-type")) else text
     markup, part.detected = html_decode(data, part.charset)
     try:
         return html_text(markup)
     except DocumentError as error:  # the rest of the message is still worth having
         part.damage = error.detail
         return ""
+
+
+def _without_added_blanks(text: str) -> str:
+    """A text whose lines end with a blank where they go on, also within a word (RFC 3676, 4: `delsp=yes`), with such lines joined;
+    those that are quoted as deep as the line before alone."""
+    out: list[str] = []
+    joined = None  # the marks of quoting of a line that goes on
+    for line in text.split("\n"):
+        said = line.removesuffix("\r")
+        quote = said[: len(said) - len(said.lstrip(">"))]
+        if joined == quote:
+            out[-1] += said[len(quote) :].removeprefix(" ")
+        else:
+            out.append(line)
+        joined = quote if said.endswith(" ") and said != "-- " else None
+        if joined is not None:
+            out[-1] = out[-1].rstrip("\r\n").removesuffix(" ")
+    return "\n".join(out)
 
 
 def folded(text: str) -> bytes:

@@ -25,6 +25,12 @@ _SPELLINGS = (
     (BINHEX, re.compile(r"x?(?:mac)?(?:binhex|hqx)(?:40?)?")),
     (NONE, re.compile(r"x?(?:[78]bits?|bit[78]|binary|none|identity|raw)(?:mime)?")),
 )
+_BASE64_LINE = re.compile(rb"\s*[A-Za-z0-9+/]{28,76}={0,2}[ \t]*(?:\r?\n|\Z)")  # the first one of a body
+_QUOTED = re.compile(rb"=3D|=[CD][0-9A-F]=[89AB][0-9A-F]|=E[0-9A-F](?:=[89AB][0-9A-F]){2}")
+_NOT_QUOTED = re.compile(rb"[^\n]{300}|=(?![0-9A-F]{2}|[ \t]*\r?(?:\n|\Z))|[\x80-\xff]")
+_FEWEST = 20  # bytes
+_NO_CONTROLS = bytes(c for c in range(256) if c >= 32 or c in b"\t\n\f\r\x1b")
+_SOFT_BREAK = re.compile(rb"=\r?\n")
 _BLANK_BEHIND = re.compile(rb"=[ \t]")
 _PADDED_BREAK = re.compile(rb"=[ \t]+(?=\r?\n|\Z)")
 
@@ -67,6 +73,32 @@ def from_quoted_printable(raw: bytes) -> bytes:
     ):  # such a break is left as it is; few texts have an equals sign
         decoded = binascii.a2b_qp(_PADDED_BREAK.sub(b"=", raw).removesuffix(b"="))
     return decoded
+
+
+def unlabelled(data: bytes, start: int, end: int) -> bytes:
+    """The encoding that all lines of a body show, which no field declares: lines of base64 that stand for a text, or soft breaks and
+    an escaped equals sign or letters of UTF-8. NONE where that is not sure."""
+    if _BASE64_LINE.match(data, start, end) is not None:
+        raw = data[start:end]
+        decoded = sound_base64(raw)
+        if decoded is None and base64_damage(raw) is None:
+            decoded = decode_base64(raw)  # in blocks, each with padding
+        if decoded is not None and len(decoded) >= _FEWEST and _is_text(decoded):
+            return BASE64
+    elif (
+        _SOFT_BREAK.search(data, start, end)
+        and _QUOTED.search(data, start, end)
+        and not _NOT_QUOTED.search(data, start, end)
+    ):
+        return QUOTED_PRINTABLE
+    return NONE
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return not data.translate(None, _NO_CONTROLS) and bool(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 _DECODERS = {UUENCODE: decode_uu, YENC: decode_yenc, BINHEX: decode_binhex}

@@ -22,7 +22,8 @@ from readers.outlook.mapi.fields import FIELD_KEYS, LEFT_OF_FIELDS
 from readers.outlook.mapi.form import FormReader, beside, conversation_of, note_in_child, note_in_text
 from readers.outlook.mapi.named import has_fields, our_ids, rename
 from readers.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties, string_charset
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 
 _FIXED = "__properties_version1.0"
 _NAMES, _NAME_STREAMS = "__nameid_version1.0", ("__substg1.0_00020102", "__substg1.0_00030102")
@@ -177,6 +178,8 @@ class MsgHandler(LeafHandler):
             yield note_in_child(child, about[number].message if number < len(about) else None)
         if made.error is not None:
             raise made.error
+        with source.open() as file:
+            yield from rest(file, made.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; the fields a reviewer filters by as metadata."""
@@ -202,6 +205,7 @@ class _Form(NamedTuple):
     error: DocumentError | None  # what of the message it lacks
     conversation: str
     about: MailForm  # without what is in the bytes
+    end: int  # of what the file's table of sectors has in use
 
 
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, _Form]:
@@ -216,7 +220,7 @@ def _form(data: bytes, limits: Limits) -> _Form:
     message = read_message(compound, compound.root, top=True)
     form = reader.form(message)
     error = reader.error or compound.error
-    return _Form(write_message(form), error, conversation_of(message.properties), beside(form))
+    return _Form(write_message(form), error, conversation_of(message.properties), beside(form), compound.end)
 
 
 _FORMS = Last(_form)

@@ -11,6 +11,7 @@ from readers.charset_labels import by_declaration
 from readers.declared import Declared
 from readers.records import Limits, TextState
 from readers.text import escapes
+from readers.text.unread import unread_in
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
 _TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
@@ -46,6 +47,7 @@ class TextHandler(LeafHandler):
             all(collector.add(f"\n{string}") for string in escapes.decoded_strings(out.text))
             both = collector.result()
             out.text, out.state = both.text, both.state or out.state
+        out.error = out.error or unread_in(out.text)
         return out
 
 

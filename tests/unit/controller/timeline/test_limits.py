@@ -116,14 +116,14 @@ def test_the_first_seconds_of_a_phase_say_nothing(phase_s: float | None) -> None
 def test_workers_of_one_host_share_its_processors_and_hosts_are_not_averaged() -> None:
     """Two workers that take half of a host each fill it, whatever an idle host beside it does."""
 
-    def worker(host: str, cores: float, used: float = 0.0) -> list[tuple[int, dict[str, object]]]:
+    def worker(host: str, cores: float, used: float = 0.0, limit: float = 4) -> list[tuple[int, dict[str, object]]]:
         values = [
             {"cpu_s": cores * n, "busy_s": 4.0 * n, "run_queue_s": 0.0, "database_s": {"a": 1.0 * n}}
             | ({"host_used_s": used * n, "host_stolen_s": 0.0} if used else {})
             for n in (0, 11)
         ]
         return [
-            (90 + int(n), v | {"host": host, "processors": 4, "slots": 4})
+            (90 + int(n), v | {"host": host, "processors": limit, "machine_processors": 4, "slots": 4})
             for n, v in zip((-1, 10), values, strict=True)
         ]
 
@@ -140,3 +140,9 @@ def test_workers_of_one_host_share_its_processors_and_hosts_are_not_averaged() -
     crowded = {"a": worker("x", 1.0, 3.6), "b": worker("x", 1.0, 3.6), "c": worker("y", 0.4, 4.0)}
     found = recent_of(crowded, 90, 100, call_s=1.0, pending=[])
     assert (found.hosts, found.cpu_share, found.others_share) == (2, pytest.approx(0.1), pytest.approx(0.9))
+
+    limited = {"a": worker("x", 0.5, 2.0, limit=0.5), "b": worker("x", 0.5, 2.0, limit=0.5)}
+    found = recent_of(limited, 90, 100, call_s=1.0, pending=[])
+    assert (found.cpu_share, found.others_share) == (pytest.approx(1.0), pytest.approx(0.25)), (
+        "containers with a CPU limit"
+    )

@@ -16,7 +16,7 @@ from core.crew.places import place_at, resolved
 from core.errors import UsageError
 from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings
-from experiments.crew.admission import per_machine, seats
+from experiments.crew.admission import seats, usable
 from experiments.crew.players import clients_by_member, slots_for
 from experiments.crew.sight import refuse_other_mount, refuse_other_storage, sign_of, token_in
 
@@ -39,7 +39,10 @@ def test_workers_are_spread_over_client_caches_and_no_member_is_there_for_nothin
     assert [(seat.member.name, seat.workers, seat.first, seat.host) for seat in dealt] == [
         ("a", 1, 1, "a"), ("b", 1, 2, "a"), ("c", 2, 3, "c"),
     ]  # fmt: skip
-    assert per_machine(crew, "processors") == 4, "a machine counts once"
+    assert usable(crew, "processors") == 4, "a machine counts once"
+    for limited in crew:
+        limited.host.update(processors=0.5, machine_processors=2)
+    assert usable(crew, "processors") == 1.5, "limits are added up"
 
 
 def test_two_clients_of_one_host_have_caches_of_their_own() -> None:

@@ -100,3 +100,14 @@ def test_names_of_a_zip_that_are_sure_together_are_no_guess() -> None:
     found = list(handler_for("application/zip").children(MemorySource(b"x", _zip(RUSSIAN, "cp866")), Limits()))
     assert [child.shown or child.name.decode() for child in found] == RUSSIAN
     assert [child.notes for child in found] == [{}] * len(RUSSIAN)
+
+
+def test_a_name_that_the_charset_of_the_others_cannot_be_is_read_alone() -> None:
+    """Of an archive that two systems wrote."""
+    data = _zip(
+        ["Договор поставки.doc".encode("cp866").decode("cp437"), "Приложение.doc".encode("cp1251").decode("cp437")],
+        "cp437",
+    )
+    found = list(handler_for("application/zip").children(MemorySource(b"x", data), Limits()))
+    assert [child.shown for child in found] == ["Договор поставки.doc", "Приложение.doc"]
+    assert all("name_charset" in child.notes for child in found)

@@ -96,6 +96,8 @@ def compound(*names: str) -> bytes:
         ("<html><p>ä".encode("utf-16"), "text/html"),
         ("<html><body><p>hello there".encode("utf-32-be"), "text/html"),
         ("plain words in two-byte characters".encode("utf-16-le"), "text/plain"),
+        (("p vào trang, chỉnh sửa những chữ " * 50).encode("utf-32-be"), "text/plain"),  # a palette to libmagic
+        ("что было раньше, то и будет".encode("utf-32-le"), "text/plain"),
         (b"just words", "text/plain"),
         ("Grüße, Straße".encode("latin-1"), "text/plain"),
         (b"\x03\xd7\xff\0\x01\xc2" * 40, "application/octet-stream"),

@@ -59,6 +59,8 @@ def test_forms_that_programs_write(written: str, utc: str) -> None:
     "written",
     [
         DAY + "10:11:12 EST5EDT",
+        DAY + "03:11:12 +0100 PM",
+        DAY + "10:11:12 (GMT+02:00)",
         DAY + "10:11:12 EST+5",
         DAY + "10:11:12 +0100 EST",
         DAY + "10:11:12 Pacific Standard Time",

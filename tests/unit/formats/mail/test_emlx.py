@@ -94,3 +94,12 @@ def test_real_messages(name: str) -> None:
     assert text.metadata["subject"] == "Re: Emlx library"
     assert "plist" not in text.text
     assert text.text.strip()
+
+
+def test_a_property_list_within_the_message_does_not_end_it() -> None:
+    """Where the count is too small and such a list stands there."""
+    message = b"From: a@b.c\nSubject: s\n\nthe "
+    own = emlx(message + PLIST + b"tailword\n", len(message))
+    text = HANDLER.text(own, Limits())
+    assert "tailword" in text.text
+    assert "the" in text.text

@@ -18,6 +18,7 @@ from core.records import Limits
 from readers.base import MemorySource, Part
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
+from readers.mail.eml import EmlHandler
 from readers.mail.mbox.handler import MboxHandler
 from readers.records import TextState
 
@@ -307,3 +308,21 @@ def test_scanning_is_fast() -> None:
         assert sum(1 for _ in HANDLER.children(MemorySource(b"", data), LIMITS)) == 8000
 
     takes_at_most(len(data) / 100e6, scan)
+
+
+def test_a_separator_without_sender_and_date() -> None:
+    """As Thunderbird writes it, in front of a header; in front of prose it is none."""
+    one, two = b"Subject: 1\n\nfirst\n", b"X-Mozilla-Status: 0001\nSubject: 2\n\nlast\n"
+    data = FROM + b"\n" + one + b"\nFrom \n" + two
+    assert read(data) == [(0, one), (data.index(b"From \n"), two)]
+    assert len(read(FROM + b"\n" + one + b"\nFrom \nnow on\n")) == 1
+
+
+def test_what_lacks_a_header_is_declared_a_message() -> None:
+    """So the reader of messages reports it: as a rule it is of the message before it."""
+    data = FROM + b"\nSubject: 1\n\nDear\n\n" + FROM + b"\n\nwordsafter\n"
+    found = list(HANDLER.children(MemorySource(b"x.mbox", data), LIMITS))
+    assert [child.media_type for child in found] == ["message/rfc822"] * 2
+    source = MemorySource(found[1].name, found[1].data or b"")
+    assert identify(source, found[1].media_type) == "message/rfc822"
+    assert EmlHandler().text(source, LIMITS).error is not None

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from core.records import Limits
 from readers.base import MemorySource
 from readers.mail.eml import EmlHandler
-from readers.mail.text import folded
+from readers.mail.parts import Message
+from readers.mail.text import body_texts, folded
 
 _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
 
@@ -83,3 +84,11 @@ def test_a_page_that_says_much_more_is_there_whole() -> None:
     lines = [f"line {number} of the page" for number in range(30)]
     html = "".join(f"<p>{line}</p>" for line in ["see line", *lines])
     assert _both("see line\n", html) == ["see line", "see line", *lines]
+
+
+def test_blanks_that_were_added_for_a_line_break_go() -> None:
+    """RFC 3676: delsp=yes; quotes as deep as the line before are joined, a signature's mark is not."""
+    body = "a wor \r\nd1 two \r\n\r\n> quo \r\n> ted \r\nown\r\n-- \r\nsig"
+    for parameter, expected in (("; delsp=yes", "a word1 two\n> quoted\nown\r\n-- \r\nsig"), ("", body)):
+        data = f"Content-Type: text/plain; format=flowed{parameter}\r\n\r\n{body}".encode()
+        assert list(body_texts(Message(data).root)) == [expected]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from readers.archives.names import Likely
+from readers.archives.names import Likely, likely_charset
 from readers.archives.zip.crypto import unlock
 from readers.archives.zip.directory import (
     LOCAL_SIGNATURE,
@@ -224,6 +224,9 @@ def _name(child: Child, names: Likely) -> None:
             child.notes = child.notes | {"name_charset": names.charset}
     elif child.shown is not None:
         child.notes = child.notes | {"name_charset": "cp437"}
+    elif (shown := (alone := likely_charset((child.name,))).read(child.name)) is not None:
+        child.shown = shown
+        child.notes = child.notes | {"name_charset": alone.charset}
 
 
 def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:

@@ -36,12 +36,14 @@ _KEYS = {
 _BARE = 1_000  # pages without text that are named
 _LETTER = re.compile(r"[^\W\d_\u0e00-\U0010ffff]")
 _MANY_ALONE = 100
-_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
+_DATE = re.compile(
+    r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?'?|(Z)(?:00'?(?:00'?)?)?)?"
+)
 
 
 def iso_date(text: str) -> str:
     """`D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; what is no such date, as it is."""
-    match = _DATE.match(text.strip())
+    match = _DATE.fullmatch(text.strip(" \0"))
     if not match:
         return text
     year, month, day, hour, minute, second, sign, zone_hours, zone_minutes, utc = match.groups()

@@ -10,7 +10,7 @@ from readers import clean
 from readers.mail.contacts.content_lines import ContentLine
 
 _MAX_VALUES = 100  # names or addresses kept in the metadata
-_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d):?(\d\d)(Z)?)?")
+_DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d)(?::?(\d\d))?(?:(Z)|([+-]\d\d):?(\d\d))?)?")
 _EVENTS = frozenset(("VEVENT", "VTODO", "VJOURNAL"))
 _OF_EVENT = {"SUMMARY": "subject", "LOCATION": "location", "DTSTART": "start", "DTEND": "end"}
 _PEOPLE = {"ORGANIZER": "from", "ATTENDEE": "to"}
@@ -89,17 +89,18 @@ class EventFields:
 def _iso(value: str, zone: str) -> str:
     """20201123T190000 as 2020-11-23T19:00:00, with the zone's name behind where one is named (RFC 9557); what is no such
     date, as it is."""
-    match = _DATE.match(value)
+    match = _DATE.fullmatch(value.strip())
     if match is None:
         return value
-    year, month, day, hour, minute, second, utc = match.groups()
+    year, month, day, hour, minute, second, utc, hours, minutes = match.groups()
     try:
         datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), min(int(second or 0), 59))
     except ValueError:
         return value
     date = f"{year}-{month}-{day}"
     named = f"[{name}]" if (name := _NOT_A_NAME.sub("", clean.value(zone))[:_ZONE_CHARACTERS]) else ""
-    return f"{date}T{hour}:{minute}:{second}{'+00:00' if utc else named}" if hour else date
+    offset = f"{hours}:{minutes}" if hours else "+00:00" if utc else named
+    return f"{date}T{hour}:{minute}:{min(int(second or 0), 59):02}{offset}" if hour else date
 
 
 def _person(line: ContentLine) -> str:

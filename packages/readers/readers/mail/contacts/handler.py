@@ -11,7 +11,7 @@ from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
 from readers.mail.contacts.content_lines import ContentLine, content_lines, may_have, unfolded
 from readers.mail.contacts.fields import ContactFields, EventFields, Gathered
-from readers.records import Kind, Limits
+from readers.records import Kind, Limits, TextState
 from readers.text.plain import TEXT
 
 _BINARY = frozenset(("PHOTO", "LOGO", "SOUND", "KEY", "ATTACH", "IMAGE"))
@@ -51,12 +51,20 @@ class _ContentLinesHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         gathered = self.gathered()
         text, detected = unfolded(source.whole(limits.parse_bytes))
+        opened: list[str] = []
         for line in content_lines(text):
             if not collector.add(_shown(line) + "\n"):
                 break
             gathered.take(line)
+            if line.name == "BEGIN":
+                opened.append(line.value.strip().upper())
+            elif line.name == "END" and (ended := line.value.strip().upper()) in opened:
+                while opened.pop() != ended:
+                    pass  # one inside of it was not closed
         out = collector.read_in(detected)
         out.metadata |= gathered.metadata()
+        if opened and out.state is not TextState.TRUNCATED_BY_LIMIT:
+            out.error = DocumentError(ExceptionCode.TRUNCATED, f"it ends inside of its {opened[-1][:40]}")
         return out
 
 

@@ -54,6 +54,8 @@ def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
     dated = _DATED.fullmatch(rest) if has_time and has_year else None
     if dated is not None:
         return _BEHIND.fullmatch(dated[1]) is not None or _TWO_FIELDS.match(data, end + 1) is not None
+    if not rest:  # as Thunderbird writes it today
+        return _TWO_FIELDS.match(data, end + 1) is not None and _KNOWN_FIELD.match(data, end + 1) is not None
     if not sender_alone and not ((has_time or has_year) and b" " in rest):
         return False
     return _KNOWN_FIELD.match(data, end + 1) is not None or _TWO_FIELDS.match(data, end + 1) is not None

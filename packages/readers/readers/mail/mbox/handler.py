@@ -155,7 +155,9 @@ class _Scan:
         name = b"message@%d" % begin
         if self._base <= begin:
             raw = self._window[begin - self._base : end - self._base]
-            return Child(name=name, kind=Kind.MESSAGE, ordinal=begin, data=_without_frame(raw))
+            return Child(
+                name=name, kind=Kind.MESSAGE, ordinal=begin, data=_without_frame(raw), media_type="message/rfc822"
+            )
         self._file.seek(begin)
         line = self._file.read(MAX_FROM_LINE + 1)
         body = begin + line.find(b"\n") + 1 if b"\n" in line else end
@@ -168,6 +170,7 @@ class _Scan:
             ordinal=begin,
             stream=RangeStream.buffered(self._file, body, length),
             size_hint=length,
+            media_type="message/rfc822",
         )
 
     def _next(self, at: int, *, first: bool = False, hold: int | None = None) -> int | None:

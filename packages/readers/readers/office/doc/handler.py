@@ -20,7 +20,8 @@ from readers.office.encryption.legacy import opened_doc
 from readers.office.ole import objects as ole_objects
 from readers.office.ole import property_set
 from readers.office.ole.compound import CompoundFile
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 
 _FIRST_SECTOR = 512
 _PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
@@ -68,6 +69,8 @@ class DocHandler(LeafHandler):
             position += 1
             yield child
         yield from office_vba.children(compound, limits, position)
+        with source.open() as file:
+            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes; of a file without its directory or sector

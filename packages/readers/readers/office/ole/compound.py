@@ -85,6 +85,14 @@ class CompoundFile:
         self._mini_fat = _words(self._chained(mini_fat, None))
         self._mini_stream: bytes | None = None
 
+    @property
+    def end(self) -> int:
+        """Where the last sector ends that the FAT, which has itself in it, has in use."""
+        used = len(self._fat)
+        while used and self._fat[used - 1] == _NO_ENTRY:
+            used -= 1
+        return (max(used, self._fat_ends) + 1) << self._shift
+
     def _sector(self, number: int, count: int = 1) -> bytes:
         start = (number + 1) << self._shift
         return self._data[start : start + (count << self._shift)]
@@ -104,6 +112,7 @@ class CompoundFile:
             block = _words(self._sector(difat))
             more, difat = block[:-1], block[-1] if block else _NO_SECTOR
         fat: array[int] = array("I")
+        self._fat_ends = max(list(sectors)[:wanted], default=-1) + 1
         for n in list(sectors)[:wanted]:
             fat.extend(_words(self._sector(n)))
         return fat[: self._sectors]

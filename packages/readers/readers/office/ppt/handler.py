@@ -17,7 +17,8 @@ from readers.office.ppt import crypto as ppt_crypto
 from readers.office.ppt import embedded
 from readers.office.ppt.records import Record, Records, objects
 from readers.office.ppt.text import Presentation, salvaged, salvaged_objects
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 
 
 class PptHandler(LeafHandler):
@@ -58,6 +59,8 @@ class PptHandler(LeafHandler):
             position += 1
             yield child
         yield from embedded.macros(records, _macros(compound, records), position, limits)
+        with source.open() as file:
+            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Slides as pages, in order, then their notes. Where the objects of the file, or some of them, cannot be found,

@@ -20,7 +20,8 @@ from readers.office.ole.compound import CompoundFile
 from readers.office.xls import kept
 from readers.office.xls.biff import EOF, records
 from readers.office.xls.sheets import Sheets
-from readers.records import Limits
+from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 
 _STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both says the same in both
 _DRAWING_GROUP = 0xEB
@@ -69,6 +70,8 @@ class XlsHandler(LeafHandler):
             position += 1
             yield child
         yield from office_vba.children(compound, limits, position)
+        with source.open() as file:
+            yield from rest(file, compound.end, source.size, AFTER_CONTENT, "compound file", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""

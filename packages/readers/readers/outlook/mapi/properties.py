@@ -33,6 +33,7 @@ ATTACH_MIME_TAG, ATTACH_CONTENT_ID = 0x370E, 0x3712
 BY_VALUE, EMBEDDED_MESSAGE, OLE = 1, 5, 6  # values of ATTACH_METHOD
 WITHOUT_DATA: Final = frozenset((0, 2, 3, 4, 7))  # others: nothing, and links
 
+_NEVER = 2_650_467_744_000_000_000  # ticks of the year 10000
 _EPOCH = 116_444_736_000_000_000  # 1970 in 100 ns since 1601
 _LOCALE_CODEPAGES = {65001: "utf-8", 20127: "cp1252", 1200: "utf-16-le", 28591: "cp1252", 50220: "iso2022_jp"}
 
@@ -94,7 +95,7 @@ class Properties:
         if kind != TIME or len(value) < 8:
             return None
         ticks = int(struct.unpack_from("<Q", value)[0])
-        return (ticks - _EPOCH) // 10_000_000 if 0 < ticks < 1 << 62 else None
+        return (ticks - _EPOCH) // 10_000_000 if 0 < ticks < _NEVER else None
 
 
 def string_charset(tables: Sequence[Properties], declared: str = "") -> Detected:

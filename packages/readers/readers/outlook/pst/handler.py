@@ -26,6 +26,7 @@ from readers.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
 from readers.outlook.pst.libpff import LibpffStore
 from readers.outlook.pst.store import Folder, PstStore, Walk
 from readers.records import FixedLimits, Kind, Limits, TextState
+from readers.rest import AFTER_CONTENT, rest
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _MAX_NAMES = 1_000  # of folders that are named for want of messages that would name them
@@ -101,8 +102,13 @@ class PstHandler(LeafHandler):
             start, stop = (part.start, part.stop) if part else (0, opened.count())
             for ordinal, path, nid in opened.messages(start, stop):
                 yield opened.child(ordinal, path, nid)
-            if stop >= opened.ordinary and stop >= opened.count() and (damage := opened.damage()):
+            last = stop >= opened.ordinary and stop >= opened.count()
+            if last and (damage := opened.damage()):
                 raise damage
+        header = read_header(source)
+        if last and header.version == UNICODE:
+            with source.open() as file:
+                yield from rest(file, header.size, source.size, AFTER_CONTENT, "mail store", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: a mail store says nothing by itself. Whether it asks for a password is in the metadata: it keeps

@@ -9,13 +9,15 @@ from readers import clean
 from readers.base import Handler, LeafHandler, Source, Text
 from readers.charset import CHARSET_KEYS, CharsetSource, Detected, decode, of_code_page
 from readers.declared import Declared
-from readers.errors import DocumentError, ExceptionCode
+from readers.errors import DocumentError, ExceptionCode, FieldUnread
 from readers.records import Limits
 from readers.tables.dbase import memo as dbase_memo
 from readers.tables.dbase.table import Table, table_of
 
 _MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put behind them
 _RECORDS_BYTES = 1 << 18  # read at once
+_MOST_BEHIND = 1 << 20  # bytes after the last record that are counted
+_FILLING = b"\x1a\0\r\n "
 _SAMPLE_BYTES = 1 << 16  # of characters, from which the charset is told
 _MARKS = b" *"  # before each record: there, and deleted
 
@@ -61,10 +63,14 @@ class TableHandler(LeafHandler):
                 values = [read(raw[i]) for i, read in shown]
                 if any(values) and not collector.add("\t".join(values) + "\n"):
                     break
+            file.seek(table.start + rows * table.record_length)
+            behind = len(file.read(_MOST_BEHIND).strip(_FILLING))
         out = collector.read_in(detected)
         out.metadata |= {"rows": rows, "columns": len(shown)}
         if shown and rows < table.records and not collector.cut:
             out.error = DocumentError(ExceptionCode.TRUNCATED, f"{rows} of {table.records} records are there")
+        elif shown and not collector.cut and behind:
+            out.error = FieldUnread(ExceptionCode.CORRUPT, f"{behind:,} bytes after the last record were not read")
         return out
 
 

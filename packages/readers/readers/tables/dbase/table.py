@@ -184,8 +184,12 @@ def _mark(raw: bytes) -> str:
 
 
 def _date(raw: bytes) -> str:
+    """A day of the calendar as ISO 8601 has it; what is none, as it is."""
     day = _plain(raw)
-    return f"{day[:4]}-{day[4:6]}-{day[6:]}" if len(day) == 8 and day.isdigit() else day
+    try:
+        return datetime.date.fromisoformat(f"{day[:4]}-{day[4:6]}-{day[6:]}").isoformat()
+    except ValueError:
+        return day
 
 
 def _nothing(_raw: bytes) -> str:

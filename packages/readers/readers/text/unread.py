@@ -1,0 +1,40 @@
+"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters.
+
+Files that could be decoded are no longer in the text when it is searched, so each mark that is found is one of a failure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from readers.errors import DocumentError, ExceptionCode
+
+_ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
+# What is in each, as a text is searched for words faster than with an expression.
+_FILES = {
+    "begin": re.compile(r"begin(?:-base64)?(?:-encoded)? 0?[0-7]{3} \S[^\n]{0,20}"),
+    "=ybegin ": re.compile(r"=ybegin (?:part|line|size|total)=\d"),
+    "BinHex": re.compile(r"\(This file must be converted with BinHex"),
+    "-Transfer-": re.compile(
+        r"Content-Transfer-Encoding:[ \t]*base64"
+        r"(?=[^\n]*\n(?:[^\n]{3,200}\n){0,8}[>| \t\r]*\n[>| \t]*[A-Za-z0-9+/]{16,76}={0,2}\s)"
+    ),
+}
+_QUOTING = ">| \t"
+
+
+def unread_in(text: str) -> DocumentError | None:
+    """Why a text is less than what it declares: `encrypted` for a message in PGP or CMS, unless it is quoted, `corrupt` for a
+    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded; None of other texts."""
+    for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
+        if _begins_line(text, armour.start(), " \t"):
+            return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
+    for word, mark in _FILES.items():
+        for file in mark.finditer(text) if word in text else ():
+            if _begins_line(text, file.start(), _QUOTING):
+                return DocumentError(ExceptionCode.CORRUPT, f"a file in the text could not be decoded: {file[0]!r}")
+    return None
+
+
+def _begins_line(text: str, at: int, in_front: str) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip(in_front)
