@@ -301,10 +301,10 @@ def misses(rows: Mapping[str, Row]) -> list[float]:
         elif isinstance(value, str):  # FSB busier than FSA: by 15 %, or as far below
             out.append(min(0.0, _units_end(rows["B"]) / 1.15 - 1.0) / 0.13)
         elif within is None:
-            low, high = (float(found) for found in re.findall(r"[0-9]+", stated))
+            low, high = (float(found) for found in re.findall(r"[0-9]+", str(stated)))
             out.append((float(value) - (low + high) / 2) / (high - low) * 2)  # type: ignore[arg-type]
         else:
-            out.append((float(value) / stated - 1.0) / _number(within) * 100)  # type: ignore[arg-type]
+            out.append((float(value) / float(stated) - 1.0) / _number(within) * 100)  # type: ignore[arg-type]
     return [max(-_FAR, min(_FAR, one)) for one in out]
 
 
