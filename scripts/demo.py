@@ -73,7 +73,6 @@ def main() -> None:
         quiet=True,
     )
     print("\n" + "\n".join(summary(document("job"), document("verify"), document("scale-up"))))
-    edbench("simulate", "r1", "--brief")
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 
 

@@ -172,7 +172,6 @@ def lines(answer: Answer) -> list[str]:
     out = [
         f"calibrated by {document.calibration}; {document.items:,} items of profile {document.profile} at scale {document.scale:g}"
     ]
-    out += [f"note: {answer.site.note}"] if answer.site.note else []
     if answer.facts is not None:
         out += [f"not held: {line}" for line in report.missed(answer.facts, answer.rows)]
     out += [f"twice the {gain.doubled}: {gain.gain:.2f} x as fast" for gain in document.gains]

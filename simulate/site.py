@@ -67,7 +67,6 @@ class Site:
     name: str
     description: str
     profile: str
-    note: str  # printed below the tables: what to know of the site's values
     report: str  # "r1": its rows are those of report R1, whose facts are evaluated; "": none
     workers: int
     slots: int  # of each worker
@@ -143,7 +142,6 @@ def read_site(text: str, source: str) -> Site:
         name=top.text("name"),
         description=top.text("description", ""),
         profile=top.text("profile", "reference"),
-        note=top.text("note", ""),
         report=top.text("report", "", among=("", "r1")),
         workers=top.whole("workers", 1, low=1, high=MOST_WORKERS),
         slots=worker.whole("slots", 4, low=1, high=64),
