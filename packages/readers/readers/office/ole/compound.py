@@ -91,7 +91,8 @@ class CompoundFile:
         used = len(self._fat)
         while used and self._fat[used - 1] == _NO_ENTRY:
             used -= 1
-        return (max(used, self._fat_ends) + 1) << self._shift
+        end: int = (max(used, self._fat_ends) + 1) << self._shift
+        return end
 
     def _sector(self, number: int, count: int = 1) -> bytes:
         start = (number + 1) << self._shift
