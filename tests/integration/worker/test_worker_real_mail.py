@@ -105,7 +105,9 @@ def test_children_of_real_messages(path: Path) -> None:
     if path.name == "feedback-report.txt":  # the standard library takes all of it for one text
         assert [child.media_type for child in children] == ["message/feedback-report", "message/rfc822"]
         return
-    assert [child.media_type for child in children] == [part.get_content_type() for part in expected]
+    types = [part.get_content_type() for part in expected]
+    # Of one part of several the message itself reports the type, and its content is not held to it.
+    assert [child.media_type for child in children] == [None if one == "message/partial" else one for one in types]
     for child, part in zip(children, expected, strict=True):
         payload = part.get_payload(decode=True)
         if isinstance(payload, bytes) and part.get_content_maintype() != "message":
