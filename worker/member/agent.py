@@ -245,9 +245,8 @@ class Agent:
         trace = resolved(order.trace, self._roots)
         _wait_for(trace)
         choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
-        os.environ.setdefault(
-            "OPENBLAS_NUM_THREADS", "1"
-        )  # numpy would start threads, and slots are forked from this process
+        # numpy would start threads, and slots are forked from this process
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from replay.ceiling import ceiling
 
         found = ceiling(trace, choice, self._settings.scratch)

@@ -34,7 +34,7 @@ HEAVY = {
         "numpy",
         "prometheus_client",
     ),
-    *("pyarrow", "redis", "reportlab", "simpy", "tantivy", "whoosh"),
+    *("pyarrow", "redis", "reportlab", "tantivy", "whoosh"),
 }
 DATABASE = {"sqlalchemy"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
