@@ -45,7 +45,9 @@ _CONNECT_TEXTS: tuple[tuple[str, str, bool], ...] = (
     ("authentication failed", "it refused the login; check user and password in EDBENCH_DATABASES", False),
     ("no password supplied", "it requires a password; put one into EDBENCH_DATABASES", False),
     ("no pg_hba.conf entry", "it does not accept this host or user; see its pg_hba.conf", False),
-    ("does not exist", "the user or database does not exist; check EDBENCH_DATABASES", False),
+    # Transient: another server may have the address for a moment, as when two containers start again at the same time.
+    ('FATAL:  database "', "it has no database of this name; check EDBENCH_DATABASES", True),
+    ("does not exist", "the user does not exist; check EDBENCH_DATABASES", False),
     ("too many clients", _BY_STATE["53300"][0], True),
     ("remaining connection slots", _BY_STATE["53300"][0], True),
 )

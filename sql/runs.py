@@ -25,12 +25,13 @@ def known_runs(conn: Connection) -> list[str]:
 
 
 def set_mark(conn: Connection, run: str, mark: RunMark | None) -> None:
-    """Mark the run's database on this server, or take the mark off. As its owner."""
-    assert RUN_DATABASE.fullmatch(database_name(run))
+    """Mark the run's database on the first server, or take the mark off. As its owner."""
+    name = database_name(run, 1)
+    assert RUN_DATABASE.fullmatch(name)
     text = "NULL" if mark is None else f"'{mark}'"
-    conn.exec_driver_sql(f"COMMENT ON DATABASE {database_name(run)} IS {text}".replace("%", "%%"))
+    conn.exec_driver_sql(f"COMMENT ON DATABASE {name} IS {text}".replace("%", "%%"))
 
 
 def managed(conn: Connection, run: str) -> bool:
-    """Whether a queue manager is connected to the run's database on this server."""
-    return bool(QUERIES["run_managed"].run(conn, database=database_name(run)).scalar_one())
+    """Whether a queue manager is connected to the run's database on the first server."""
+    return bool(QUERIES["run_managed"].run(conn, database=database_name(run, 1)).scalar_one())

@@ -25,7 +25,7 @@ ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is 
 BEAT_SECONDS = 1.0
 OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS = 64, 1_000, 1_024
-RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})")
+RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")]  # of a host, in names of queues and workers
@@ -33,9 +33,10 @@ Root = Literal["storage", "evidence", "null"]
 Databases = Annotated[int, Meta(ge=1, le=MOST_DATABASES)]
 
 
-def database_name(run: str) -> str:
-    """The database of a run, on each of the servers that it has."""
-    return f"edbench_run_{run}"
+def database_name(run: str, number: int) -> str:
+    """The database of a run on its server `number`, from 1. Each server has a name of its own: a client that is led to another
+    server, as when containers that start again get each other's address, finds no such database there."""
+    return f"edbench_run_{run}_{number}"
 
 
 class _Order(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="do", tag=str.lower):

@@ -1,7 +1,7 @@
 """`python -m core.services.provisioner DIRECTORY`: makes and removes the databases of runs, on order of the controller.
 
 It alone of the system has the superuser's password after the start, it listens at no port, and of what it is ordered it does two
-things: make a database `edbench_run_<16 hexadecimal digits>` from `template0`, to which no session can connect, and remove one
+things: make a database `edbench_run_<16 hexadecimal digits>_<number of the server>` from `template0`, to which no session can connect, and remove one
 of such a name. The roles stay without the right to make databases. DIRECTORY is that of `core.services.keyring`.
 """
 
@@ -100,16 +100,16 @@ class Provisioner:
             raise UsageError(
                 f"the run needs {order.databases} database servers, and the system has {len(self._servers)}"
             )
-        for server in self._servers[: order.databases]:
+        for number, server in enumerate(self._servers[: order.databases], start=1):
+            name = database_name(order.run, number)
             if isinstance(order, Make):
-                make(server, order.run)
+                make(server, name)
             else:
-                remove(server, order.run)
+                remove(server, name)
 
 
-def make(server: Server, run: str) -> None:
-    """The run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
-    name = database_name(run)
+def make(server: Server, name: str) -> None:
+    """A run's database on one server: the controller's, and the roles may connect. Raises psycopg2.Error."""
     with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -119,13 +119,12 @@ def make(server: Server, run: str) -> None:
             give_database(connection, name)
 
 
-def remove(server: Server, run: str) -> None:
+def remove(server: Server, name: str) -> None:
     """Its sessions are ended; one that is not there is removed already. Raises psycopg2.Error."""
-    name = sql.Identifier(database_name(run))
     with contextlib.closing(psycopg2.connect(dbname="postgres", **server)) as connection:
         connection.autocommit = True
         with connection.cursor() as cursor:
-            cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
+            cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def servers_of(directory: Path, databases: str) -> list[Server]:

@@ -42,8 +42,8 @@ def run_settings(settings: Settings, mark: RunMark) -> Settings:
     """The settings of a process of the system for a run: on the first servers, in the run's databases, whose names in this
     installation stay those of the servers."""
     there = tuple(
-        DatabaseAddress(name=address.name, url=_in_database(address.url, database_name(mark.run)))
-        for address in settings.databases[: mark.databases]
+        DatabaseAddress(name=address.name, url=_in_database(address.url, database_name(mark.run, number)))
+        for number, address in enumerate(settings.databases[: mark.databases], start=1)
     )
     return dataclasses.replace(settings, databases=there, run=mark.run, hosts=tuple(mark.hosts))
 

@@ -162,9 +162,8 @@ class Leased:
             return runs.managed(conn, self._run)
 
     def _mark(self, mark: RunMark | None) -> None:
-        for database in reversed(self._databases):  # the first is the one that is looked at
-            with database.transaction() as conn:
-                runs.set_mark(conn, self._run, mark)
+        with self._databases[0].transaction() as conn:
+            runs.set_mark(conn, self._run, mark)
 
     def _wait_for_slots(self, wanted: int) -> None:
         deadline = time.monotonic() + _ALL_UP_SECONDS

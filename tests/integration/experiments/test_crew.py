@@ -100,7 +100,7 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew)
     before = _databases(system)
     with run_databases(crew, system, 2) as (run, settings, databases):
         assert [database.name for database in databases] == ["db1", "db2"]
-        assert f"edbench_run_{run}" in _databases(system)
+        assert f"edbench_run_{run}_1" in _databases(system)
         for login in system.handed:
             url = login.into(settings.databases[0].url).replace("+psycopg2", "")
             with contextlib.closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:

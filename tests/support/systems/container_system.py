@@ -116,8 +116,11 @@ class System:
 
     def address(self, service: str, network: str) -> str:
         """Of a container in a network of the project; this host reaches those of internal networks too."""
-        networks = self.containers(service)[0].attrs["NetworkSettings"]["Networks"]
-        return str(networks[f"{self.name}_{network}"]["IPAddress"])
+        return self.address_of(self.containers(service)[0], f"{self.name}_{network}")
+
+    def address_of(self, container: Container, network: str) -> str:
+        """Of a container in a network, by the engine's name of it."""
+        return str(container.attrs["NetworkSettings"]["Networks"][network]["IPAddress"])
 
     def token(self) -> str:
         """For programs."""

@@ -25,7 +25,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- define "edbench.databases" -}}
 {{- if .Values.postgresql.bundled -}}
 {{- range $n := untilStep 1 (int (add1 .Values.postgresql.servers)) 1 -}}
-{{ if gt $n 1 }},{{ end }}db{{ $n }}=postgresql+psycopg2://{{ include "edbench.name" $ }}-db{{ $n }}:5432/edbench
+{{ if gt $n 1 }},{{ end }}db{{ $n }}=postgresql+psycopg2://{{ include "edbench.name" $ }}-db{{ $n }}:5432/edbench_db{{ $n }}
 {{- end -}}
 {{- else -}}
 {{ required "postgresql.databases is required where postgresql.bundled is false" .Values.postgresql.databases }}

@@ -84,13 +84,13 @@ def test_a_run_has_databases_of_its_own_under_the_same_names() -> None:
     urls = {"db1": "postgresql+psycopg2://u:p@one:5432/edbench", "db2": "postgresql+psycopg2://u:p@/db2?host=%2Frun"}
     system = Settings(databases=tuple(DatabaseAddress(name=name, url=url) for name, url in urls.items()))
     mark = RunMark(run=RUN, databases=2, hosts=("h1", "h2"))
-    assert read_mark(f"edbench_run_{RUN}", str(mark)) == mark
+    assert read_mark(f"edbench_run_{RUN}_1", str(mark)) == mark
     assert read_mark("edbench_run_x", str(mark)) is None
-    assert read_mark(f"edbench_run_{RUN}", "a comment") is None
+    assert read_mark(f"edbench_run_{RUN}_1", "a comment") is None
     there = run_settings(system, mark)
     assert [(one.name, one.url) for one in there.databases] == [
-        ("db1", f"postgresql+psycopg2://u:p@one:5432/edbench_run_{RUN}"),
-        ("db2", f"postgresql+psycopg2://u:p@/edbench_run_{RUN}?host=%2Frun"),
+        ("db1", f"postgresql+psycopg2://u:p@one:5432/edbench_run_{RUN}_1"),
+        ("db2", f"postgresql+psycopg2://u:p@/edbench_run_{RUN}_2?host=%2Frun"),
     ]
     assert there.run == RUN
     assert len(run_settings(system, RunMark(run=RUN, databases=1)).databases) == 1
