@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
-from controller.browse.search import FoundItem
+from controller.search.found import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
 from controller.findings import Equal, Message, Near
