@@ -62,11 +62,12 @@ ORDER BY w.name, w.started_at;
 
 -- name: stops_of_job
 -- When it stood still since its first claim, as what, why and for how long; what lasts still, until now.
-SELECT state, reason, extract(epoch FROM coalesce(finished_at, clock_timestamp()) - started_at)::float8 AS seconds
+SELECT state, reason, extract(epoch FROM coalesce(finished_at, clock_timestamp()) - started_at)::float8 AS seconds,
+    finished_at IS NULL AS lasting
 FROM job_pause WHERE job = %(job)s AND state IN ('paused', 'suspended')
 UNION ALL
 SELECT CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason,
-    extract(epoch FROM clock_timestamp() - stopped_at)::float8
+    extract(epoch FROM clock_timestamp() - stopped_at)::float8, true
 FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at IS NOT NULL
   AND first_claim_at IS NOT NULL
   AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at);

@@ -53,7 +53,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
-    with pytest.raises(UsageError, match=r"has no near findings yet; run `edbench review near-dup "):
+    with pytest.raises(UsageError, match=r"was not searched for near-duplicates yet; run `edbench review near-dup "):
         last_near(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
     rows = list(stream_near(job.each))
@@ -79,7 +79,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(
-        UsageError, match=r"processed again after its near findings; run `edbench review near-dup .*` again"
+        UsageError, match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again"
     ):
         last_near(job.each, databases)
 
