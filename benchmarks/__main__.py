@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import redis
 
-from benchmarks import review, set_up
+from benchmarks import demo, review, set_up
 from benchmarks.driver import BenchHome, Figure, Figures, bare_job, bench_home, microseconds_of, spent_below
 from benchmarks.workers import measure as floor
 from core.celery_app import queue_name
@@ -51,10 +51,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
-    print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {LABEL}; medians of {arguments.repeats}\n", flush=True
-    )
-    rows = set_up.measure()  # first, while nothing else has filled a cache
+    print(f"{demo.machine()}; {LABEL}; medians of {arguments.repeats}\n", flush=True)
+    demo.measure(figures)  # first, while nothing else has filled a cache
+    rows = set_up.measure()
     set_up.show(figures.console, rows)
     figures.add("set_up_steps", Figure(value=sum(row[1] for row in rows), unit="steps"))
     figures.add("set_up_s", Figure(value=sum(row[2] for row in rows), unit="s", note="clone to removal, small corpus"))
