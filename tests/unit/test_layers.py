@@ -121,6 +121,7 @@ _OF_THEIR_OWN = {
     "search/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "search/whoosh_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "worker/member/agent.py": "the token by which a member shows that it has the controller's storage",
+    "worker/member/clients.py": "what clients of a storage test wrote in the memory of a host",
     "worker/member/meters.py": "the kernel's accounts",
     "worker/inspect/batches.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch",
