@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from core.imported import KEY
 from core.options.dates import asked_in_utc
-from production.loadfiles.imported import KEY
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
 from readers.records import Kind, TextState
 

@@ -17,7 +17,7 @@ from controller.search.opened import Opened
 from controller.search.unknown import refuse_unknown
 from core.document import Document
 from core.errors import UsageError
-from sql.faces.production import PRODUCTION
+from core.job_types import registered
 from sql.faces.search import SEARCH
 from worker.indexes.ledger_fields import checked_name
 from worker.indexes.nodes import Node
@@ -110,8 +110,8 @@ def _changed(handles: Sequence[JobHandle], tag: str, found: int, changed: int) -
     unaware: dict[uuid.UUID, None] = {}
     for handle in handles if changed else ():
         with handle.database.transaction() as conn:
-            jobs = PRODUCTION.production_unfinished(conn, sources=[handle.id.hex], tag=tag)
-            unaware.update((job.id, None) for job in jobs)
+            for types in registered().values():
+                unaware.update(dict.fromkeys(types.unaware(conn, handle.id, tag)))
     return TagChange(tag=tag, found=found, changed=changed, unaware=list(unaware))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from controller.browse.item_filter import ItemFilter
 from controller.databases import JobHandle
 from core.errors import UsageError
-from production.loadfiles.imported import KEY
+from core.imported import KEY
 from readers.modules import MEDIA_TYPES
 from sql.faces.review import REVIEW
 from sql.faces.search import SEARCH

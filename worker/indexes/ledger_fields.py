@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from core.errors import UsageError
+from core.imported import KEY
 from core.options.dates import asked_in_utc
 from core.settings import parse_bytes
-from production.loadfiles.imported import KEY
 from readers.errors import ExceptionCode
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 from readers.records import TextState

@@ -12,7 +12,7 @@ import msgspec
 
 from core.errors import SourceFileError
 from core.ids import item_id
-from production.loadfiles.imported import BESIDE, KEY, PREFIX, RECORDS, Record
+from core.imported import BESIDE, KEY, PREFIX, RECORDS, Record
 from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

@@ -24,7 +24,8 @@ from controller.search.report import hit_report
 from controller.search.term_lists import listed
 from controller.search.unknown import refuse_unknown_filter
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
 from review.kinds import Scope

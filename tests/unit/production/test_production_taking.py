@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from core.errors import UsageError
-from production.loadfiles.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
+from core.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
 from production.loadfiles.taking import Taken, take
 from readers.errors import ExceptionCode
 
