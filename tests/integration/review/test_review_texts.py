@@ -79,7 +79,8 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(
-        UsageError, match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again"
+        UsageError,
+        match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again",
     ):
         last_near(job.each, databases)
 

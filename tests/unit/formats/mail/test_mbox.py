@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 from effort import takes_at_most
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -211,7 +211,6 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(LINES, max_size=40), st.integers(1, 4000), st.sampled_from([1, 40, 5000, 1 << 30]))
 def test_ranges_give_every_message_once(lines: list[bytes], target: int, limit: int) -> None:
     """However a file is cut, the ranges together give what one pass gives, streams or not; no byte is lost."""

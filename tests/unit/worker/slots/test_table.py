@@ -13,7 +13,7 @@ from types import FrameType
 
 import pytest
 from effort import takes_at_most
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.operations import Op
@@ -43,7 +43,6 @@ _STEPS = st.one_of(
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), _STEPS), max_size=30))
-@settings(max_examples=100, deadline=None)
 def test_rows_say_what_was_written_last(steps: list[tuple[int, tuple[object, ...]]]) -> None:
     """Any sequence of breadcrumbs in any slots reads back as a plain model of it, and other rows stay as they were."""
     table = SlotTable(3, _DATABASES)
