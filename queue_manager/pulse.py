@@ -13,7 +13,6 @@ from contextlib import contextmanager
 
 from core.errors import DatabaseFault
 from sql import workers
-from sql.faults import driver_errors
 from sql.session import Database
 
 EVERY_SECONDS = 1.0
@@ -38,7 +37,7 @@ class Pulse:
                 silent = self._monotonic() - (began if self._failing_since is None else self._failing_since)
                 if self._failing_since is not None or silent >= SLOW_SECONDS:
                     workers.note_outage(conn, silent)
-        except (DatabaseFault, *driver_errors()):  # the manager logs it
+        except DatabaseFault:  # the manager logs it
             self._failing_since = began if self._failing_since is None else self._failing_since
         else:
             self._failing_since = None
