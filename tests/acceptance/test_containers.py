@@ -218,7 +218,7 @@ def _databases(system: System) -> str:
 def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, sample: None) -> None:
     """Over an emulated filer: databases of its own for each run on both servers, the connected workers on them, what each used in the
     result; afterwards nothing of it is left. Neither is after Ctrl-C; meanwhile a job is refused, and so are more workers than there
-    are, with the command that starts them."""
+    are, with the command that starts them. The clients of a storage test are at all workers."""
     system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0001")
     before, there = system.standing(), _databases(system)
     words = ("bench", "scale-out", "--corpus", "/storage/corpora/tiny", "--slots", "2", "--repeats", "1")
@@ -232,6 +232,15 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
     for used in result["conditions"]["hosts_by_run"]:
         assert len(used["hosts"]) == 2
         assert all(one["workers_cpu_s"] > 0 and one["received_bytes"] > 0 for one in used["hosts"])
+
+    system.inside("mkdir", "/storage/under-test")
+    sweep = ("--set", "clients=1,6", "--set", "size=100000", "--set", "window=0.01", "--repeats", "1")
+    result = system.edbench("bench", "storage", "client-sweep", "--path", "/storage/under-test", *sweep)
+    assert len(result["conditions"]["hosts"]) == WORKERS
+    for point in result["points"]:
+        (run,) = point["repeats"]
+        assert [phase["done"] for phase in run["phases"]] == [point["at"]["clients"]] * 3
+        assert run["null_elapsed_s"] is not None
 
     line = ("exec", "-T", "controller", "edbench", *words, "--databases", "1", "--workers")
     many = system.compose(*line, "20", check=False)
