@@ -125,7 +125,6 @@ _OF_THEIR_OWN = {
     "worker/inspect/batches.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch",
     "worker/inspect/trace.py": "its traces on scratch",
-    "worker/member/clients.py": "what clients of a storage test left in this host's memory, which is removed",
     "worker/office/converting.py": "documents and their PDFs on scratch, read and kept through the layer",
     "worker/office/engine.py": "what an installed LibreOffice says of itself",
     "worker/office/process.py": "its directory on scratch",
