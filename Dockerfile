@@ -17,6 +17,7 @@ COPY packages/review/pyproject.toml packages/review/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core
+COPY search search
 COPY traces traces
 COPY production production
 COPY replay replay

@@ -7,7 +7,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from controller.production.findings import with_findings
 from core.options.of_type import ProductionChoice
 from shelf import Shelf, digest
 
@@ -15,6 +14,7 @@ from controller.custody.actions import actions_of
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from controller.production.create import ProductionPlan, create_production
+from controller.production.findings import with_findings
 from core.errors import UsageError
 from core.job_types import JobType
 from core.operations import NullRecorder
@@ -136,7 +136,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
     with pytest.raises(
-        UsageError, match=rf"job {source.id} has no dedupe findings yet; run `edbench review dedupe {ids}`"
+        UsageError, match=rf"job {source.id} was not searched for duplicates yet; run `edbench review dedupe {ids}`"
     ):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)
