@@ -13,11 +13,11 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from core.content import Content
 from core.operations import Op
 from core.storage.entries import entry_kind
 from core.storage.sync import syncfs
 from replay import script
-from replay.content import Content
 from replay.script import NO_SLOT
 
 _READ_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

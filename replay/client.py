@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from core.content import Content
 from core.errors import StorageFault
 from core.filer.pacing import Pacer
 from core.operations import Op, Recorder
@@ -18,7 +19,6 @@ from core.storage.delay import Station
 from core.storage.errors import reading_error, storage_fault
 from replay import script
 from replay.calls import Calls
-from replay.content import Content
 from replay.plan import Seat
 from replay.program import Program
 from replay.progress import Progress

@@ -9,8 +9,9 @@ import mmap
 from array import array
 from itertools import repeat
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
+from core.content import CONTENT_CLASSES
 from core.errors import UsageError
 from core.reading import read_problem
 from replay.spread import Spread
@@ -18,8 +19,6 @@ from replay.survey import Survey
 from replay.world import DIRECTORY, FILE, World
 from traces.layout import Layout
 from traces.model import NO_NODE
-
-CONTENT_CLASSES: Final = 16  # of compressibility; 0: zeros
 
 # Bits of `Table.prepare`.
 OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, EVERYWHERE = 1, 2, 4, 8, 16

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from core.histogram import BUCKETS, CELLS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram
+from core.histogram import BUCKETS, CELLS, Histogram, buckets_of
 from core.operations import MOST_BYTES, Op
 from replay import script
 from replay.result import Difference, OpResult
@@ -17,17 +17,6 @@ _OPS = max(Op) + 1
 _OP_OF_CODE = np.full(script.CODES, _OPS, np.intp)  # an op that is none, for steps that are no calls
 for _code, _op in script.OP_OF_CODE.items():
     _OP_OF_CODE[_code] = _OP_OF_CODE[_code | script.INDEXING] = _op
-
-
-def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """`core.histogram.bucket_of` of many."""
-    clipped = np.clip(ns, 1, 1 << LAST_BITS)
-    octave = np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - (FIRST_BITS + 1)
-    part = (clipped >> np.maximum(octave + FIRST_BITS - SUB_BITS, 0)) & ((1 << SUB_BITS) - 1)
-    buckets = 1 + (octave << SUB_BITS) + part
-    buckets[ns < 1 << FIRST_BITS] = 0
-    buckets[ns >= 1 << LAST_BITS] = OVERFLOW
-    return buckets
 
 
 @dataclass(slots=True)

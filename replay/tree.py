@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from core.content import Content
 from core.errors import StorageFault
 from core.names import display_name
 from core.storage.errors import storage_fault
-from replay.content import Content
 from replay.program import Program
 from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from itertools import repeat
 
+from core.content import BLOCK
 from core.operations import Op
 from replay import script
 from replay.order import Play
@@ -13,8 +14,6 @@ from replay.survey import Survey
 from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
 from replay.world import CHANGES
 from traces.model import NO_NODE
-
-BLOCK = 4096  # bytes; a file takes whole ones
 
 
 def rounded(size: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.settings import Settings
 from experiments.result.schema import At
@@ -13,15 +12,12 @@ from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.site import Deployment, Machine, Site, Target
 from web import HOST
 from web.app import create_app
-from web.context import WebContext
+from web.context import Shown, WebContext
 from web.door import Door
 from web.guests import BesideCommand
 from web.installed import web_context
 from web.server import Stage, address, listening, served
 from web.token import given_token, kept_token, ready_link
-
-if TYPE_CHECKING:
-    from experiments.profiles.live import Live
 
 
 @contextlib.contextmanager
@@ -52,30 +48,26 @@ def experiment_page(
 ) -> Iterator[Site]:
     """For the runs of an experiment, each with its own services; yields the site to run it on. Between runs the web UI shows
     only results. Raises UsageError when the port is taken."""
+    with idle_page(settings, env, port, say) as (stage, door):
+        yield _Shown(site, stage, settings.storage, door)
+
+
+@contextlib.contextmanager
+def idle_page(
+    settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None], shown: Shown | None = None
+) -> Iterator[tuple[Stage, Door]]:
+    """Serve the web UI without a database while the block lasts. Raises UsageError when the port is taken."""
     given = given_token(env)
     with listening(HOST, port) as sock:
         token = given or kept_token(settings.scratch)
         door = Door(token)
-        idle = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door)
+        idle = WebContext(
+            settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door, shown=shown
+        )
         stage = Stage(create_app(idle))
         with served(stage, sock):
             say(f"web UI: {shown_address(address(sock), given, token)}")
-            yield _Shown(site, stage, settings.storage, door)
-
-
-@contextlib.contextmanager
-def profile_page(
-    live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
-) -> Iterator[None]:
-    """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
-    given = given_token(env)
-    with listening(HOST, port) as sock:
-        token = given or kept_token(settings.scratch)
-        context = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env,
-                             door=Door(token), profile=live)  # fmt: skip
-        with served(Stage(create_app(context)), sock):
-            say(f"web UI: {shown_address(address(sock), given, token)}")
-            yield
+            yield stage, door
 
 
 class _Shown:

@@ -21,7 +21,7 @@ from benchmarks.results.record import lighten
 from benchmarks.results.sizes import Sizes
 from benchmarks.results.storages import Place, Storage
 from core.mounts import MountEntry
-from experiments.profiles.direct import Direct, direct_on
+from storage_tests.devices import Direct, direct_on
 
 _PATIENCE_S = 60.0  # that a command has to remove what it wrote
 _TAKE_AWAY = ("umount", "--force")  # ends the connection of a FUSE client, also where it then says that it is busy

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.results import steps
 from benchmarks.results.told import NOTHING, Told
 from experiments.result.schema import Point
-from experiments.workloads.block_8k import bounded
+from storage_tests.block_8k import bounded
 
 _OURS = "°"  # the host was the limit: no verdict on the storage
 BOUND_MS = 10  # of block-8k, case 6

@@ -8,8 +8,8 @@ from browsing import TIMEOUT_MS, Complaints, launched
 from playwright.sync_api import expect
 
 from core.settings import Settings
-from experiments.clients.counters import Counters
-from experiments.profiles.live import Live
+from storage_tests.live import Live
+from storage_tests.tally import Counters
 from web.beside import profile_page
 
 expect.set_options(timeout=TIMEOUT_MS)

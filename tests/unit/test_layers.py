@@ -21,10 +21,10 @@ LAYERS = (
     ("simulate",),
     ("web",),
     ("cli",),
-    ("review",),
+    ("review", "storage_tests"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-OPTIONAL = {"review"}  # a checkout without it is whole
+OPTIONAL = {"review", "storage_tests"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "traces": {"core"},
     "production": {"core", "readers"},

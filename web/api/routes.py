@@ -19,7 +19,6 @@ from web.api import (
     measure,
     named,
     produce,
-    profile,
     results,
     system,
     timeline,
@@ -44,7 +43,6 @@ PARTS = (
     custody,
     measure,
     results,
-    profile,
 )
 
 
@@ -53,6 +51,7 @@ def api_router() -> APIRouter:
     router = APIRouter(prefix=PREFIX, dependencies=[Depends(refuse_unknown_parameters)])
     for part in PARTS:
         router.include_router(part.router)
+    router.include_router(measure.starts())
     for added in extension_modules("edbench.web"):
         router.include_router(added.api)
     return router

@@ -22,7 +22,7 @@ from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
 from experiments.package.manifest import broken, seal
-from experiments.profiles.direct import Direct
+from storage_tests.devices import Direct
 
 PUBLISHED = [path.name for path in record.published()]
 

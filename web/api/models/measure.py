@@ -1,4 +1,4 @@
-"""Measurements and storage tests."""
+"""Measurements and traces."""
 
 from __future__ import annotations
 
@@ -15,33 +15,6 @@ class MeasurementList(Document):
     measurements: list[Measurement]
     kinds: list[str] = Field(description="Kinds to start with POST /api/v1/measurements/KIND.")
     refused: str = Field(description="Why this server cannot measure; empty where it can.")
-
-
-class SettingRow(Document):
-    """A setting of a storage test."""
-
-    name: str
-    value: str
-    small: str = Field(description="Its value with `small`.")
-    about: str
-
-
-class ProfileRow(Document):
-    """A storage test."""
-
-    name: str
-    report: str = Field(description="The report that the test is from; empty if it is our own.")
-    does: str
-    writes: str
-    needs: str
-    takes_paths: bool
-    settings: list[SettingRow]
-
-
-class ProfileList(Document):
-    """The storage tests."""
-
-    profiles: list[ProfileRow]
 
 
 class TraceList(Document):
