@@ -157,7 +157,12 @@ def _produce(
         named_images(images)
     except ValueError as error:
         raise UsageError(f"--images: {error}", field="images") from error
-    work = ("controller.production.create", "controller.production.imaged", "review.producing", "cli.summary")
+    work = (
+        "controller.production.create",
+        "controller.production.imaged",
+        "controller.production.findings",
+        "cli.summary",
+    )
     with installation(settings, slots=workers * settings.slots, work=work) as installed:
         _created_and_followed(context, installed, jobs, order.name, options, workers, images, output)
 

@@ -322,7 +322,7 @@ def item(
     if text and output == "json":
         raise UsageError("--text prints plain text: remove it, or -o json")
     context = shared(ctx)
-    work = ("controller.browse.pages", "controller.browse.texts", "review.one_item", "rich.table")
+    work = ("controller.browse.pages", "controller.browse.texts", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)

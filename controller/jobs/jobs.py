@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note
-from controller.databases import JobHandle
+from controller.databases import JobHandle, refuse_experiment
 from controller.jobs.ownership import hand_over
 from controller.jobs.passwords import store_bank
 from controller.jobs.plan import DiscoveryPlan
@@ -129,8 +129,9 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
     """Have it run again; its state afterwards.
 
     `attach`: the caller brings workers, so a job that is running on paper while no worker lives (its command was
-    killed) is simply taken up again. Raises UsageError when the job is in no state for that.
+    killed) is simply taken up again. Raises UsageError when the job is in no state for that, or an experiment has the system.
     """
+    refuse_experiment(handle.database)
     with handle.database.transaction(durable=True) as conn:
         state = ledger_jobs.get_job(conn, handle.id).state
         note(conn, handle.id, RESUMED)

@@ -100,8 +100,9 @@ class CrewSite:
         several = len({seat.host for seat in seats}) > 1
         with (
             fresh_place(of_run, target.storage, name) as place,
-            system.run(seats, place, spec.databases) as (settings, databases, leased),
+            system.run(place, spec.databases) as (settings, databases, lease),
         ):
+            leased = lease(seats)
             scratch = system.settings.scratch
             serving = ServingMeter(os.getpid(), running_services(scratch)) if system.ours else None
             here = {member.host["boot_id"] for member in members} == {boot_id()}

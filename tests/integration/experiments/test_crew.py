@@ -17,13 +17,20 @@ import pytest
 import redis
 
 from controller.databases import open_databases, refuse_experiment
+from controller.jobs.create import create_discovery
+from controller.jobs.jobs import cancel_job, pause_job, resume_job
+from controller.jobs.plan import DiscoveryPlan
+from controller.jobs.source import prepare_source
 from core.crew.messages import Lease, Look, Make, Place, Remove, Return
 from core.errors import SystemFault, UsageError
+from core.operations import NullRecorder
+from core.records import JobOptions, JobState
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services import embedded_services, superuser_url
 from core.services.place import Home
 from core.services.run_databases import RunMark
 from core.settings import Settings
+from core.storage.layer import Storage
 from experiments.crew.admission import Admission
 from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
@@ -96,7 +103,7 @@ def _databases(system: Settings) -> set[str]:
 
 def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew) -> None:
     """On two servers, under the names of the system's; the roles may connect and work there, the superuser's are closed to them,
-    and nothing stays. What a killed experiment left goes when the next one begins."""
+    and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created or resumed."""
     before = _databases(system)
     with run_databases(crew, system, 2) as (run, settings, databases):
         assert [database.name for database in databases] == ["db1", "db2"]
@@ -109,13 +116,21 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew)
     assert _databases(system) == before
     crew.provision(Make(run=RUN, databases=1))
     opened = open_databases(system)
+    filer = Storage(NullRecorder())
+    source = prepare_source(filer, system.storage)
+    plan = DiscoveryPlan(options=JobOptions(), name="paused")
+    (job,) = create_discovery(opened, filer, system, source, plan, workers=1, slots=1).each
+    pause_job(job)
     with held_system(crew, opened, 0.0, lambda _line: None):
         assert _databases(system) == before
         with pytest.raises(UsageError, match="another experiment uses this system"):
             held_system(crew, opened, 0.0, lambda _line: None).__enter__()
         with pytest.raises(UsageError, match="an experiment uses this system; wait"):
             refuse_experiment(opened[1])
-    refuse_experiment(opened[1])
+        with pytest.raises(UsageError, match="an experiment uses this system; wait"):
+            resume_job(job, attach=False)
+    assert resume_job(job, attach=False) is JobState.RUNNING
+    assert cancel_job(job) is JobState.CANCELLING
     for database in opened:
         database.dispose()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from finished_job import Copy
 
-from benchmarks.review_truth import near_quality
+from benchmarks.review import near_quality
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.pages import items_page
 from controller.custody.actions import actions_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import errno
 import hashlib
@@ -32,6 +33,13 @@ from sql.jobs import get_job
 from worker.phases.producing import finish
 from worker.phases.producing.records import Record, records
 from worker.phases.task import TaskWork
+
+# A 7z whose member needs a password (ingest-file, MIT).
+PASSWORD_7Z = base64.b64decode(
+    "N3q8ryccAAS7FfeSIAAAAAAAAAByAAAAAAAAAGgW+3hC0h/c5j6M1jnNgcFxzvSj2H5r4Aw9ivlrMfX7SLpuCgEEBgABCSAABwsBAAIkBvEHARJTD97m"
+    "+k0ZAS+Kdm7hhiTgHWkhIQEAAQAMFREACAoBbLWtVwAABQEZAQARFwBzAGUAYwByAGUAdAAuAHQAeAB0AAAAGQQAAAAAFAoBAB7rz1GP39sBFQYBACCA"
+    "pIEAAA=="
+)
 
 
 @pytest.fixture
@@ -326,6 +334,14 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
     (task_bench.source / "calm.eml").write_bytes(make_mail("calm", attachments={"x.zip": make_zip({"c.txt": b"c"})}))
     (task_bench.source / "loose.zip").write_bytes(make_zip({"d.txt": b"d" * 500})[:60])
     (task_bench.source / "empty.zip").write_bytes(make_zip({}))
+    closed = {
+        "a.7z": PASSWORD_7Z,
+        "b.pst": b"!BDN" + b"\xff" * 508,
+        "c.cab": b"MSCF" + bytes(40),
+        "d.gz": b"\x1f\x8b\x08\0",
+    }
+    (task_bench.source / "closed.eml").write_bytes(make_mail("closed", attachments=closed))
+    (task_bench.source / "loose.7z").write_bytes(PASSWORD_7Z)
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
     with task_bench.database.transaction() as conn:
@@ -344,9 +360,9 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
         with task_bench.database.transaction() as conn:
             handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
         found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
-        assert (found.differences, handle.job.options.production.chosen) == (0, 10)
+        assert (found.differences, handle.job.options.production.chosen) == (0, 16)
         if kind is JobType.PROCESSING or images is not None:
-            assert (out / "loadfile.opt").read_text().count(",Y,") == 10
+            assert (out / "loadfile.opt").read_text().count(",Y,") == 16
         rows = csv.DictReader(
             (out / ("loadfile.csv" if kind is JobType.EXPORT else "metadata.csv")).read_text("utf-8-sig").splitlines()
         )
@@ -356,9 +372,14 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
     own = {
         "locked.eml": "encrypted", "locked.eml / enc.zip": "encrypted", "cut.eml": "truncated",
         "cut.eml / x.zip / inner.zip": "truncated", "cut.eml / x.zip / inner.zip / a.txt": "", "cut.eml / x.zip / b.txt": "", "calm.eml": "",
-        "calm.eml / x.zip / c.txt": "", "loose.zip": "truncated", "loose.zip / d.txt": "",
+        "calm.eml / x.zip / c.txt": "", "loose.zip": "truncated", "loose.zip / d.txt": "", "loose.7z": "encrypted",
+        "closed.eml": "corrupt; encrypted; truncated", "closed.eml / a.7z": "encrypted", "closed.eml / b.pst": "truncated",
+        "closed.eml / c.cab": "corrupt", "closed.eml / d.gz": "truncated",
     }  # fmt: skip
-    slips = {path: f"{code}; unsupported" if path.endswith(".zip") else code for path, code in own.items()}
+    slips = {
+        path: f"{code}; unsupported" if code and path[-4:] not in (".eml", ".txt") else code
+        for path, code in own.items()
+    }
     pages, drawn = made(JobType.PROCESSING)
     assert drawn == slips
     assert made(JobType.EXTRACTION)[1] == made(JobType.EXPORT)[1] == own

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.charsets.samples import samples
+from benchmarks.charsets import samples
 from core.records import Limits
 from dataset_gen.languages.texts import texts
 from readers import charset_models
@@ -316,7 +316,7 @@ def test_everything_is_loaded_before_a_box_is_locked() -> None:
 
 _AFTER_PRELOAD = """
 import sys
-from benchmarks.charsets.samples import samples
+from benchmarks.charsets import samples
 from dataset_gen.languages.texts import texts
 from worker.box.main import load_everything
 from readers.charset import decode

@@ -37,6 +37,7 @@ _BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+_TITLES = (b"subject", b"from", b"to", b"cc")
 _TELLING = 4  # bytes of an encoded word
 _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 
@@ -166,6 +167,17 @@ def decode_words(text: str) -> str:
     out.append(_decode(b"".join(pending), codec))
     out.append(text[done:])
     return "".join(out)
+
+
+def words_guessed(fields: Fields) -> bool:
+    """Whether an encoded word of subject or people declares a charset that is unknown, and its bytes are neither ASCII nor UTF-8."""
+    return any(
+        not by_label(word[1]) and not reads(_word_bytes(word[2], word[3]), "utf-8")
+        for name in _TITLES
+        for value in fields.all_stored(name)
+        if b"=?" in value
+        for word in _WORD.finditer(value.decode("latin-1"))
+    )
 
 
 def _word_bytes(encoding: str, payload: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters.
+"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters, half a character.
 
 Files that could be decoded are no longer in the text when it is searched, so each mark that is found is one of a failure.
 """
@@ -25,10 +25,13 @@ _QUOTING = ">| \t"
 
 def unread_in(text: str) -> DocumentError | None:
     """Why a text is less than what it declares: `encrypted` for a message in PGP or CMS, unless it is quoted, `corrupt` for a
-    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded; None of other texts."""
+    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded, `truncated` where it ends within a
+    character; None of other texts."""
     for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
         if _begins_line(text, armour.start(), " \t"):
             return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
+    if text.endswith("\ufffd"):
+        return DocumentError(ExceptionCode.TRUNCATED, "the text ends within a character")
     for word, mark in _FILES.items():
         for file in mark.finditer(text) if word in text else ():
             if _begins_line(text, file.start(), _QUOTING):
