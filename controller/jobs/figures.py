@@ -173,7 +173,6 @@ class Figures(Document):
     ocr: OcrChoice | None
     wire: WireShares | None
     labels: list[str]
-    containers_stats: Annotated[list[dict[str, Any]] | None, NotNone] = None  # what the system's containers used
 
     @property
     @abstractmethod
@@ -181,7 +180,7 @@ class Figures(Document):
         """Those of each job."""
 
     def beside(self, seen: Mapping[str, Any]) -> Self:
-        """The same with what was seen from outside: `filer`, `containers_stats`, of a job its `trace`."""
+        """The same with what was seen from outside: `filer`, of a job its `trace`."""
         return type(self).model_validate({**dict(self), **seen})
 
 

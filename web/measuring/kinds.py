@@ -100,7 +100,7 @@ class Kind:
     check: Callable[[Any], object]  # raises UsageError with the field
     arguments: Callable[[WebContext, Any], list[str]]  # of the command, after its options; raises FieldErrors
     template: str = "measure.html"
-    shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, object]] = lambda *_: {}  # more values for it
+    shown: Callable[[WebContext, Overview, Mapping[str, str]], dict[str, Any]] = lambda *_: {}  # more values for it
     press: str = "Measure"  # on its button
     leaves: str = ""  # where it has no result
 

@@ -122,7 +122,7 @@ def _arguments(context: WebContext, order: Any) -> list[str]:
     return order.arguments(paths)  # type: ignore[no-any-return]
 
 
-def _shown(context: WebContext, _rows: object, query: Mapping[str, str]) -> dict[str, object]:
+def _shown(context: WebContext, _rows: object, query: Mapping[str, str]) -> dict[str, Any]:
     """The chosen test and all others. Raises NotFound."""
     name = query.get("profile", "stream")
     if name not in profiles():
