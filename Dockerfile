@@ -18,6 +18,7 @@ COPY packages/storage_tests/pyproject.toml packages/storage_tests/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core
+COPY search search
 COPY traces traces
 COPY production production
 COPY replay replay

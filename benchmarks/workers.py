@@ -30,8 +30,7 @@ from readers.base import Child, MemorySource, Source
 from readers.errors import DocumentError
 from readers.identification.identify import identify
 from readers.registry import handler_for
-from worker.indexes.base import IndexDocument
-from worker.indexes.registry import new_writer
+from search.engine import IndexDocument, new_writer
 from worker.items.sources import FilerSource
 
 _LIMITS = Limits()

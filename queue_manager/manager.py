@@ -14,8 +14,8 @@ from queue_manager.lock import wait_for_lock
 from queue_manager.metrics import DatabaseNumbers
 from queue_manager.observer import observing
 from queue_manager.outage import Outage
+from queue_manager.pulse import measuring
 from queue_manager.sender import Sender
-from sql import workers
 from sql.held import HeldConnection
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
@@ -76,7 +76,8 @@ class Manager:
 
     def run(self) -> None:
         """Until stopped. Raises UsageError when the schema is newer than this code."""
-        with observing(self._database, self._numbers) if self._observe else nullcontext():
+        observed = observing(self._database, self._numbers) if self._observe else nullcontext()
+        with measuring(self._database), observed:
             self._run()
         self._database.dispose()
 
@@ -85,9 +86,7 @@ class Manager:
             try:
                 migrate(self._database)
                 with self._database.listen() as held:
-                    if self._outage.over():  # jobs of that time are labelled
-                        with self._database.transaction(durable=True) as conn:
-                            workers.note_outage(conn, time.monotonic() - self._outage.began)
+                    self._outage.over()
                     if wait_for_lock(held, self._database.name, self._stop):
                         self._dispatch(held)
             except DatabaseFault as fault:

@@ -14,13 +14,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
-from controller.browse.search import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
 from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
+from controller.search.found import FoundItem
 from controller.search.named import Search, Tag, TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified

@@ -26,7 +26,7 @@ from rich.table import Table
 from benchmarks.formats import engines
 from benchmarks.formats.engines import shown
 from benchmarks.formats.score import Extract, our_extracts, peer_extract
-from worker.indexes.words import apart
+from search.words import apart
 from worker.items.texts import UNREAD_SHARE
 
 # What Tika writes into text and no document says: labels of messages and sheets, names of parts, placeholders, codes of fields.

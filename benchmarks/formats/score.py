@@ -5,7 +5,7 @@ file's terms are the set of those in its text and in the text of everything insi
 
 * of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata does not
   count, for either side's good: what Tika puts there it does not call text.
-* of ours, as the index reads it (`worker.indexes.readings`): text, metadata values and names of the file and of everything
+* of ours, as the index reads it (`search.words`): text, metadata values and names of the file and of everything
   inside it. Tika writes subjects, senders and
   names of attachments into its text, for some formats; here these are metadata, and a reviewer finds both.
 
@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from readers.records import TextState
-from worker.indexes.readings import readings
+from search.words import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 _MADE_UP = "message.rtf"

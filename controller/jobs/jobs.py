@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note
+from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note, note_end_of_suspension
 from controller.databases import JobHandle, refuse_experiment
 from controller.jobs.ownership import hand_over
 from controller.jobs.passwords import store_bank
@@ -121,7 +121,7 @@ def pause_job(handle: JobHandle) -> JobState:
 def cancel_job(handle: JobHandle) -> JobState:
     """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
     with handle.database.transaction(durable=True) as conn:
-        note(conn, handle.id, CANCELLED)
+        note_end_of_suspension(conn, handle.id, CANCELLED)
         return ledger_jobs.request_cancel(conn, handle.id)
 
 
@@ -134,7 +134,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
     refuse_experiment(handle.database)
     with handle.database.transaction(durable=True) as conn:
         state = ledger_jobs.get_job(conn, handle.id).state
-        note(conn, handle.id, RESUMED)
+        note_end_of_suspension(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
                 raise UsageError(

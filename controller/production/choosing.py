@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
-from controller.search.meaning import meaning
+from controller.search.meaning import meaning, refuse_unknown, refuse_unknown_tags, tags_in
 from controller.search.opened import opened_index
-from controller.search.unknown import refuse_unknown, refuse_unknown_tags, tags_in
 from core.errors import UsageError
 from core.options.production import ProductionChoice
 from core.settings import Settings
 from readers.records import NO_FIELDS
+from search.language import TAG
+from search.query import All, Asked, Node, excluded_by
 from sql.faces.production import PRODUCTION, Called
-from worker.indexes.ledger_fields import TAG
-from worker.indexes.nodes import All, Asked, Node, excluded_by
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -75,7 +74,7 @@ def _found(
     handle: JobHandle, settings: Settings, node: Node, *, families: bool
 ) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
     from controller.search.evaluate import Evaluation  # numbers in rows: the choice of everything needs none
-    from worker.indexes.found import uuids
+    from search.found import uuids
 
     with opened_index(handle, settings) as index:
         evaluation, items = Evaluation(index), index.items

@@ -51,7 +51,7 @@ def named_images(job: str | None) -> str | None:
 
 def _tags(given: list[str] | None) -> list[str] | None:
     """Each once. Raises ValueError for what no tag can be called."""
-    from worker.indexes.ledger_fields import checked_name  # few give any, and a command's start would wait
+    from search.language import checked_name  # few give any, and a command's start would wait
 
     if given is None:
         return None

@@ -12,9 +12,9 @@ from pyarrow import Table
 from pydantic import Field, computed_field
 from sqlalchemy import Connection
 
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from controller.jobs.source import find_manifest
+from controller.search.opened import opened_shards
 from controller.verify.files import check_files
 from controller.verify.index import check_documents, check_terms, load_documents
 from controller.verify.tables import load_manifest

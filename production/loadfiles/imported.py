@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from core.errors import UsageError
+from core.names import LOAD_PREFIX
 from readers.errors import ExceptionCode
 
-PREFIX = "load_"  # of metadata keys that are fields of a load file
-KEY = re.compile(rf"{PREFIX}\w{{1,80}}\Z")
 BESIDE = ".edbench-load"  # at the root of the source, and no custodian
 RECORDS = "records"  # in it: a record under each file's path …
 _SUMMARY = "import.json"  # … and this, written last
@@ -43,7 +42,7 @@ def keys_of(titles: Iterable[str]) -> dict[str, str]:
     keys: dict[str, str] = {}
     used: dict[str, int] = {}
     for title in titles:
-        key = PREFIX + (re.sub(r"\W+", "_", title.lower()).strip("_")[:_TITLE] or "field")
+        key = LOAD_PREFIX + (re.sub(r"\W+", "_", title.lower()).strip("_")[:_TITLE] or "field")
         while key in used:
             used[key] += 1
             key = f"{key}_{used[key]}"

@@ -24,8 +24,8 @@ from worker.ocr.candidates import is_candidate, tasks
 from worker.slots.activity import Activity
 
 if TYPE_CHECKING:
-    from worker.indexes.base import IndexDocument
-    from worker.indexes.publisher import OpenShard
+    from search.engine import IndexDocument
+    from search.publisher import OpenShard
     from worker.phases.task import TaskWork
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
@@ -196,7 +196,7 @@ class Indexing:
         self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))
 
     def _document(self, item: Item, body: str, metadata: dict[str, Any]) -> IndexDocument:
-        from worker.indexes.base import IndexDocument  # without a job there is no index
+        from search.engine import IndexDocument  # without a job there is no index
 
         return IndexDocument(
             item=item.id,

@@ -22,8 +22,8 @@ from worker.slots.custodians import Custodians
 from worker.slots.tracing import NoTracer, Tracer
 
 if TYPE_CHECKING:
+    from search.publisher import OpenShards
     from sql.session import Database
-    from worker.indexes.publisher import OpenShards
 
 
 class SelectableRecorder(Recorder, Protocol):

@@ -23,7 +23,6 @@ from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
 from storage_tests.about import profile_about
 from storage_tests.clients import Deed
 from storage_tests.crowd import MOST, ClientsTelling, Crowd, Done, check_s3, crowd, own_place
@@ -258,7 +257,7 @@ class ClientSweep(Profile[SweepSettings]):
         elapsed = sum(done.elapsed_s for done in told)
         return SweepSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=sum(done.cpu_s for done in told) / (elapsed * processors()), phases=phases,
+            worker_cpu=sum(done.cpu_s for done in told) / (elapsed * people.processors), phases=phases,
         )  # fmt: skip
 
     def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:

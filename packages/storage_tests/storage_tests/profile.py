@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
 
 from pydantic import ValidationError
 
@@ -24,6 +24,9 @@ from experiments.result import schema
 from experiments.workload import About, Turn
 from experiments.workloads import about, module_of, names
 from storage_tests.owner import forget_dead, told
+
+if TYPE_CHECKING:
+    from storage_tests.crowd import Elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,7 @@ class Arena:
     tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
     counters: Path | None = None  # where clients count for whoever watches; None: nobody does
+    elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
     look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,14 @@ from core.memory import client_memory, free_memory
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
 from experiments.conditions import emulated
+from experiments.crew.admission import described
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
-from experiments.workload import Observe, Turn, Workload
+from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.emulated import EmulatedSampler
 from monitoring.machine import host, place
+from storage_tests.at_members import crowd_at
+from storage_tests.crowd import Elsewhere
 from storage_tests.devices import Direct, direct_on, restore_dead
 from storage_tests.live import Live
 from storage_tests.null_server import null_endpoint
@@ -86,7 +91,9 @@ class ProfileStudy(Workload):
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
         tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
+        env: Mapping[str, str] | None = None, ways: Ways | None = None,
     ) -> None:  # fmt: skip
+        """`env`: where the test's own clients are members of the crew; None: they are on this host."""
         self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, clock
         self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
@@ -99,6 +106,8 @@ class ProfileStudy(Workload):
         self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
         self._direct: list[Direct | None] = []
+        self._env, self._ways = env, ways or Ways()
+        self._system: System | None = None
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -108,6 +117,10 @@ class ProfileStudy(Workload):
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             if self._live is not None and self._meter is not None:
                 self._stack.enter_context(self._live.beside(self._meter.busy_s))
+            if self._env is not None:
+                wanted, path = Wanted(workers=1, databases=1, slots=1), self._profile.targets.paths[0]
+                taken = taken_system(self._settings, self._env, path, wanted, self.say, self._ways)
+                self._system, _ = self._stack.enter_context(taken)
             self._own = self._arena(self._stack)
             self._direct = self._tried_direct(self._own.paths)
             self._stack.enter_context(self._profile.prepared(self._own))
@@ -121,7 +134,12 @@ class ProfileStudy(Workload):
         filer, meter = None if self._filer is None else self._settings, self._meter
         look = _nothing if meter is None else meter.look
         return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
-                     counters=self._counters)  # fmt: skip
+                     counters=self._counters, elsewhere=self._elsewhere)  # fmt: skip
+
+    @property
+    def _elsewhere(self) -> Elsewhere | None:
+        """Who has the clients in place of this host."""
+        return None if self._system is None else partial(crowd_at, self._system)
 
     @property
     def _counters(self) -> Path | None:
@@ -167,7 +185,7 @@ class ProfileStudy(Workload):
             self._null = self._null or self._null_arena()
             profile, arena = self._null
             run = self.about.run_of(profile.observe(turn, arena))
-        except (RunFailed, StorageFault) as error:
+        except (RunFailed, StorageFault, HostLost) as error:
             self._no_pair = str(error)
             return {}
         known = ((figure.name, figure.of(run)) for figure in self.about.figures)
@@ -187,20 +205,23 @@ class ProfileStudy(Workload):
             paths = self._memory(profile)
         else:
             s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
-        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters)
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters,
+                      elsewhere=self._elsewhere)  # fmt: skip
         self._stack.enter_context(profile.prepared(arena))
         return profile, arena
 
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
-        """As many directories as it has paths. Raises RunFailed where memory does not hold them, StorageFault."""
-        if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
-            raise RunFailed(f"{MEMORY} is not a memory file system")
+        """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
+        where memory does not hold them, StorageFault."""
+        memory = MEMORY if self._system is None else self._system.roots["null"]
+        if not memory.is_dir() or not in_memory(memory, read_mounts()):
+            raise RunFailed(f"{memory} is not a memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
         if wanted > free_memory() * _SHARE:
             raise RunFailed(
                 f"{wanted / 1e9:,.2f} GB do not fit into {_SHARE:.0%} of {free_memory() / 1e9:,.2f} GB of free memory"
             )
-        own = self._stack.enter_context(place_of_own(MEMORY, "edbench-profile-null"))
+        own = self._stack.enter_context(place_of_own(memory, "edbench-profile-null"))
         paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
         for path in paths:
             path.mkdir()
@@ -236,7 +257,7 @@ class ProfileStudy(Workload):
                 "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
             "sessions": list(self._sessions),
-            "hosts": [host()],
+            "hosts": [host()] if self._system is None else described(self._system.admission.admitted),
         }
 
 

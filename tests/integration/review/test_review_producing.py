@@ -135,7 +135,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
     with pytest.raises(
-        UsageError, match=rf"job {source.id} has no dedupe findings yet; run `edbench review dedupe {ids}`"
+        UsageError, match=rf"job {source.id} was not searched for duplicates yet; run `edbench review dedupe {ids}`"
     ):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)

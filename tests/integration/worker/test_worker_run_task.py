@@ -22,10 +22,10 @@ from core.storage.errors import opening_error
 from core.storage.layer import ReadFile, Storage
 from monitoring.metrics.tally import BUSY, TASKS, Outcome
 from readers.records import Kind
+from search.engine import open_reader
 from sql import ledger, states
 from sql.findings import TaskResult
 from worker import run_task
-from worker.indexes.registry import open_reader
 from worker.phases.task import TaskWork
 from worker.slots.custodians import Custodians
 

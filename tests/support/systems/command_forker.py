@@ -14,7 +14,7 @@ _LATE = (  # what commands import when they are at it
     "cli.progress",
     "cli.study",
     "cli.summary",
-    "controller.browse.search",
+    "controller.search.found",
     "controller.jobs.groups.results",
     "controller.production.create",
     "controller.jobs.create",

@@ -37,7 +37,7 @@ _DESCRIPTORS = 4_096  # more than a worker has open when it brings its nursery
 
 def load() -> None:
     """Everything that they load, before anybody is forked."""
-    for module in ("queue_manager.main", "worker.main", "worker.indexes.tantivy_engine"):
+    for module in ("queue_manager.main", "worker.main", "search.tantivy_engine"):
         import_module(module)
     app.preload()
     nursery_main.load_everything(())

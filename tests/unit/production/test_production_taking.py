@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from core.errors import UsageError
-from production.loadfiles.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
+from core.names import LOAD_KEY
+from production.loadfiles.imported import BESIDE, Record, keys_of, read_imported, record_path
 from production.loadfiles.taking import Taken, take
 from readers.errors import ExceptionCode
 
@@ -257,4 +258,4 @@ def test_no_two_titles_have_one_key() -> None:
     keys = list(keys_of(titles).values())
     assert keys[:2] == ["load_beg_doc", "load_beg_doc_2"]
     assert len(set(keys)) == len(titles)
-    assert all(KEY.match(key) for key in keys)
+    assert all(LOAD_KEY.match(key) for key in keys)

@@ -20,10 +20,9 @@ from core.records import ExceptionLevel
 from core.storage.layer import EntryKind
 from production.layout import Place
 from readers.errors import ExceptionCode
+from search.engine import IndexReader, open_reader
 from sql.faces.production import PRODUCTION, ShardRow
 from sql.findings import ItemException, TaskResult
-from worker.indexes.base import IndexReader
-from worker.indexes.registry import open_reader
 from worker.items.sources import CHUNK
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork

@@ -9,11 +9,10 @@ import pytest
 
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES
-from worker.indexes.base import IndexDocument
-from worker.indexes.nodes import Asked, Everything, Near, Row, Wild, sought
-from worker.indexes.query_language import MOST_WORDS, parse
-from worker.indexes.registry import new_writer, open_reader
-from worker.indexes.words import placed
+from search.engine import IndexDocument, new_writer, open_reader
+from search.language import MOST_WORDS, parse
+from search.query import Asked, Everything, Near, Row, Wild, sought
+from search.words import placed
 
 
 @pytest.mark.parametrize(

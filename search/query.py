@@ -64,7 +64,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the ledger knows and no index: `field` OPERATOR `value` (worker.indexes.ledger_fields)."""
+    """What the ledger knows and no index: `field` OPERATOR `value` (search.language)."""
 
     field: str
     op: str

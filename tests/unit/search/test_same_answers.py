@@ -16,10 +16,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.settings import INDEX_ENGINES
-from worker.indexes.base import IndexDocument, IndexReader, in_order
-from worker.indexes.found import uuids
-from worker.indexes.query_language import parse
-from worker.indexes.registry import new_writer, open_reader
+from search.engine import IndexDocument, IndexReader, in_order, new_writer, open_reader
+from search.found import uuids
+from search.language import parse
 
 LONG = "l" * 40  # in no index; its place stays
 VOCABULARY = ["ab", "abc", "abd", "acb", "b", "ba", "bab", "c", "oak", "öl", "42", "日"]

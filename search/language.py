@@ -1,4 +1,4 @@
-"""The query language: a query read into its meaning (`worker.indexes.nodes`), or refused at the place where it goes wrong.
+"""The query language: a query read into its meaning (`search.query`), or refused at the place where it goes wrong.
 
     query     = all { "OR" all }
     all       = one { [ "AND" ] one }                         side by side is AND, which binds closer than OR
@@ -19,13 +19,209 @@ import difflib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import NoReturn
 
 from core.errors import UsageError
-from worker.indexes.base import QUERY_FIELDS
-from worker.indexes.ledger_fields import ALIASES, LEDGER_FIELDS, checked, ledger_kind
-from worker.indexes.nodes import All, Asked, Between, Either, Everything, Node, one_of
-from worker.indexes.query_words import end_of_range, loose, near, phrase, word
+from core.names import LOAD_KEY
+from core.options.dates import asked_in_utc
+from core.settings import parse_bytes
+from readers.errors import ExceptionCode
+from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from readers.records import TextState
+from search.engine import QUERY_FIELDS
+from search.query import All, Asked, Between, Either, Everything, Fuzzy, Near, Node, Pattern, Row, Wild, Word, one_of
+from search.words import TOO_LONG, is_alone, placed, placed_patterns, usual
+
+# Other names of fields of the index.
+ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
+SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED = "size", "text_state", "exception", "tag", "saved"
+CUSTODIAN_IS, TYPE_IS = "custodian_is", "type_is"  # the whole name, of which the index has the words
+ANY = "any"
+_CODES = ("language",)  # of the metadata, that are asked for whole
+_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT, TYPE_IS: TEXT}
+_METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
+LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
+_CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
+_SIGN = re.compile(r"\w\*|\*\w|\w\?\w|\A[*?]+\Z|~\d{0,9}\Z")  # that means something in a word of the index
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
+_WHOLE = re.compile(r"\d{1,30}\Z", re.ASCII)
+_LEDGER_FIELDS_SHOWN = 60  # characters of a value that is refused; a number of bytes has fewer
+_NAME = re.compile(r"[\w][\w .-]{0,99}\Z")
+
+
+def checked_name(name: str, what: str) -> str:
+    """A tag's or a saved search's name as it is kept; raises UsageError."""
+    if not _NAME.match(name) or name != name.strip():
+        raise UsageError(
+            f"{name[:120]!r} is not a name for {what}; use at most 100 letters, digits, blanks and _ . -, starting with a letter or digit"
+        )
+    return name
+
+
+def ledger_kind(field: str) -> str | None:
+    """What a field of the ledger is asked for: LEDGER_FIELDS, and what load files say; None: it is none."""
+    return TEXT if LOAD_KEY.match(field) else LEDGER_FIELDS.get(field)
+
+
+def _date(field: str, value: str) -> str:
+    if (date := asked_in_utc(value)) is None:
+        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45, where +02:00 or Z may follow")
+    return date
+
+
+def checked(field: str, op: str, value: str, *, quoted: bool = False) -> tuple[str, str]:
+    """Operator and value of a condition on a field of the ledger; `op` empty: the field's usual one. `quoted`: signs are what they
+    are. Raises UsageError."""
+    kind = ledger_kind(field)
+    if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
+        raise UsageError(f"{field} is neither a date nor a number; < and > do not work on it")
+    if op == "!=" and field in _OWN:
+        raise UsageError(f"{field} has no !=; write NOT {field}:{value}")
+    if field in _CHOICES and value not in _CHOICES[field]:
+        raise UsageError(f"{field} can be {', '.join(_CHOICES[field])}")
+    if field in (TAG, SAVED):
+        checked_name(value, "a tag" if field == TAG else "a saved search")
+    elif field == SIZE:
+        value = value if _WHOLE.match(value) else str(parse_bytes(value[:_LEDGER_FIELDS_SHOWN], field))
+    elif kind == DATE:
+        value = _date(field, value)
+    elif kind == NUMBER and not _NUMBER.match(value):
+        raise UsageError(f"{field} is a number; {value[:_LEDGER_FIELDS_SHOWN]!r} is not")
+    elif kind == YES and value.lower() not in ("true", "false"):
+        raise UsageError(f"{field} must be true or false")
+    contains = field not in _OWN and kind in (TEXT, LIST) and field not in _CODES
+    if kind in (TEXT, LIST) and field not in _OWN and not quoted and _SIGN.search(value):
+        found = "values that contain the text as written" if contains else "the whole value, exactly as written"
+        raise UsageError(f"{field} finds {found}; * ? and ~ do not work on it, unless you quote them as characters")
+    return op or ("~" if contains else "="), value
+
+
+MOST_APART = 50  # words of w/, pre/ and ~; an index keeps readings of a text so far apart (`search.words`)
+MOST_ROWS = 1_000  # that one of them is written out to
+_SHOWN = 60  # characters of a phrase that are told again
+_WILD = re.compile(r"\w\*|\*\w|\w\?\w")  # in quotes; a question mark behind a word is one
+_FUZZY = re.compile(r"(.+)~(\d{0,9})", re.DOTALL)
+
+
+def phrase(fields: tuple[str, ...], text: str) -> Row:
+    """The words of a text, as they follow each other. Its signs only separate words, so that one who meant a wildcard would
+    find nothing and not be told."""
+    if (sign := _WILD.search(text)) is not None:
+        meant = "*" if "*" in sign[0] else "?"
+        raise UsageError(f"in quotes {meant} is not a wildcard; {_unquoted(text)}, or remove it")
+    return _row(fields, [(place, Word(word)) for place, word in placed(usual(text))], text)
+
+
+def _unquoted(text: str) -> str:
+    """How to say it where the last word alone has wildcards; else how such a thing looks."""
+    head, _, last = " ".join(text.split()).rpartition(" ")
+    if _WILD.search(head) or last[:1] in ("*", "?") or '"' in text or len(text) > _SHOWN:
+        return "write such a word outside quotes, as in third pre/1 quart*"
+    if not head:
+        return f"write {last} outside quotes"
+    return f"write {head} pre/1 {last}" if head.isalnum() else f'write "{head}" pre/1 {last}'
+
+
+def word(fields: tuple[str, ...], text: str) -> Row:
+    """A word, which may have `*` and `?` in it or `~1` behind it; several where the index has several."""
+    if (fuzzy := _FUZZY.fullmatch(text)) is not None:
+        return _row(fields, [(0, _fuzzy(fuzzy[1], fuzzy[2]))], text)
+    if "*" in text or "?" in text:
+        return _row(fields, _patterns(usual(text)), text)
+    return phrase(fields, text)
+
+
+def _row(fields: tuple[str, ...], places: list[tuple[int, Pattern]], text: str) -> Row:
+    if not places:
+        why = (
+            "has no letter or digit"
+            if len(text.encode("utf-8")) < TOO_LONG
+            else f"has no word of less than {TOO_LONG} bytes"
+        )
+        raise UsageError(f"it {why}; an index contains words only")
+    return Row(fields, tuple(places))
+
+
+def _fuzzy(text: str, edits: str) -> Fuzzy:
+    words = placed(usual(text))
+    if edits not in ("", "1", "2"):
+        raise UsageError("after a word use ~1 or ~2: the number of letters that may differ")
+    if len(words) != 1 or set("*?") & set(text):
+        raise UsageError("~ follows one word of letters and digits")
+    return Fuzzy(words[0][1], int(edits or 1))
+
+
+def _patterns(text: str) -> list[tuple[int, Pattern]]:
+    out: list[tuple[int, Pattern]] = []
+    for place, part in placed_patterns(text):
+        if not set("*?") & set(part):
+            out.append((place, Word(part)))
+        elif part[0] not in "*?":
+            out.append((place, Wild(part)))
+        elif part != "*" or not out or not is_alone(out[-1][1].text):  # a phrase of letters goes on anyhow
+            raise UsageError("a word cannot begin with * or ?: every word of the index would have to be compared")
+    return out
+
+
+def end_of_range(text: str) -> str | None:
+    """One word; None for `*`."""
+    if text == "*":
+        return None
+    words = placed(usual(text))
+    if len(words) != 1:
+        raise UsageError("each end of a range is one word of letters and digits, or *")
+    return words[0][1]
+
+
+def loose(row: Row, between: int) -> Node:
+    """A phrase whose words stand in this order, with so many others between each two at most."""
+    if between >= MOST_APART:
+        raise UsageError(f"after a phrase use ~0 to ~{MOST_APART - 1}: the number of words in between")
+    if between == 0 or len(row.places) < 2:
+        return row
+    if (between + 1) ** (len(row.places) - 1) > MOST_ROWS:
+        raise UsageError(f"a phrase of {len(row.places)} words is too long for ~{between}")
+    rows = [Row(row.fields, row.places[:1])]
+    for _, pattern in row.places[1:]:
+        rows = [
+            Row(r.fields, (*r.places, (r.places[-1][0] + gap, pattern))) for r in rows for gap in range(1, between + 2)
+        ]
+    return Near(tuple(rows))
+
+
+def near(left: Node, right: Node, most: int, *, ordered: bool) -> Near:
+    """Where one begins 1 to `most` words behind the other's end; `ordered`: the right one behind the left one."""
+    if not 1 <= most <= MOST_APART:
+        raise UsageError(f"the distance must be w/1 to w/{MOST_APART} or pre/1 to pre/{MOST_APART}")
+    lefts, rights = _rows(left), _rows(right)
+    if {row.fields for row in lefts} != {row.fields for row in rights}:
+        raise UsageError("both sides must be in the same field")
+    if len(lefts) * len(rights) * most * (1 if ordered else 2) > MOST_ROWS:
+        raise UsageError(f"sides of {len(lefts)} and {len(rights)} words are too many for a distance of {most}")
+    rows = [row for a, b in product(lefts, rights) for row in _apart(a, b, most)]
+    if not ordered:
+        rows += [row for a, b in product(rights, lefts) for row in _apart(a, b, most)]
+    return Near(tuple(rows))
+
+
+def _rows(node: Node) -> list[Row]:
+    choices = node.choices if isinstance(node, Either) else (node,)
+    out = [row for row in choices if isinstance(row, Row)]
+    if len(out) < len(choices):
+        raise UsageError("w/ and pre/ join words, phrases, and brackets of those joined by OR")
+    if any(isinstance(pattern, Fuzzy) for row in out for _, pattern in row.places):
+        raise UsageError("a fuzzy word cannot be used with w/ or pre/")
+    return out
+
+
+def _apart(left: Row, right: Row, most: int) -> list[Row]:
+    first, last = right.places[0][0], left.places[-1][0]
+    return [
+        Row(left.fields, (*left.places, *((last + gap + place - first, pattern) for place, pattern in right.places)))
+        for gap in range(1, most + 1)
+    ]
+
 
 DEFAULT_FIELDS = ("body", "subject", "title", "name")
 MOST_CHARACTERS = 1_000_000

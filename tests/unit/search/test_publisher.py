@@ -14,10 +14,9 @@ from core.errors import StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.settings import INDEX_ENGINES
 from core.storage.layer import Storage
-from worker.indexes import tantivy_engine, whoosh_engine
-from worker.indexes.base import META, IndexDocument
-from worker.indexes.publisher import FULL_SEGMENTS, KEPT_OPEN, OpenShard, OpenShards
-from worker.indexes.registry import open_reader
+from search import tantivy_engine, whoosh_engine
+from search.engine import META, IndexDocument, open_reader
+from search.publisher import FULL_SEGMENTS, KEPT_OPEN, OpenShard, OpenShards
 
 JOB = uuid.UUID(int=1)
 

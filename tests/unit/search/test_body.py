@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.indexes.base import IndexDocument
-from worker.indexes.registry import new_writer, open_reader
+from search.engine import IndexDocument, new_writer, open_reader
 
 ITEM, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 

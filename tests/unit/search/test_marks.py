@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from worker.indexes.marks import marks
-from worker.indexes.nodes import Fuzzy, Pattern, Wild, Word
+from search.query import Fuzzy, Pattern, Wild, Word
+from search.snippets import marks
 
 
 def _marked(text: str, *patterns: Pattern, begin: int = 0, end: int | None = None) -> list[str]:

@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import IndexDocument
-from worker.indexes.nodes import asks_ledger, sought
-from worker.indexes.query_language import parse
-from worker.indexes.whoosh_engine import WhooshReader, WhooshWriter
-from worker.indexes.whoosh_pickle import plain_loads
-from worker.indexes.whoosh_query import whoosh_query
+from search.engine import IndexDocument
+from search.language import parse
+from search.query import asks_ledger, sought
+from search.whoosh_engine import WhooshReader, WhooshWriter, plain_loads, whoosh_query
 
 
 class _Harmful:

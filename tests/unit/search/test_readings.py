@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.settings import INDEX_ENGINES
-from worker.indexes.base import IndexDocument, IndexReader
-from worker.indexes.readings import cuts, readings, usual
-from worker.indexes.registry import new_writer, open_reader
+from search.engine import IndexDocument, IndexReader, new_writer, open_reader
+from search.words import cuts, readings, usual
 
 Shard = Callable[..., IndexReader]
 

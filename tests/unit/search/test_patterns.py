@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.indexes.nodes import Fuzzy, Wild, Word
-from worker.indexes.patterns import like, wild
+from search.query import Fuzzy, Wild, Word
+from search.words import like, wild
 
 MOST_S = 2.0  # of a processor; it is some milliseconds, and was minutes
 

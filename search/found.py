@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from worker.indexes.base import SIGN, owner_mark
+from search.engine import SIGN, owner_mark
 
 Ids = npt.NDArray[np.uint64]  # (n, 2): the halves of each item's id
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from controller.databases import JobHandle
 from controller.search.opened import Opened, OpenIndex, opened_index
 from core.settings import Settings
+from search.engine import Best, Hit, IndexReader, in_order
+from search.language import parse
+from search.query import Node
 from sql.faces.browse import BROWSE, TrueOwner
-from worker.indexes.base import Best, Hit, IndexReader, in_order
-from worker.indexes.nodes import Node
-from worker.indexes.query_language import parse
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -10,8 +10,7 @@ import pytest
 
 from core.errors import StorageFault, UsageError
 from core.settings import INDEX_ENGINES
-from worker.indexes.base import QUERY_FIELDS, IndexDocument, IndexReader
-from worker.indexes.registry import new_writer, open_reader
+from search.engine import QUERY_FIELDS, IndexDocument, IndexReader, new_writer, open_reader
 
 DOCUMENTS = [
     IndexDocument(

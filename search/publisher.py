@@ -21,8 +21,7 @@ from core.moments import reached
 from core.places import index_location
 from core.records import Shard
 from core.storage.layer import Storage
-from worker.indexes.base import META, SEGMENTS, Built, IndexDocument, IndexWriter
-from worker.indexes.registry import new_writer
+from search.engine import META, SEGMENTS, Built, IndexDocument, IndexWriter, new_writer
 
 FULL_SEGMENTS = 32  # a shard of so many is gone on with no more: its meta file is written again with each publication
 KEPT_OPEN = 8  # jobs a slot works on in turn; a shard closed for another job is never reopened

@@ -1,14 +1,12 @@
-"""Where the words that a query means stand in a text, for a person who reads it."""
+"""The part of a text around its first matches, for engines that make no snippets of plain text themselves."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
 
-from worker.indexes.nodes import Pattern
-from worker.indexes.patterns import like
-from worker.indexes.readings import AROUND, COMPOSING, cuts, usual
-from worker.indexes.words import is_alone
+from search.query import Pattern
+from search.words import AROUND, COMPOSING, WORD, apart, cuts, is_alone, like, readings, together, usual
 
 # A word with the marks on its letters, which are characters of their own where a text is decomposed.
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{''.join(sorted(COMPOSING))}])*")
@@ -70,3 +68,33 @@ def _alone(match: re.Match[str], means: Callable[[str], bool]) -> Iterator[Span]
         for at, letter in enumerate(match[0], match.start()):
             if is_alone(letter) and means(letter):
                 yield at, at + 1
+
+
+WIDTH = 150  # characters
+_BEFORE = 40  # of them before the first match
+
+
+def snippet(text: str, patterns: Collection[Pattern]) -> str:
+    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that a pattern means; where none does as it
+    stands, of a part that is read otherwise; its beginning without one."""
+    if patterns:
+        matches = like(patterns)
+        for reading in map(apart, readings(text)):
+            first = next((m for m in WORD.finditer(reading) if matches(m[0].lower())), None)
+            if first is not None:
+                return _around(reading, first, matches)
+    return text[:WIDTH]
+
+
+def _around(text: str, first: re.Match[str], matches: Callable[[str], bool]) -> str:
+    start = 0
+    if first.start() > _BEFORE:  # begin with a whole word
+        space = text.find(" ", first.start() - _BEFORE, first.start())
+        start = space + 1 if space >= 0 else first.start()
+    piece = text[start : max(start + WIDTH, first.end())]
+    out, done = [], 0
+    for match in WORD.finditer(piece):
+        if matches(match[0].lower()):
+            out += [piece[done : match.start()], "\x02", match[0], "\x03"]
+            done = match.end()
+    return together("".join([*out, piece[done:]]))
