@@ -138,6 +138,7 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
     context = shared(ctx)
     with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
         from controller.browse.counts import count_job
+        from core.job_types import types_of
 
         selected = installed.find(job)
         if output == "json":
@@ -153,8 +154,8 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             if selected.group is not None:
                 context.out.print()
             show_counts(context.out, counts)
-            _show_production(context, handle)
             flush()  # counts can be read while the rest is computed
+            types_of(handle.job.options.of_type).sections(context.out, handle)
         if selected.group is None:
             _show_replay(context, selected.each[0])
         from controller.observe.wire import wire_shares  # brings documents
@@ -198,7 +199,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     """The counts of one job."""
     from controller.jobs.rates import duration
     from controller.labels.surroundings import storage_text
-    from core.options.production import JobType
+    from core.job_types import JobType
 
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
@@ -228,9 +229,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             console.print()
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
-    if job.options.production.asked:
-        choice = job.options.production
-        console.print(f"\n{progress.items:,} items produced, written to {choice.out}", markup=False)
+    if (given := job.options.of_type) is not None and given.out:
+        console.print(f"\n{progress.items:,} items produced, written to {given.out}", markup=False)
         return
     children = counts.children
     console.print(
@@ -241,20 +241,11 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
 
 
-def _show_production(context: CommandContext, handle: JobHandle) -> None:
-    """What a production omitted and why."""
-    if not handle.job.options.production.asked:
-        return
-    from controller.production.figures import production_lines, production_told  # brings documents
-
-    if (made := production_told(handle)) is not None:
-        for name, line in production_lines(made):
-            context.out.print(f"{name}: {line}", markup=False, soft_wrap=True)
-
-
 def _show_replay(context: CommandContext, handle: JobHandle) -> None:
     """The figures of a replay's clients."""
-    if not handle.job.options.replay.asked:
+    from core.job_types import JobType
+
+    if handle.job.options.type is not JobType.REPLAY:
         return
     from cli.summary import show_played
     from controller.replay.outcome import played
@@ -267,13 +258,14 @@ def _print_documents(selected: Jobs) -> None:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
     from controller.observe.wire import wire_shares
-    from controller.production.figures import production_told
-    from controller.replay.outcome import played
+    from core.job_types import types_of
 
     wire = wire_shares(selected.each)
     if selected.group is None:
         (handle,) = selected.each
-        print_json(document_of(count_job(handle), wire, played(handle), production_told(handle)).to_json())
+        with handle.database.transaction() as conn:
+            own = types_of(handle.job.options.of_type).figures(conn, handle)
+        print_json(document_of(count_job(handle), wire, own).to_json())
     else:
         holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
         print_json(group_document(selected.group, wire, holds).to_json())

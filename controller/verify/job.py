@@ -20,11 +20,11 @@ from controller.verify.index import check_documents, check_terms, load_documents
 from controller.verify.tables import load_manifest
 from core.document import Document
 from core.errors import UsageError
+from core.imported import read_imported
 from core.names import display_name
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from production.loadfiles.imported import read_imported
 from readers.records import Kind
 from sql.faces.figures import FIGURES
 from sql.faces.verify import VERIFY, run_check

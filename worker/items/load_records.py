@@ -12,8 +12,8 @@ import msgspec
 
 from core.errors import SourceFileError
 from core.ids import item_id
+from core.imported import BESIDE, RECORDS, Record
 from core.names import LOAD_KEY, LOAD_PREFIX
-from production.loadfiles.imported import BESIDE, RECORDS, Record
 from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

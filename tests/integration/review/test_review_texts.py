@@ -23,7 +23,8 @@ from controller.search.named import save_search, tag_found
 from controller.search.opened import opened_index
 from controller.search.report import hit_report, listed
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
 from review.kinds import Scope
