@@ -38,7 +38,7 @@ ROOT = (
     Entry("produce", "Write text, page images and productions; check and import them.", ("cli.produce",)),
     Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.plan")),
     Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
-    Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
+    Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace",)),
     Entry("result", "Check, describe, sign and compare result packages.", ("cli.result",)),
     Entry("counters", "Collect the counters of a filer and import them into a job.", ("cli.counters",)),
     Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from controller.databases import JobHandle
 from controller.findings import ReviewKind, check_findings, latest
@@ -13,9 +12,6 @@ from core.errors import UsageError
 from core.options.production import ProductionChoice
 from core.records import Job, JobOptions
 from sql.session import Database
-
-if TYPE_CHECKING:
-    pass
 
 
 def with_findings(

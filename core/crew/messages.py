@@ -25,6 +25,7 @@ ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is 
 BEAT_SECONDS = 1.0
 OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 1_024, 1_000
+CEILING_MODULE = "replay.local"  # what a host can replay at most
 CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 

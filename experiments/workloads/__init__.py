@@ -32,7 +32,10 @@ def about(name: str) -> About:
         raise UsageError(
             f"workload {name!r} is not one of {', '.join(names())}; if an optional package of edbench runs it, install that"
         )
-    workload: About = module_of(name).ABOUT
+    try:
+        workload: About = module_of(name).ABOUT
+    except ModuleNotFoundError as error:
+        raise UsageError(f"workload {name!r} needs the module {error.name}; install its package") from error
     return workload
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from core.settings import Settings
 from storage_tests.live import Live
 from storage_tests.tally import Counters
-from web.beside import profile_page
+from storage_tests.routes import profile_page
 
 expect.set_options(timeout=TIMEOUT_MS)
 

@@ -14,7 +14,7 @@ LAYERS = (
     ("readers",),
     ("core",),
     ("traces", "sql", "production", "search"),
-    ("replay", "monitoring"),
+    ("monitoring",),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
     ("experiments",),
@@ -22,14 +22,14 @@ LAYERS = (
     ("web",),
     ("cli",),
     ("review", "storage_tests"),
+    ("replay",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-OPTIONAL = {"review", "storage_tests"}  # a checkout without it is whole
+OPTIONAL = {"review", "storage_tests", "replay"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "search": {"core", "readers"},
     "traces": {"core"},
     "production": {"core", "readers"},
-    "replay": {"core", "traces"},
 }
 
 

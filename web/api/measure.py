@@ -16,13 +16,12 @@ from core.filer.load import profile_names
 from core.records import JobState
 from web.api.create import at_field
 from web.api.models.common import responses
-from web.api.models.measure import MeasurementList, TraceList
-from web.api.needs import Context, Rows
+from web.api.models.measure import MeasurementList
+from web.api.needs import Context
 from web.context import WebContext
 from web.errors import FieldErrors
 from web.measuring.kinds import Kind, command, kinds
 from web.measuring.runs import Measurement, Measurements
-from web.measuring.traces import traces
 
 _MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)
@@ -70,12 +69,6 @@ def measurement_log(context: Context, measurement: uuid.UUID) -> PlainTextRespon
 def cancel_measurement(context: Context, measurement: uuid.UUID) -> Measurement:
     """Cancel it as Ctrl-C does; its files are removed. A second request kills it."""
     return _measurements(context).cancel(measurement)
-
-
-@router.get("/traces", responses=responses())
-def list_traces(context: Context, rows: Rows) -> TraceList:
-    """Traces of the newest 100 jobs."""
-    return TraceList(traces=traces(context, rows))
 
 
 def start(context: WebContext, kind: Kind, order: Any) -> Measurement:

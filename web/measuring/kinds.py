@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,6 @@ from pydantic import Field, create_model
 
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import Overview
-from controller.replay.order import parse_pace
 from core.document import TEXT, Document
 from core.errors import UsageError
 from core.extensions import extension_modules
@@ -37,16 +35,9 @@ from experiments.orders import (
     StudyOrder,
     r1_rows,
 )
-from experiments.replay_orders import ReplayStudyOrder
-from experiments.workloads.replay.scaling import parse_scaling
-from replay.plan import MAX_PATHS
-from replay.room import check_paths
-from web.api.create import at_field
 from web.api.models.jobs import NewJob
 from web.context import WebContext
-from web.corpora import allowed_target, chosen_source
-from web.errors import FieldErrors
-from web.measuring.traces import trace_of, traces
+from web.corpora import chosen_source
 
 _OURS = frozenset(
     ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")
@@ -73,20 +64,6 @@ class NewCorpus(CorpusOrder):
     def arguments(self, storage: Path) -> list[str]:
         """The arguments after the options."""
         return [f"--profile={self.profile}", "--", str(storage / "corpora" / self.name)]
-
-
-class Played(Document):
-    """The trace to replay, and the directories to replay it in."""
-
-    job: uuid.UUID = Field(description="The job that recorded the trace, of GET /api/v1/traces.")
-    paths: Annotated[list[GivenPath], Field(min_length=1, max_length=MAX_PATHS)] = Field(
-        description="Absolute paths of empty directories, below the storage root or EDBENCH_TARGETS."
-    )
-    shared: bool = Field(False, description="clones of the trace read the same files instead of their own")
-
-    def arguments(self, trace: Path, paths: Iterable[Path]) -> list[str]:
-        """The arguments after the options."""
-        return [*(f"--path={path}" for path in paths), "--", str(trace)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +130,6 @@ def _bounds(order: Any) -> None:
     check_sizes(order)
 
 
-def _replayed(order: Any) -> None:
-    at("pace", partial(parse_pace, order.pace))
-    at("scaling", partial(parse_scaling, order.scaling))
-    if order.clients is not None:
-        numbers(order.clients, "--clients", digits=9)
-    if order.max_p99 is not None:
-        at("max_p99", partial(parse_bounds, order.max_p99))
-    check_sizes(order)
-
-
 def _profile(order: Any) -> None:
     if order.profile not in profile_names():  # a file's path is for the command line only
         raise UsageError(
@@ -178,19 +145,6 @@ def target_roots(context: WebContext) -> list[str]:
 
 def _of_corpus(context: WebContext, order: Any) -> list[str]:
     return [f"--corpus={chosen_source(context, order.corpus, order.source)}"]
-
-
-def _played(context: WebContext, order: Played) -> list[str]:
-    """The trace, and the directories that it is replayed in."""
-    trace = trace_of(context.settings.storage, order.job)
-    if trace is None:
-        raise FieldErrors(
-            {"job": "this job has no trace; GET /api/v1/traces lists traces, `edbench trace record` writes one"}
-        )
-    paths = [allowed_target(context, path) for path in order.paths]
-    with at_field("paths"):
-        check_paths(paths)
-    return order.arguments(trace, paths)
 
 
 _ALIKE = some(DiscoveryOrder, ALIKE)
@@ -234,16 +188,6 @@ _KINDS = (
         words=("bench", "r1"),
         check=_r1,
         arguments=_of_corpus,
-    ),
-    Kind(
-        name="replay",
-        does="repeat the storage calls of a trace with client processes",
-        model=model("Replay", ReplayStudyOrder, Played),
-        words=("trace", "replay"),
-        check=_replayed,
-        arguments=_played,
-        template="measure_replay.html",
-        shown=lambda context, rows, _query: {"targets": target_roots(context), "traces": traces(context, rows)},
     ),
     Kind(
         name="generate",

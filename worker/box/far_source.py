@@ -55,7 +55,7 @@ class FarSource:
 
     def open(self) -> BinaryIO:
         file = checked(self._ask(Open(self._key))).file
-        return cast(BinaryIO, io.BufferedReader(_FarFile(file, self.size, self._ask, self._closed), CHUNK))
+        return cast("BinaryIO", io.BufferedReader(_FarFile(file, self.size, self._ask, self._closed), CHUNK))
 
     def whole(self, limit: int) -> bytes:
         if self.size > limit:

@@ -19,7 +19,7 @@ from experiments.package.check import check
 from experiments.package.finish import finish
 from experiments.result.schema import Result
 from experiments.study import conduct
-from storage_tests.analysis_replay import AnalysisResult
+from replay.analysis import AnalysisResult
 from storage_tests.dedup import DedupResult
 from storage_tests.owner import MARKER, claimed
 from storage_tests.profile import Targets, made

@@ -12,8 +12,8 @@ import pytest
 from trace_samples import directory, memory_trace, written_and_moved
 
 from core.operations import Op
-from traces.converters.export import ExportFormat, export_trace
-from traces.layout import Layout
+from replay.exports import ExportFormat, export_trace
+from replay.table import Layout
 from traces.model import MemoryTrace
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

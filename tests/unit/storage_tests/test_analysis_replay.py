@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import UsageError
 from experiments.result.schema import Estimate
-from storage_tests.analysis_replay import (
+from replay.analysis import (
     AS_IT_IS,
     RATE,
     AnalysisLoad,

@@ -1,4 +1,4 @@
-"""Measurements and traces."""
+"""Measurements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pydantic import Field
 
 from core.document import Document
 from web.measuring.runs import Measurement
-from web.measuring.traces import TraceRow
 
 
 class MeasurementList(Document):
@@ -15,9 +14,3 @@ class MeasurementList(Document):
     measurements: list[Measurement]
     kinds: list[str] = Field(description="Kinds to start with POST /api/v1/measurements/KIND.")
     refused: str = Field(description="Why this server cannot measure; empty where it can.")
-
-
-class TraceList(Document):
-    """The traces that can be replayed."""
-
-    traces: list[TraceRow]
