@@ -221,7 +221,7 @@ class TantivyReader:
     def _items(self, addresses: list[tantivy.DocAddress]) -> list[uuid.UUID]:
         if not self._has_columns:
             return [uuid.UUID(self._searcher.doc(address)["item"][0]) for address in addresses]
-        high, low = (cast("list[int]", self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
+        high, low = (cast(list[int], self._searcher.fast_field_values(name, addresses)) for name in _KNOWN_BY[:2])
         return [uuid.UUID(int=(a + SIGN << 64) | b + SIGN) for a, b in zip(high, low, strict=True)]
 
     def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from core.settings import Settings
 from storage_tests.live import Live
-from storage_tests.tally import Counters
 from storage_tests.routes import profile_page
+from storage_tests.tally import Counters
 
 expect.set_options(timeout=TIMEOUT_MS)
 

@@ -19,7 +19,7 @@ NOTHING: Any = None  # the faults of these tests look at no site
 
 
 def _striker(fault: Fault) -> Striker:
-    return Striker(cast("Site", NOTHING), cast("Moments", NOTHING), cast("Source", NOTHING), {fault.name: fault})
+    return Striker(cast(Site, NOTHING), cast(Moments, NOTHING), cast(Source, NOTHING), {fault.name: fault})
 
 
 def _strike(fault: Fault) -> Strike:

@@ -145,7 +145,7 @@ class BoxedHandler(BoxedLeaf):
             kind=far.kind,
             ordinal=far.ordinal,
             data=far.data,
-            stream=cast("BinaryIO", BoxedStream(self._box, number)) if far.stream else None,
+            stream=cast(BinaryIO, BoxedStream(self._box, number)) if far.stream else None,
             size_hint=far.size_hint,
             error=None if far.error is None else far.error.raised(),
             emit=far.emit,

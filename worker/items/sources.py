@@ -83,7 +83,7 @@ class FilerSource:
 
     def open(self) -> BinaryIO:
         file = self._open()
-        return cast("BinaryIO", io.BufferedReader(_OwnFile(file) if self._own else file, CHUNK))
+        return cast(BinaryIO, io.BufferedReader(_OwnFile(file) if self._own else file, CHUNK))
 
     def whole(self, limit: int) -> bytes:
         if self.size > limit:
@@ -166,7 +166,7 @@ class HashedSource(FilerSource):
 
     def open(self) -> BinaryIO:
         seen = self._seen if self._ctime_ns is None else None
-        return cast("BinaryIO", io.BufferedReader(_HashedFile(self._open(), self.size, seen), CHUNK))
+        return cast(BinaryIO, io.BufferedReader(_HashedFile(self._open(), self.size, seen), CHUNK))
 
     def whole(self, limit: int) -> bytes:
         """Raises DocumentError(changed_during_processing) where these are other bytes than were hashed."""

@@ -105,7 +105,7 @@ class Discovery(Workload):
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job runs before the block begins, and is read inside it, while its databases are there."""
         target = Target(settings=self._settings, storage=self.storage, source=self._source)
-        with run_point(self._site, cast("PointSpec", turn.at), turn.name, target, self._load) as done:
+        with run_point(self._site, cast(PointSpec, turn.at), turn.name, target, self._load) as done:
             yield lambda: self._observed(done, turn)
 
     def _observed(self, done: PointRun, turn: Turn) -> Observed | Disturbed:
@@ -113,7 +113,7 @@ class Discovery(Workload):
         disturbed = done.result["disturbances"]
         if disturbed:
             return Disturbed(disturbed)
-        self._cut(done, cast("PointSpec", turn.at))
+        self._cut(done, cast(PointSpec, turn.at))
         places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
         seen = observed(done, turn.repeat, turn.order, self._machine.processors, places)
         return seen if self._array is None else dataclasses.replace(seen, array=self._counted(self._array, done))
@@ -139,7 +139,7 @@ class Discovery(Workload):
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """The same point in memory, without an emulated filer."""
-        at = cast("PointSpec", turn.at)
+        at = cast(PointSpec, turn.at)
         portions = self._portions.get(at.databases)
         if self._null is None or not portions:
             return {}

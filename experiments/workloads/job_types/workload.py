@@ -86,7 +86,7 @@ class JobTypes(Workload):
         """A database and a storage root for all jobs, and a discovery whose items the others take."""
         stage = self._stage
         refuse_own_output(self._source, stage.settings)
-        most = max(cast("TypeLoad", point).workers for point in points)
+        most = max(cast(TypeLoad, point).workers for point in points)
         wanted = Wanted(workers=most, databases=1, slots=most * stage.settings.slots)
         with (
             taken_system(stage.settings, stage.env, self._corpus, wanted, self.say, stage.ways) as (self._system, _),
@@ -120,7 +120,7 @@ class JobTypes(Workload):
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job is made when it is observed: it runs from then on."""
         made: list[JobHandle] = []
-        leased = self._staff(cast("TypeLoad", turn.at).workers)
+        leased = self._staff(cast(TypeLoad, turn.at).workers)
         try:
             yield lambda: self._observed(turn, leased, made)
         except HostLost:
@@ -130,7 +130,7 @@ class JobTypes(Workload):
             delete_job(handle, self._filer, self._settings.storage)
 
     def _observed(self, turn: Turn, leased: Leased, made: list[JobHandle]) -> TypeRun:
-        at = cast("TypeLoad", turn.at)
+        at = cast(TypeLoad, turn.at)
         started, cpu = self.clock.now(), _cpu(leased)
         made.append(self._discovery(turn.name) if at.type == JobType.DISCOVERY else self._production(at, turn.name))
         figures = self._run(made[0])

@@ -43,7 +43,7 @@ class Last(Generic[P, T]):
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
     """A pure function whose results for the last 256 short values are kept: messages have many fields in common, and
     each is asked about its own twice. Nobody alters what it gives."""
-    known = cast("Callable[Concatenate[V, P], T]", functools.lru_cache(maxsize=256)(function))
+    known = cast(Callable[Concatenate[V, P], T], functools.lru_cache(maxsize=256)(function))
 
     def ask(value: V, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return known(value, *args, **kwargs) if len(value) <= _SHORT else function(value, *args, **kwargs)

@@ -189,7 +189,7 @@ class Replays(Workload):
         if self._players is None:
             yield lambda: self._observed(turn, self._stage)
             return
-        at = cast("Load", turn.at)
+        at = cast(Load, turn.at)
         with (
             self._players.playing(at.clients, self._sources[at.storage]) as (settings, database, leased),
             leased,
@@ -205,7 +205,7 @@ class Replays(Workload):
             yield observed
 
     def _observed(self, turn: Turn, stage: Stage) -> Observed:
-        at = cast("Load", turn.at)
+        at = cast(Load, turn.at)
         order = dataclasses.replace(self._order, speed=self._speed(at))
         self._levels |= at.percent is not None
         settings = dataclasses.replace(stage.settings, filer=self._sources[at.storage])
@@ -240,7 +240,7 @@ class Replays(Workload):
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """The same clients without think time."""
-        clients = cast("Load", turn.at).clients
+        clients = cast(Load, turn.at).clients
         if clients not in self._ceilings:
             self._ceilings[clients] = self._ceiling(clients)
         return self._ceilings[clients]

@@ -354,7 +354,7 @@ class Block(Profile[BlockSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """A job of fio for each volume."""
-        at = cast("BlockLoad", turn.at)
+        at = cast(BlockLoad, turn.at)
         seconds = self.settings.long_seconds if at.case == 2 else self.settings.seconds
         jobs = [self._volume(at, number, seconds) for number in range(at.volumes)]
         return observed(turn, arena, jobs, expected_s=float(seconds + self.settings.ramp_seconds))

@@ -76,7 +76,8 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         metavar="N,N,...",
-        help="With `all`: discover with these workers.  [default: 1,2,4, with --small 1]",
+        help="With `all`: discover with these workers; else: wait for N workers to have the test's clients."
+        "  [default: 1,2,4, with --small 1; else 1]",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
@@ -133,6 +134,7 @@ def storage_test(
         serve_port=serve_port if serve else None,
         listen=listen,
         wait=wait,
+        workers=max(opt.numbers(workers, "--workers")) if workers and name != ALL else 1,
     )
     if name == ALL:
         if listen is not None:
@@ -141,8 +143,8 @@ def storage_test(
         discovering = Discovering(package=discovery, scale=scale or (0.0003 if order.small else 0.01), workers=counts)
         _run_all(ctx, settings, targets, setting or [], wish, discovering, small=order.small)
         return
-    if discovery or scale is not None or workers:
-        raise UsageError(f"--discovery, --scale and --workers require the test `{ALL}`")
+    if discovery or scale is not None:
+        raise UsageError(f"--discovery and --scale require the test `{ALL}`")
     _carry_out(context, settings, made(name, targets, setting or [], small=order.small), wish)
 
 
@@ -244,6 +246,7 @@ class Wish:
     serve_port: int | None = None  # of the web UI; None: it is not served
     listen: str | None = None  # as `experiments.crew.system.Ways`, and …
     wait: float | None = None
+    workers: int = 1  # that are awaited, to have the test's own clients
 
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
@@ -276,6 +279,10 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     at_members = own and not (settings.embedded and ways.listen is None)
     if ways.listen is not None and not own:
         raise UsageError(f"--listen: the load of {profile.name} runs on this host only")
+    if wish.workers > 1 and not at_members:
+        raise UsageError(
+            f"--workers: the load of {profile.name} runs on this host; use --listen, or set EDBENCH_DATABASES"
+        )
     least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
     run_id = new_id(profile.name, now)
@@ -294,7 +301,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
         ):
             shown = ProfileStudy(
                 profile, settings, context.clock, context.say, tell, study.sessions, live,
-                env=context.env if at_members else None, ways=ways,
+                env=context.env if at_members else None, ways=ways, workers=wish.workers,
             )  # fmt: skip
             try:
                 return conduct(shown, kind, least, study)

@@ -274,7 +274,7 @@ class Matrix(Profile[MatrixSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> MatrixSeen:
         """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""
-        at = _in_memory(cast("MatrixLoad", turn.at)) if arena.null else cast("MatrixLoad", turn.at)
+        at = _in_memory(cast(MatrixLoad, turn.at)) if arena.null else cast(MatrixLoad, turn.at)
         for path in arena.paths:
             for file in path.iterdir():
                 file.unlink()

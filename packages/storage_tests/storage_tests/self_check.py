@@ -149,7 +149,7 @@ class SelfCheck(Profile[CheckSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """A job for each thread."""
-        at = cast("CheckLoad", turn.at)
+        at = cast(CheckLoad, turn.at)
         block, does, read_percent = _SHAPES[at.shape]
         jobs = [
             Job(name=f"thread{number}", does=does, files=(f"0/{number}",), block=block, size=self._size,

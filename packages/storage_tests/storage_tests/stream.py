@@ -194,7 +194,7 @@ class Stream(Profile[StreamSettings]):
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """The first files of a path, each read to its end by a stream of its own."""
-        at = cast("StreamLoad", turn.at)
+        at = cast(StreamLoad, turn.at)
         jobs = [
             Job(name=f"stream{number}", does="read", files=(f"{at.tier - 1}/{number}",), block=int(self.settings.block),
                 size=self._size, direct=self.settings.direct)

@@ -91,9 +91,10 @@ class ProfileStudy(Workload):
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
         tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
-        env: Mapping[str, str] | None = None, ways: Ways | None = None,
+        env: Mapping[str, str] | None = None, ways: Ways | None = None, workers: int = 1,
     ) -> None:  # fmt: skip
-        """`env`: where the test's own clients are members of the crew; None: they are on this host."""
+        """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
+        this host."""
         self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, clock
         self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
@@ -106,7 +107,7 @@ class ProfileStudy(Workload):
         self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
         self._direct: list[Direct | None] = []
-        self._env, self._ways = env, ways or Ways()
+        self._env, self._ways, self._workers = env, ways or Ways(), workers
         self._system: System | None = None
 
     @contextlib.contextmanager
@@ -118,7 +119,7 @@ class ProfileStudy(Workload):
             if self._live is not None and self._meter is not None:
                 self._stack.enter_context(self._live.beside(self._meter.busy_s))
             if self._env is not None:
-                wanted, path = Wanted(workers=1, databases=1, slots=1), self._profile.targets.paths[0]
+                wanted, path = Wanted(workers=self._workers, databases=1, slots=1), self._profile.targets.paths[0]
                 taken = taken_system(self._settings, self._env, path, wanted, self.say, self._ways)
                 self._system, _ = self._stack.enter_context(taken)
             self._own = self._arena(self._stack)

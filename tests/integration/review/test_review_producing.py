@@ -7,7 +7,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from core.options.of_type import ProductionChoice
 from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
@@ -18,6 +17,7 @@ from controller.production.findings import with_findings
 from core.errors import UsageError
 from core.job_types import JobType
 from core.operations import NullRecorder
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage

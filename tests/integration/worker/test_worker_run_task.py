@@ -27,7 +27,7 @@ from sql import ledger, states
 from sql.findings import TaskResult
 from worker import run_task
 from worker.phases.task import TaskWork
-from worker.slots.custodians import Custodians
+from worker.slots.context import Custodians
 
 
 def _corpus(source: Path) -> None:

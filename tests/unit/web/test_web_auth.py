@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
+from web.app import inner
+from web.app import router as sessions
 from web.auth import Guard
 from web.door import (
     CODE_SECONDS,
@@ -25,8 +27,6 @@ from web.door import (
     Throttled,
 )
 from web.headers import SafeHeaders
-from web.sessions import inner
-from web.sessions import router as sessions
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"authorization": f"Bearer {TOKEN}"}

@@ -39,7 +39,7 @@ class Dat(Report):
         super().__init__(work)
         encoding = dict(work.job.options.of(ProductionChoice).extras).get(DAT_ENCODING, "utf-8")
         assert encoding in get_args(concordance.Encoding)
-        self._encoding = cast("concordance.Encoding", encoding)
+        self._encoding = cast(concordance.Encoding, encoding)
 
     def head(self) -> bytes:
         return concordance.head(TITLES, self._encoding)

@@ -89,7 +89,7 @@ class _Window:
         return self._source.passwords
 
     def open(self) -> BinaryIO:
-        return cast("BinaryIO", io.BufferedReader(_WindowFile(self._source.open(), self._start, self.size), CHUNK))
+        return cast(BinaryIO, io.BufferedReader(_WindowFile(self._source.open(), self._start, self.size), CHUNK))
 
     def whole(self, limit: int) -> bytes:
         with self.open() as file:

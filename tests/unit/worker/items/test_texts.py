@@ -220,5 +220,5 @@ def test_the_index_has_whoever_a_message_is_from_and_for() -> None:
         "delivered_to": "g",
     }
     row = ItemText(item=_item().id, state=TextState.OK, characters=1, pages=1, metadata=metadata)
-    Indexing(cast("Any", work), cast("Any", shard), Findings()).book(_item(), "x", row)
+    Indexing(cast(Any, work), cast(Any, shard), Findings()).book(_item(), "x", row)
     assert [(one.sender, one.recipients) for one in added] == [("a b c d", "e f g")]

@@ -20,9 +20,8 @@ from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.rendering import rendered
-from worker.phases.producing.imaging.faces import can_shape, installed
 from worker.phases.producing.imaging.leaves import picture
-from worker.phases.producing.imaging.typeset import COLUMNS, LINES, drawn, typeset
+from worker.phases.producing.imaging.typeset import COLUMNS, LINES, can_shape, drawn, installed, typeset
 from worker.phases.producing.imaging.written import encoded, stamped
 
 _CHOICE = OcrChoice(drawn=True)

@@ -23,7 +23,7 @@ class ImagingChoice:
     def of(cls, choice: ProductionChoice) -> ImagingChoice:
         """Out of a job's options."""
         extras = dict(choice.extras)
-        return cls(cast("Format", extras.get(IMAGE_FORMAT, "tiff")), int(extras.get(DPI, "300")))
+        return cls(cast(Format, extras.get(IMAGE_FORMAT, "tiff")), int(extras.get(DPI, "300")))
 
     @property
     def rendering(self) -> OcrChoice:

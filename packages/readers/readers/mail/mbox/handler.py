@@ -66,7 +66,7 @@ class MboxHandler(LeafHandler):
         lines_end_in_cr = b"\r" in source.head and b"\n" not in source.head
         quoted = is_quoted(source.head)
         with source.open() as opened:
-            file = cast("BinaryIO", _WithLineFeeds(opened)) if lines_end_in_cr else opened
+            file = cast(BinaryIO, _WithLineFeeds(opened)) if lines_end_in_cr else opened
             for child in _Scan(file, start, stop, limits.parse_bytes, quoted=quoted).messages():
                 found = True
                 yield child
