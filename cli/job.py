@@ -156,8 +156,6 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             show_counts(context.out, counts)
             flush()  # counts can be read while the rest is computed
             types_of(handle.job.options.of_type).sections(context.out, handle)
-        if selected.group is None:
-            _show_replay(context, selected.each[0])
         from controller.observe.wire import wire_shares  # brings documents
 
         if (wire := wire_shares(selected.each)) is not None:
@@ -239,19 +237,6 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     )
     for violation in counts.violations:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
-
-
-def _show_replay(context: CommandContext, handle: JobHandle) -> None:
-    """The figures of a replay's clients."""
-    from core.job_types import JobType
-
-    if handle.job.options.type is not JobType.REPLAY:
-        return
-    from cli.summary import show_played
-    from controller.replay.outcome import played
-
-    if (found := played(handle)) is not None:
-        show_played(context.out, found)
 
 
 def _print_documents(selected: Jobs) -> None:

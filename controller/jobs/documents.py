@@ -11,11 +11,10 @@ from pydantic import PlainSerializer
 
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
-from controller.jobs.figures import ProductionFigures
+from controller.jobs.figures import Played, ProductionFigures
 from controller.jobs.rates import gb_per_hour
 from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
-from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
