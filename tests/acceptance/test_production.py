@@ -14,7 +14,7 @@ import pytest
 from documents import make
 from installation import Bench, Running, until
 
-from core.options.production import MARKER
+from production.options import MARKER
 
 _TYPES = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml"
 ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.job_types import FileKind
-from production.families import Batches, Numbered, Taken, numbered
-from production.layout import Layout, Place, folder, suffix_of
+from production.layout import Batches, Layout, Numbered, Place, Taken, folder, numbered, suffix_of
 
 _FAMILIES = st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=6), max_size=30)
 

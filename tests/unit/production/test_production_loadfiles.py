@@ -17,10 +17,10 @@ from productions import item, md5, swap, write_export
 
 from core.errors import UsageError
 from core.imported import BESIDE
-from production.loadfiles import concordance
-from production.loadfiles.check import check
-from production.loadfiles.reading import Told, inside, read_dat, read_edrm
-from production.loadfiles.taking import take
+from production import concordance
+from production.check import check
+from production.importing import take
+from production.reading import Told, inside, read_dat, read_edrm
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 

@@ -15,14 +15,13 @@ from PIL import Image
 from core.errors import SystemFault
 from core.options.choices import OcrChoice
 from core.records import Limits
+from production.pages import encoded, picture, stamped
+from production.typesetting import COLUMNS, LINES, can_shape, drawn, installed, typeset
 from readers.base import MemorySource
 from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.rendering import rendered
-from worker.phases.producing.imaging.leaves import picture
-from worker.phases.producing.imaging.typeset import COLUMNS, LINES, can_shape, drawn, installed, typeset
-from worker.phases.producing.imaging.written import encoded, stamped
 
 _CHOICE = OcrChoice(drawn=True)
 

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.csv_cells import defused
-from production.loadfiles import edrm
-from production.loadfiles.fields import COLUMNS
-from worker.phases.producing.records import moment
-from worker.phases.producing.reports import table
+from production import edrm
+from production.fields import COLUMNS
+from production.reports import moment, table
 
 _CELLS = st.text(st.sampled_from("a,\"'\r\n =+;\t\u2028\ud800"), max_size=4)
 
