@@ -9,7 +9,7 @@ SETUP_PYTHON := $(PYTHON)
 unexport PYTHON
 override PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
-LINTED = $(wildcard core packages traces production replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
+LINTED = $(wildcard core search packages traces replay sql monitoring dataset_gen queue_manager worker controller experiments simulate web cli benchmarks scripts tests)
 
 .PHONY: help setup house demo test smoke test-browser test-bundle test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit bundle sbom calibration fit-r1 bench-scale bench-simulate lint lock types formats-page settings-page schemas screenshots bench bench-charsets bench-formats bench-starts up down scale clean bench-review bench-workers test-filers test-filers-ci results
 
@@ -146,7 +146,7 @@ bench-starts: setup ## measure the start-up time of commands
 bench-workers: setup ## measure the cost per item with 1, 2 and 4 workers (BENCH_ARGS="--floor --base DIR" adds the floor and another checkout)
 	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
-results: setup ## measure docs/dev/results again: real file systems, compared with other programs; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
+results: setup ## measure a mounted storage for docs/dev/results (RESULTS_ARGS="--mount DIR --name NAME"), or --check or --retell what is published
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 bundle: setup ## write an archive that installs without a network: wheels, repository, images of the engine if there is one
@@ -167,5 +167,5 @@ down: ## stop the system in containers; databases and the shared directory are k
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) are kept
-	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json .results edbench-*.tar
+	@rm -rf .venv .demo .fuzz build edbench.egg-info packages/*/build packages/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-starts.json .bench-cache sbom.json bench-review.json bench-workers.json edbench-*.tar
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,8 +13,8 @@ import dataclasses
 import resource
 import time
 
-from benchmarks.bench_home import bench_home
-from benchmarks.queue import dispatcher
+from benchmarks import dispatcher
+from benchmarks.driver import bench_home
 from simulate.demands import shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, limits, run_case
@@ -46,9 +46,9 @@ def site_for(workers: int, dispatched_per_s: float) -> Site:
 def _measured() -> float:
     """Tasks that a dispatcher sends a second on a machine that does nothing else."""
     with bench_home() as home:
-        found = dispatcher.measure(home.directory, many=dispatcher.FEW)
+        found = dispatcher.measure(home.directory)
     print(
-        f"dispatcher: {found.task_cpu_s * 1e3:.2f} ms of CPU a task, at most {1 / found.task_cpu_s:,.0f} tasks/s; {found.few_rate:,.0f} tasks/s now"
+        f"dispatcher: {found.task_cpu_s * 1e3:.2f} ms of CPU a task, at most {1 / found.task_cpu_s:,.0f} tasks/s; {found.rate:,.0f} tasks/s now"
     )
     return 1 / found.task_cpu_s
 

@@ -1,9 +1,7 @@
 """`make bench-starts`: how long commands take to say their first word, by clock; medians.
 
-Each is run once beforehand, and there is a job of one message. For `inspect` the first word is the whole: it prints when it has
-read the file. Beside the clock stands what the command's own process had used of a processor by then, which other programs on
-the machine hardly change; the services that it starts beside it are not in that. With `--workers N` it is instead how soon so many
-workers of four slots are there, and what memory they hold at a job (benchmarks.crowd).
+Each is run once before it is measured, and there is a job of one message. For `inspect` the first word is the whole output. Each
+figure has the CPU seconds of the command's own process, which other programs on the machine change little.
 """
 
 from __future__ import annotations
@@ -16,9 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks import crowd
-from benchmarks.bench_home import EDBENCH, BenchHome, bench_home
-from benchmarks.figures import Figure, Figures
+from benchmarks.driver import EDBENCH, BenchHome, Figure, Figures, bench_home
 
 # Command, most seconds to its first word.
 _COMMANDS = (
@@ -41,16 +37,11 @@ def main() -> None:
     """Measure; exit status 0 whether targets are met or not."""
     parser = argparse.ArgumentParser(prog="make bench-starts BENCH_ARGS=…", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--workers", type=int, help="of four slots each, in place of commands")
-    parser.add_argument("--scale", default="0.002", help="of the reference corpus, for the workers' job")
     parser.add_argument("--output", type=Path, default=Path("bench-starts.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
     with bench_home() as home:
-        if arguments.workers is None:
-            _first_words(home, arguments.rounds, figures)
-        else:
-            crowd.measure(home, arguments.workers, arguments.scale, figures)
+        _first_words(home, arguments.rounds, figures)
     print()
     figures.show()
 

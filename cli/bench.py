@@ -241,8 +241,8 @@ def carry_out(
     from experiments.crew.system import Ways
     from experiments.package.finish import finish
     from experiments.study import conduct
-    from experiments.workloads.discovery.crew_site import CrewSite
     from experiments.workloads.discovery.run_point import Load
+    from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
     context = shared(ctx)
@@ -272,13 +272,13 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = CrewSite(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
-        with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
+        site = Site(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
+        with site_page(context, site, settings, study.serve_port if study.serve else None):
             discovery = Discovery(
                 settings,
                 source,
                 load,
-                shown,
+                site,
                 filer_cache=cache,
                 null_cap=cap,
                 baseline=not study.no_baseline,
@@ -299,6 +299,8 @@ def job_types(
     *,
     corpus: opt.Corpus,
     order: JobTypesOrder,
+    listen: opt.Listen = None,
+    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     output: opt.TableOrJson = "table",
 ) -> None:
@@ -315,39 +317,34 @@ def job_types(
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
     counts = opt.numbers(order.workers, "--workers")
     zone = checked_zone(order.time_zone)
-    if not settings.embedded:
-        raise UsageError("job-types starts its own workers: unset EDBENCH_DATABASES and EDBENCH_BROKER")
 
-    from cli.installation import installation
     from cli.progress import progress_display
     from cli.study import show_study, show_warnings
     from controller.jobs.jobs import prepare_source
     from core.operations import NullRecorder
     from core.storage.layer import Storage
+    from experiments.crew.system import Ways
     from experiments.kinds.grid import Grid, checked
     from experiments.package.finish import finish
     from experiments.study import conduct
     from experiments.workloads.job_types.result import TypeLoad
     from experiments.workloads.job_types.workload import TYPES, JobTypes, Stage
 
-    await_answer(corpus)
+    await_answer(settings.storage, corpus)
     source = prepare_source(Storage(NullRecorder()), corpus)
     points = [TypeLoad(type=kind.value, workers=many) for kind in TYPES for many in checked(counts, "--workers")]
-    with (
-        installation(settings, slots=max(counts) * settings.slots) as installed,
-        progress_display(context.err) as display,
-    ):
+    with progress_display(context.err) as display:
         stage = Stage(
-            settings=installed.settings,
-            database=installed.first(1)[0],
+            settings=settings,
             time_zone=zone,
             env=context.env,
             clock=context.clock,
             show=display.show,
             say=context.say,
+            ways=Ways(listen=listen, wait=wait),
         )
         grid = Grid("sweep", "type", points, repeats=order.repeats, seed=opt.given_seed(order.seed))
-        result, directory = conduct(JobTypes(stage, source), grid, order.min_seconds)
+        result, directory = conduct(JobTypes(stage, source, corpus.absolute()), grid, order.min_seconds)
     show_study(context.people(output), result)
     show_warnings(context.people(output), result)
     print_result(context, result, finish(result, directory), output)

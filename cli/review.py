@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from controller.browse.item_filter import Condition, ItemFilter
-    from controller.browse.search import FoundItem
     from controller.databases import JobHandle
+    from controller.search.found import FoundItem
     from controller.search.report import CustodianHits, HitReport, Hits
     from core.document import Document
     from sql.faces.browse import WholeItem
@@ -76,7 +76,7 @@ def search(
         raise UsageError("--forget deletes a saved search: remove QUERY")
     context = shared(ctx)
     # The engine of nearly every job is imported while the services start, too.
-    work = ("controller.browse.search", "controller.search.opened", "worker.indexes.tantivy_engine", "rich.table")
+    work = ("controller.search.found", "controller.search.opened", "search.tantivy_engine", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if not query.strip():
             _show_saved(context, installed, job, forget, output)
@@ -92,10 +92,10 @@ def _found_items(
     installed: Installation, job: str, query: str, limit: int, custodian: str | None, families: bool, save: str | None
 ) -> tuple[list[FoundItem], int]:
     """The best matches and the number of all; the query is saved once it is understood."""
-    from controller.browse.search import search_all
+    from controller.search.found import search_all
     from controller.search.opened import opened_index
-    from worker.indexes.nodes import asks_ledger
-    from worker.indexes.query_language import parse
+    from search.language import parse
+    from search.query import asks_ledger
 
     handles = installed.find_discovered(job).each
     opened = partial(opened_index, settings=installed.settings)
@@ -155,7 +155,7 @@ def highlighted(snippet: str) -> Text:
     """The snippet on one line with its matches in bold."""
     from rich.text import Text
 
-    from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
+    from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP
 
     text = Text()
     for number, piece in enumerate(" ".join(snippet.split()).split(HIGHLIGHT_START)):
@@ -240,7 +240,7 @@ def items(
         )
         handles = installed.find_discovered(job).each
         if custodian is not None or media_type is not None or conditions:
-            from controller.search.unknown import refuse_unknown_filter
+            from controller.search.meaning import refuse_unknown_filter
 
             refuse_unknown_filter(handles, wanted)
         asked = {"duplicates": duplicates is not None, "near": near is not None, "system": system is not None}
@@ -322,7 +322,7 @@ def item(
     if text and output == "json":
         raise UsageError("--text prints plain text: remove it, or -o json")
     context = shared(ctx)
-    work = ("controller.browse.pages", "controller.browse.texts", "review.one_item", "rich.table")
+    work = ("controller.browse.pages", "controller.browse.texts", "controller.findings", "rich.table")
     with installation(context.settings(), broker=False, work=work) as installed:
         if text:
             _print_text(installed, job, item)
@@ -452,7 +452,7 @@ def terms(
     Hits are items, items with their families, families, and hits of this term alone.
     """
     refuse_raw(output, csv_raw)
-    from controller.search.term_lists import read_terms
+    from controller.search.report import read_terms
 
     listed = read_terms(file, charset)
     context = shared(ctx)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 
 def display_name(name: bytes) -> str:
@@ -35,6 +36,8 @@ def sibling_name(shown: str, occurrence: int) -> str:
     return shown if occurrence == 1 else f"{shown} ({occurrence})"
 
 
+LOAD_PREFIX = "load_"  # of metadata keys that are fields of a load file
+LOAD_KEY = re.compile(rf"{LOAD_PREFIX}\w{{1,80}}\Z")
 MAX_NAME_BYTES = 255
 
 

@@ -2,17 +2,174 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
-from collections.abc import Iterable
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Protocol
 
+from core.filer.arbiter import Arbiter
+from core.filer.emulation import open_arbiter
+from core.filer.load import load_filer
+from core.mounts import MOUNTINFO, holding, read_mountinfo
+from core.names import display_name
 from core.settings import Settings
 from monitoring.filer.block import BlockSampler
-from monitoring.filer.once import HostTurn, OncePerHost
-from monitoring.filer.space import SpaceSampler
-from monitoring.filer.stations import StationSampler
+from monitoring.filer.boot import short_boot_id
 from monitoring.filer.wire import WireSampler
-from monitoring.observations import Observation
+from monitoring.observations import EMULATED, SPACE, Observation
+
+FRESH_SECONDS = 5.0
+
+
+def space_of(path: str | os.PathLike[str]) -> dict[str, int]:
+    """Bytes and inodes, and those free to ordinary users; raises OSError. File systems without inode tables have 0."""
+    room = os.statvfs(path)
+    return {
+        "bytes": room.f_blocks * room.f_frsize,
+        "bytes_free": room.f_bavail * room.f_frsize,
+        "inodes": room.f_files,
+        "inodes_free": room.f_favail,
+    }
+
+
+def _server_or_device(source: str) -> str:
+    """Of an export the server alone: containers may have mounted different directories of it."""
+    return display_name(os.fsencode(source.rpartition(":/")[0] or source))
+
+
+class SpaceSampler:
+    """One path's file system. The source is boot id, server or device, and device number, as for wire ops."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        boot: str | None = None,
+        mountinfo: Path = MOUNTINFO,
+        ask: Callable[[Path], dict[str, int]] = space_of,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        mount = holding(os.path.realpath(path), read_mountinfo(mountinfo))
+        what = "?" if mount is None else f"{_server_or_device(mount.source)}:{mount.device}"
+        self._source = f"{short_boot_id() if boot is None else boot}:{what}"
+        self._path = path
+        self._ask = ask
+        self._monotonic = monotonic
+        self._answer: tuple[float, dict[str, int]] | None = None
+        self._asking: threading.Thread | None = None
+
+    def sample(self) -> list[Observation]:
+        """The latest answer, and ask for the next; empty until there is one and when the filer is silent."""
+        if self._asking is None or not self._asking.is_alive():
+            self._asking = threading.Thread(target=self._fetch, name="space", daemon=True)
+            self._asking.start()
+        answer = self._answer
+        if answer is None or self._monotonic() - answer[0] > FRESH_SECONDS:
+            return []
+        return [Observation(SPACE, self._source, answer[1])]
+
+    def wait(self, seconds: float) -> None:
+        """Until the question that is under way is answered, for at most so long."""
+        if self._asking is not None:
+            self._asking.join(seconds)
+
+    def _fetch(self) -> None:
+        try:
+            self._answer = (self._monotonic(), self._ask(self._path))
+        except OSError:
+            self._answer = None
+
+
+LOCK = "host-samplers.lock"
+
+
+class Sampler(Protocol):
+    """Looks at one thing of this host."""
+
+    def sample(self) -> list[Observation]:
+        """What there is to see now."""
+
+
+class HostTurn:
+    """Whether this process is the one that looks. Held until it ends; the kernel frees the lock of a dead one."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._path = scratch / LOCK
+        self._descriptor: int | None = None
+
+    def mine(self) -> bool:
+        """Whether it is our turn. Without a usable scratch everybody looks."""
+        if self._descriptor is not None:
+            return True
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError:  # a file system without locks
+            os.close(descriptor)
+            return True
+        self._descriptor = descriptor
+        return True
+
+    def close(self) -> None:
+        """Leave it to another."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class OncePerHost:
+    """A sampler that is silent while another worker of the host looks."""
+
+    def __init__(self, turn: HostTurn, sampler: Sampler) -> None:
+        self._turn = turn
+        self._sampler = sampler
+
+    def sample(self) -> list[Observation]:
+        """What the sampler sees, or nothing."""
+        return self._sampler.sample() if self._turn.mine() else []
+
+
+class StationSampler:
+    """Cumulative counters of each station that has served a call; nothing without an emulated filer.
+
+    The arbiter is attached at the first look, so after the fork of the process that looks. Raises StorageFault.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        model = load_filer(settings.filer)
+        self._name = "" if model is None else model.name
+        self._arbiter: Arbiter | None = None
+
+    def sample(self) -> list[Observation]:
+        if not self._name:
+            return []
+        if self._arbiter is None:
+            self._arbiter = open_arbiter(self._settings)
+            assert self._arbiter is not None  # there is a model
+        stations = {
+            name: {
+                "servers": counts.servers,
+                "calls": counts.calls,
+                "filer_ops": round(counts.filer_ops, 3),
+                "busy_s": round(counts.busy_ns / 1e9, 6),
+                "waited_s": round(counts.waited_ns / 1e9, 6),
+            }
+            for name, counts in self._arbiter.snapshot().stations.items()
+            if counts.calls
+        }
+        return [Observation(EMULATED, self._name, {"station": stations})] if stations else []
+
 
 log = logging.getLogger(__name__)
 

@@ -3,30 +3,184 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from contextlib import nullcontext
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+from sqlalchemy import Connection
 
 from core.errors import DatabaseFault
 from core.program.stopping import Stop
+from core.records import Phase, TaskState
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher, Look
-from queue_manager.lock import wait_for_lock
-from queue_manager.metrics import DatabaseNumbers
-from queue_manager.observer import observing
+from queue_manager.metrics import DatabaseNumbers, QueueSample
 from queue_manager.outage import Outage
+from queue_manager.pulse import measuring
 from queue_manager.sender import Sender
-from sql import workers
+from sql.faces.observing import OBSERVING
+from sql.faults import driver_errors
 from sql.held import HeldConnection
 from sql.ledger import CHANNEL
 from sql.migrate import migrate
 from sql.session import Database
 
+EVERY_SECONDS = 1.0
+COUNTED_A_SECOND = 60_000  # rows, at 0.3 to 0.5 µs each: a kind of look may take a thirtieth of a processor
+WAITS = 3  # times as long as the last look took, at least: where the server itself is slow
+_SIZE_SECONDS = 30.0  # how often the database is asked for its size
+_TIMEOUT_MS = 20_000
+_LAST_SECONDS = 3.0  # that the end waits for the last look
+
+log = logging.getLogger(__name__)
+
+
+def _faults() -> tuple[type[Exception], ...]:
+    return DatabaseFault, *driver_errors()
+
+
+class Paced:
+    """Something that is done once a second, or less often when it has much to count.
+
+    It goes by rows and not by time: on a machine whose processors are all busy a look that costs nothing takes long.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[Connection, Sequence[uuid.UUID]], int],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`look` gives the number of rows that it counted."""
+        self._look = look
+        self._monotonic = monotonic
+        self._due = 0.0
+
+    def look(self, conn: Connection, jobs: Sequence[uuid.UUID], *, anyway: bool) -> None:
+        """Do it if it is due, or `anyway`."""
+        began = self._monotonic()
+        if began < self._due and not anyway:
+            return
+        counted = self._look(conn, jobs)
+        took = self._monotonic() - began
+        wait = max(counted / COUNTED_A_SECOND, WAITS * took)
+        self._due = began + wait if wait > EVERY_SECONDS else 0.0
+
+
+class Observer:
+    """The looks at one database. `numbers` get what Prometheus is told of it."""
+
+    def __init__(self, database: Database, numbers: DatabaseNumbers) -> None:
+        self._database = database
+        self._numbers = numbers
+        self._size_due = 0.0
+        self._queue, self._progress = Paced(self._observe_queue), Paced(self._observe_progress)
+        self._fault = ""
+        self._open: set[uuid.UUID] = set()  # jobs that were not at rest when they were looked at last
+
+    def look(self) -> None:
+        """Once, if a job is not at rest, or has only just come to it: its last state is observed too.
+
+        A fault of the database is told once, and tried again at the next look.
+        """
+        try:
+            with self._database.transaction() as conn:
+                conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
+                self._observe(conn)
+        except _faults() as error:
+            fault = " ".join(str(error).split())[:300]
+            if fault != self._fault:
+                log.warning("database %s cannot be observed: %s", self._database.name, fault)
+            self._fault = fault
+        else:
+            self._fault = ""
+
+    def _observe(self, conn: Connection) -> None:
+        rows = OBSERVING.jobs_to_observe(conn, open=list(self._open))
+        if not rows:
+            self._numbers.queue = ()
+            return
+        jobs = sorted(row.id for row in rows)
+        ending = any(row.at_rest for row in rows)
+        self._observe_database(conn)
+        self._queue.look(conn, jobs, anyway=ending)
+        self._progress.look(conn, jobs, anyway=ending)
+        self._open = {row.id for row in rows if not row.at_rest}
+
+    def _observe_database(self, conn: Connection) -> None:
+        now = time.monotonic()
+        size = now >= self._size_due
+        self._size_due = now + _SIZE_SECONDS if size else self._size_due
+        self._numbers.server = OBSERVING.observe_database(conn, database=self._database.name, size=size)
+
+    def _observe_queue(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
+        rows = OBSERVING.observe_queue(conn, database=self._database.name, jobs=jobs)
+        self._numbers.queue = [
+            QueueSample(
+                phase=Phase(str(row["phase"])),
+                tasks={state: int(row[state.value]) for state in TaskState if state.value in row},
+                oldest_pending_seconds=float(row["oldest_pending_s"]),
+            )
+            for row in rows
+        ]
+        return sum(sum(sample.tasks.values()) for sample in self._numbers.queue)
+
+    def _observe_progress(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
+        return sum(OBSERVING.observe_progress(conn, database=self._database.name, jobs=jobs))
+
+
+@contextmanager
+def observing(database: Database, numbers: DatabaseNumbers) -> Iterator[None]:
+    """Observe in a thread while the block lasts and this queue manager is the active one; a last look at its end."""
+    own = Database(database.name, database.url, application="edbench observer", pool_size=1)
+    stop, observer = threading.Event(), Observer(own, numbers)
+
+    def run() -> None:
+        active = False
+        while not stop.wait(_until_middle(time.time())):
+            active = numbers.active
+            if active:
+                observer.look()
+        if active:
+            observer.look()
+        own.dispose()
+
+    thread = threading.Thread(target=run, name=f"observer {database.name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(_LAST_SECONDS)
+
+
+def _until_middle(now: float) -> float:
+    """Seconds to the middle of the next second: there, no two looks fall into one and none into no second."""
+    return EVERY_SECONDS - (now - 0.5) % EVERY_SECONDS
+
+
+LOCK_KEY = 0x65646265_6E636802  # "edbench" 2
+RETRY_SECONDS = 0.5
+
+
+def wait_for_lock(held: HeldConnection, database: str, stop: Stop) -> bool:
+    """Wait until this connection is the one that dispatches; False when asked to stop before."""
+    waiting = False
+    while not stop.is_set():
+        if held.try_lock(LOCK_KEY):
+            return True
+        if not waiting:
+            log.info("database %s: another queue manager is active; waiting to take over", database)
+            waiting = True
+        stop.wait(RETRY_SECONDS)
+    return False
+
+
 AFTER_SENDING_SECONDS = 0.01  # lets some tasks end, so that a look sends more than one
 BARRIER_SECONDS = 0.02  # nothing is pending and one task runs: the phase is about to end
 BUSY_SECONDS = 0.1  # tasks run, and each slot has its next one waiting at the broker
 IDLE_SECONDS = 0.5
-
-log = logging.getLogger(__name__)
 
 
 def pause_after(look: Look, before: float) -> float:
@@ -76,7 +230,8 @@ class Manager:
 
     def run(self) -> None:
         """Until stopped. Raises UsageError when the schema is newer than this code."""
-        with observing(self._database, self._numbers) if self._observe else nullcontext():
+        observed = observing(self._database, self._numbers) if self._observe else nullcontext()
+        with measuring(self._database), observed:
             self._run()
         self._database.dispose()
 
@@ -85,9 +240,7 @@ class Manager:
             try:
                 migrate(self._database)
                 with self._database.listen() as held:
-                    if self._outage.over():  # jobs of that time are labelled
-                        with self._database.transaction(durable=True) as conn:
-                            workers.note_outage(conn, time.monotonic() - self._outage.began)
+                    self._outage.over()
                     if wait_for_lock(held, self._database.name, self._stop):
                         self._dispatch(held)
             except DatabaseFault as fault:

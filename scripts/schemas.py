@@ -14,21 +14,21 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 — the directory above is where they are found
-from controller.browse.search import FoundItem
 from controller.custody.actions import Action
 from controller.doctor import Finding
 from controller.findings import Equal, Message, Near
 from controller.jobs.documents import GroupDocument, JobDocument, ListedJob
 from controller.jobs.figures import GroupFigures, JobFigures, TraceFigures
 from controller.jobs.leftovers import Leftover
+from controller.search.found import FoundItem
 from controller.search.named import Search, Tag, TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
-from controller.verify.production import ProductionVerification
 from core.document import Document
 from experiments.result.json_schema import json_schema
 from experiments.sizing import SizingDocument
+from production.verify import ProductionVerification
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound

@@ -2,12 +2,109 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import DatabaseFault, UsageError
-from sql.grants import renew_grants
+from core.roles import QUEUE_MANAGER, WORKER, login_name
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+VERSION_TABLE = "alembic_version"
+_SUSPEND = "UPDATE (state, reason, first_claim_at, stopped_at)"  # and the first claim
+_COURSE = "UPDATE (state, phase, reason, first_claim_at, finished_at, stopped_at, stopped_seconds)"
+
+# table → role → privileges
+GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    VERSION_TABLE: {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
+    "job_group": {},
+    "job": {
+        QUEUE_MANAGER: ("SELECT", _COURSE),
+        WORKER: ("SELECT", _SUSPEND),
+    },
+    "job_phase": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT")},
+    "job_pause": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT",)},
+    "storage_root": {WORKER: ("SELECT",)},
+    "outage": {QUEUE_MANAGER: ("SELECT", "INSERT")},
+    "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
+    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
+    "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
+    "parser_set": {WORKER: ("INSERT",)},
+    "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
+    "item_text": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "shard": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "item_index": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "container_count": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "exception": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
+    "item_tag": {},
+    "saved_search": {},
+    "operator_action": {QUEUE_MANAGER: ("SELECT", "INSERT")},  # that a production is over, and what it wrote
+    "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
+    "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "replay_client": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "UPDATE")},
+    "worker": {QUEUE_MANAGER: ("SELECT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    "observation": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    # The barrier numbers the pages; a slot says how many an item has.
+    "production_item": {
+        QUEUE_MANAGER: ("SELECT", "UPDATE (first_page)"),
+        WORKER: ("SELECT", "UPDATE (pages)"),
+    },
+    "production_file": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    # What the controller finds out of the items once a job is over.
+    "review": {},
+    "duplicate": {WORKER: ("SELECT",)},  # who else has an item stands in what is produced of it
+    "near_duplicate": {},
+    "system_file": {},
+    "item_digest": {},
+    "thread_message": {},
+}
+
+_LOGINS = "SELECT rolname FROM pg_roles WHERE rolname = ANY(%(names)s)"
+# Who was given what on our tables and their columns, as one line each.
+_GIVEN = """
+SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type FROM pg_class c
+    CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname = ANY(%(names)s)
+UNION ALL
+SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type || ' ' || t.attname FROM pg_class c
+    JOIN pg_attribute t ON t.attrelid = c.oid CROSS JOIN LATERAL aclexplode(t.attacl) a
+    JOIN pg_roles r ON r.oid = a.grantee
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname = ANY(%(names)s)
+"""
+
+
+def renew_grants(conn: Connection) -> None:
+    """Give the logins that this server has exactly their rights, where they have others. As the tables' owner."""
+    wanted_names = [login_name(role) for role in (QUEUE_MANAGER, WORKER)]
+    names = set(conn.exec_driver_sql(_LOGINS, {"names": wanted_names}).scalars())
+    if not names:
+        return
+    given = set(conn.exec_driver_sql(_GIVEN, {"names": sorted(names)}).scalars())
+    if given == {line for line, name in _lines() if name in names}:
+        return
+    listed = ", ".join(f'"{name}"' for name in sorted(names))
+    conn.exec_driver_sql(f"GRANT USAGE ON SCHEMA public TO {listed}")
+    conn.exec_driver_sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {listed}")
+    for table, roles in GRANTS.items():
+        for role, privileges in roles.items():
+            if privileges and login_name(role) in names:
+                conn.exec_driver_sql(f'GRANT {", ".join(privileges)} ON "{table}" TO "{login_name(role)}"')
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """The grants as `_GIVEN` puts them, each with its login."""
+    for table, roles in GRANTS.items():
+        for role, privileges in roles.items():
+            for privilege in privileges:
+                kind, _, columns = privilege.partition(" (")
+                for column in columns.rstrip(")").split(", "):
+                    yield f"{table} {login_name(role)} {kind}" + (f" {column}" if column else ""), login_name(role)
+
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
-from core.options.production import JobType
-from core.records import JobOptions, JobState, NewTask, Phase
+from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
-from sql.producing.taken import refuse_taken
+from sql.dependents import refuse_taken
 from sql.queries import QUERIES
 
 if TYPE_CHECKING:

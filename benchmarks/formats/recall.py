@@ -7,9 +7,15 @@ exception; else it is `ok`, and a search misses words silently. What rules canno
 
 from __future__ import annotations
 
+import csv
+import enum
+import hashlib
+import itertools
 import json
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
@@ -17,12 +23,123 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.formats import ours as formats_ours
-from benchmarks.formats import tika as formats_tika
-from benchmarks.formats.differences import losses, misread
-from benchmarks.formats.judged import Judgement, Sorting, Verdict, digits_of, judgements
-from benchmarks.formats.ours import shown
+from benchmarks.formats import engines
+from benchmarks.formats.engines import shown
 from benchmarks.formats.score import Extract, our_extracts, peer_extract
+from search.words import apart
+from worker.items.texts import UNREAD_SHARE
+
+# What Tika writes into text and no document says: labels of messages and sheets, names of parts, placeholders, codes of fields.
+OWN = frozenset(
+    ["docprops", "footnoteref", "endnoteref", "recipients", "from", "unknown", "embed", "mergeformat", "sheet"]
+)
+_TEXT = ("text/plain", "text/html", "application/xhtml+xml")
+_NOTHING = ("", "application/octet-stream")  # we do not know what it is either
+_BETWEEN = re.compile(r"[\W\d_]+")
+_CUT = "\0"  # stands where a line, a cell or a paragraph ends
+
+
+def misread(mine: Extract, peer: Extract) -> bool:
+    """Whether Tika did not read this file as what it is."""
+    as_text = peer.media_type.startswith(_TEXT) and mine.media_type not in _NOTHING and not _is_text(mine.media_type)
+    return as_text or peer.unread > UNREAD_SHARE * peer.characters
+
+
+def _is_text(media_type: str) -> bool:
+    return media_type.startswith(("text/", "application/json", "application/xml", "application/xhtml"))
+
+
+def losses(missing: Iterable[str], mine: Extract, peer: Extract) -> set[str]:
+    """Those of the missing terms that are none of the above."""
+    left = {term for term in missing if term not in OWN | peer.endings | peer.undecoded}
+    left -= _joined(left, mine.texts)
+    return {term for term in left if not _in_a_row(term, mine.texts)}
+
+
+def _in_a_row(term: str, texts: Iterable[str]) -> bool:
+    """Whether it is of a script without blanks, and stands somewhere."""
+    return all(apart(letter) != letter for letter in term) and any(term in text for text in texts)
+
+
+def _joined(terms: Collection[str], texts: Iterable[str]) -> set[str]:
+    """Those that are made of words with the ends of lines or cells between them, and nothing else."""
+    longest = max(map(len, terms), default=0)
+    return {word for text in texts for word in _across(text, longest) if word in terms} if longest else set()
+
+
+def _across(text: str, longest: int) -> Iterator[str]:
+    """What words make that follow one another over such ends, up to so many letters."""
+    for run in _BETWEEN.sub(lambda match: _CUT if "\n" in match[0] or "\t" in match[0] else " ", text).split():
+        words = run.split(_CUT)
+        for at in range(len(words) - 1):
+            made = words[at]
+            for word in itertools.islice(words, at + 1, None):
+                made += word
+                if len(made) > longest:
+                    break
+                yield made
+
+
+TABLES = Path(__file__).parent / "judged"
+DIGITS = 16
+
+
+class Verdict(enum.StrEnum):
+    """Who is wrong."""
+
+    OURS = "ours"
+    THEIRS = "theirs"
+    TASTE = "taste"
+    LIMIT = "limit"  # cut at a limit of ours, which the text's state tells
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One row."""
+
+    name: str
+    verdict: Verdict
+    terms: int
+    reason: str
+
+
+def judgements(folder: Path = TABLES) -> dict[str, list[Judgement]]:
+    """All tables, by the file's digits. ValueError for a row that says anything else than the above."""
+    out: defaultdict[str, list[Judgement]] = defaultdict(list)
+    for table in sorted(folder.glob("*.csv")):
+        with table.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                one = Judgement(row["name"], Verdict(row["verdict"]), int(row["terms"]), row["reason"])
+                out[row["sha256"]].append(one)
+    return dict(out)
+
+
+def digits_of(path: Path) -> str:
+    """What a file is called by in the tables."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:DIGITS]
+
+
+@dataclass(slots=True)
+class Sorting:
+    """Terms of some files by verdict, and those that nobody judged."""
+
+    terms: Counter[Verdict] = field(default_factory=Counter)
+    unjudged: dict[str, int] = field(default_factory=dict)  # by file
+
+    def add(self, name: str, lost: int, rows: Iterable[Judgement]) -> int:
+        """So many lost terms of a file; returns how many of them are not our fault, or cut at a limit."""
+        left = lost
+        aside = 0
+        for row in rows:
+            taken = min(left, row.terms)
+            self.terms[row.verdict] += taken
+            aside += taken if row.verdict is not Verdict.OURS else 0
+            left -= taken
+        if left:
+            self.unjudged[name] = left
+        return aside
+
 
 FORMATS = ("doc", "docx", "xls", "xlsx", "ppt", "pptx", "msg", "pst", "rtf", "odt", "html", "pdf", "eml")
 OTHER = "other"
@@ -125,7 +242,7 @@ def rows(
     return {name: row for name, row in out.items() if row.files}
 
 
-def show_recall(sources: Iterable[Path], tika: formats_tika.Tika, output: Path) -> None:
+def show_recall(sources: Iterable[Path], tika: engines.Tika, output: Path) -> None:
     """Read the files below these directories with both, print the table, and write what is missing of each file."""
     mine: dict[str, Extract] = {}
     peers: dict[str, Extract] = {}
@@ -167,12 +284,12 @@ def _told(mine: Extract, peer: Extract) -> dict[str, Any]:
     }
 
 
-def _read(source: Path, tika: formats_tika.Tika) -> tuple[dict[str, Extract], dict[str, Extract], dict[str, str]]:
+def _read(source: Path, tika: engines.Tika) -> tuple[dict[str, Extract], dict[str, Extract], dict[str, str]]:
     """What either side found in the files below a directory, and what the tables call them."""
-    files = [name for name in formats_ours.loose_files(source) if formats_tika.can_be_named(name)]
-    ours = our_extracts(formats_ours.lines_of(source))
+    files = [name for name in engines.loose_files(source) if engines.can_be_named(name)]
+    ours = our_extracts(engines.lines_of(source))
     with tempfile.TemporaryDirectory(prefix="edbench-tika-") as scratch:
-        run = formats_tika.run_tika(tika, source, files, 0, Path(scratch))
+        run = engines.run_tika(tika, source, files, 0, Path(scratch))
     theirs = {shown(file): peer_extract(documents) for file, documents in run.documents.items() if documents}
     digits = {shown(file): digits_of(source / file) for file in files}
     return _below(source, ours), _below(source, theirs), _below(source, digits)

@@ -5,7 +5,7 @@ file's terms are the set of those in its text and in the text of everything insi
 
 * of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata does not
   count, for either side's good: what Tika puts there it does not call text.
-* of ours, as the index reads it (`worker.indexes.readings`): text, metadata values and names of the file and of everything
+* of ours, as the index reads it (`search.words`): text, metadata values and names of the file and of everything
   inside it. Tika writes subjects, senders and
   names of attachments into its text, for some formats; here these are metadata, and a reviewer finds both.
 
@@ -20,13 +20,17 @@ parts of a message that have no name: both are the text of the message, which we
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 from readers.records import TextState
-from worker.indexes.readings import readings
+from search.words import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 _MADE_UP = "message.rtf"
@@ -206,3 +210,100 @@ def scores(ours: dict[str, Extract], peers: dict[str, Extract]) -> dict[str, Sco
                 less = (name, mine.media_type, recall, tuple(sorted(missing)), mine.children, peer.children)
                 score.shortfalls.append(Shortfall(*less))
     return out
+
+
+@dataclass(slots=True)
+class Side:
+    """One extractor's sums over the files of one format."""
+
+    files: int = 0
+    items: int = 0  # files and everything inside them
+    size: int = 0  # bytes of the files that were timed
+    characters: int = 0
+    children: int = 0
+    seconds: float = 0.0
+
+    def add(self, extract: Extract, size: int, seconds: float | None) -> None:
+        """One file; without a time it does not count for the speed."""
+        self.characters += extract.characters
+        self.children += extract.children
+        if seconds is not None:
+            self.files += 1
+            self.items += 1 + extract.children
+            self.size += size
+            self.seconds += seconds
+
+    @property
+    def us_per_item(self) -> float | None:
+        """None where nothing was timed, or too short for a clock of milliseconds."""
+        return self.seconds / self.items * 1e6 if self.seconds else None
+
+    @property
+    def mb_per_second(self) -> float | None:
+        """MB of files (10⁶ bytes) a second of one core."""
+        return self.size / 1e6 / self.seconds if self.seconds else None
+
+
+def by_format(
+    sizes: Mapping[str, int], types: Mapping[str, str], extracts: Mapping[str, Extract], seconds: Mapping[str, float]
+) -> dict[str, Side]:
+    """Sums by media type; `types` says the type of every file, `sizes` its bytes."""
+    out: dict[str, Side] = defaultdict(Side)
+    for name, extract in extracts.items():
+        if name in types:
+            out[types[name]].add(extract, sizes.get(name, 0), seconds.get(name))
+    return out
+
+
+def show_formats(
+    title: str,
+    sizes: Mapping[str, int],
+    ours: Mapping[str, Extract],
+    our_seconds: Mapping[str, float],
+    peers: Mapping[str, Extract],
+    peer_seconds: Mapping[str, float],
+) -> None:
+    """Print the table; without peers, our columns only."""
+    types = {name: extract.media_type for name, extract in ours.items()}
+    mine = by_format(sizes, types, ours, our_seconds)
+    theirs = by_format(sizes, types, peers, peer_seconds)
+    by_type = scores(dict(ours), dict(peers))
+    columns = ["format", "files", "µs/item", "MB/s", "characters", "children"]
+    table = Table(*columns, title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
+    if peers:
+        for heading in ("Tika µs/item", "MB/s", "characters", "children", "faster", "terms", "found"):
+            table.add_column(heading)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for media_type in sorted(mine):
+        row = [media_type, f"{mine[media_type].files:,}", *_columns(mine[media_type])]
+        if peers:
+            row += _beside(mine[media_type], theirs.get(media_type, Side()), by_type.get(media_type, Score()))
+        table.add_row(*row)
+    console = Console(highlight=False, width=None if Console().is_terminal else 220)
+    console.print(table)
+
+
+def _columns(side: Side) -> list[str]:
+    return [_number(side.us_per_item), _number(side.mb_per_second), f"{side.characters:,}", f"{side.children:,}"]
+
+
+def _beside(mine: Side, theirs: Side, score: Score) -> list[str]:
+    times = f"{theirs.seconds / mine.seconds:,.1f}x" if mine.seconds and theirs.seconds else ""
+    recall = f"{score.recall:.2%}" if score.terms else ""
+    return [*_columns(theirs), times, f"{score.terms:,}", recall]
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
+
+
+def show_shortfalls(shortfalls: Iterable[Shortfall]) -> None:
+    """Each file in which we found less, with a sample of what is missing."""
+    lines = [shortfall.line() for shortfall in shortfalls]
+    print(f"less than Tika in {len(lines)} files{':' if lines else ''}")
+    for line in lines:
+        print(f"  {line}")
+    print(flush=True)

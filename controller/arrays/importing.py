@@ -2,23 +2,192 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
+from typing import Any, TextIO
 
 from controller.arrays.collected import is_collected, read_collected
-from controller.arrays.csv_file import read_csv
-from controller.arrays.mapping import SEPARATOR, ArrayMap, Column
-from controller.arrays.prometheus import ask_prometheus
-from controller.arrays.readings import BadRow, Readings
+from controller.arrays.mapping import SEPARATOR, ArrayMap, Column, CsvForm, PrometheusForm
+from controller.arrays.readings import BadRow, Point, Readings, converted
 from controller.databases import JobHandle
-from core.errors import UsageError
+from core.errors import SystemFault, UsageError
+from core.program.urls import shown_url
+from core.reading import read_problem
 from monitoring.observations import ARRAY, SOURCE_CHARACTERS, Observation
 from sql.faces.timeline import TIMELINE
+
+ROWS = 2_000_000
+
+
+def read_csv(path: Path, mapping: ArrayMap) -> Readings:
+    """Every row that can be read. Raises UsageError when the file cannot be, or lacks a column of the map."""
+    form = mapping.csv
+    if form is None:
+        raise UsageError("the map is for a Prometheus query; give no CSV file, or give a map with [csv]")
+    try:
+        with path.open(encoding=form.encoding, newline="") as lines:
+            return _read(lines, path, form, mapping.columns)
+    except LookupError as error:
+        raise UsageError(f"{path}: the map names the encoding {form.encoding!r}, which does not exist") from error
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise UsageError(read_problem(path, error)) from error
+
+
+def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...]) -> Readings:
+    for _ in range(form.skip_lines):
+        next(lines, None)
+    rows = csv.reader(lines, delimiter=form.delimiter)
+    headings = [heading.strip() for heading in next(rows, [])]
+    wanted = {name: _position(name, headings, path) for name in (form.time_column, *(c.origin for c in columns))}
+    points: dict[Column, list[Point]] = {column: [] for column in columns}
+    bad: list[BadRow] = []
+    for count, row in enumerate(rows):
+        if count >= ROWS:
+            raise UsageError(f"{path} has over {ROWS:,} rows; cut out the job's time")
+        if not any(cell.strip() for cell in row):
+            continue
+        try:
+            at = _moment(_cell(row, wanted[form.time_column], form.time_column), form)
+            values = list(_values(row, wanted, columns, form))
+        except ValueError as error:
+            bad.append(BadRow(rows.line_num + form.skip_lines, str(error)))
+            continue
+        for column, value in values:
+            points[column].append((at, value))
+    return Readings({column: converted(column, readings) for column, readings in points.items()}, tuple(bad))
+
+
+def _position(name: str, headings: list[str], path: Path) -> int:
+    if headings.count(name) != 1:
+        several = "two columns" if name in headings else "no column"
+        raise UsageError(f"{path} has {several} {name!r}; it has {', '.join(headings)[:300]}")
+    return headings.index(name)
+
+
+def _cell(row: list[str], position: int, name: str) -> str:
+    if position >= len(row):
+        raise ValueError(f"{len(row)} cells, none for {name}")
+    return row[position].strip()
+
+
+def _values(
+    row: list[str], wanted: dict[str, int], columns: tuple[Column, ...], form: CsvForm
+) -> Iterator[tuple[Column, float]]:
+    """The row's values; an empty cell is no value and nothing wrong."""
+    for column in columns:
+        text = _cell(row, wanted[column.origin], column.origin)
+        if not text:
+            continue
+        try:
+            value = float(text if form.decimal == "." else text.replace(form.decimal, "."))
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ValueError(f"{column.origin}: {text[:40]!r} is not a number")
+        yield column, value
+
+
+def _moment(text: str, form: CsvForm) -> float:
+    """Epoch seconds. Raises ValueError that says what is wrong."""
+    try:
+        if form.format in ("unix", "unix_ms"):
+            at = float(text) / (1000 if form.format == "unix_ms" else 1)
+            datetime.fromtimestamp(at, UTC)
+            return at
+        moment = datetime.fromisoformat(text) if form.format == "iso" else datetime.strptime(text, form.format)
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"{text[:40]!r} is not a time of the form {form.format}") from None
+    if moment.tzinfo is None:
+        if form.zone is None:
+            raise ValueError(f"{text[:40]!r} has no time zone, and the map has no zone")
+        moment = moment.replace(tzinfo=form.zone)
+    return moment.timestamp()
+
+
+SERIES = 20  # of one query
+_POINTS = 10_000  # of one series; Prometheus gives no more than 11,000
+_SECONDS = 30.0
+_BYTES = 64_000_000
+
+
+def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[str, str]) -> Readings:
+    """The map's queries between two times by the array's clock; a query of several series has a column for each.
+
+    Raises UsageError when the server refuses a query or its answer is not to be used, SystemFault when it is not there.
+    """
+    form = mapping.prometheus
+    if form is None:
+        raise UsageError("the map is for a CSV file; give the CSV file too")
+    step = max(form.step_s, (finish - start) / _POINTS)
+    points: dict[Column, tuple[Point, ...]] = {}
+    for column in mapping.columns:
+        parameters = {"query": column.origin, "start": f"{start:.3f}", "end": f"{finish:.3f}", "step": f"{step:.3f}"}
+        series = _series(_ask(form, parameters, env), column)
+        points |= {one: converted(one, values) for one, values in series.items()}
+    return Readings(points)
+
+
+def _ask(form: PrometheusForm, parameters: Mapping[str, str], env: Mapping[str, str]) -> Any:
+    headers = {"Accept": "application/json"}
+    if form.token_env:
+        if not env.get(form.token_env):
+            raise UsageError(f"{form.token_env} is not set; the map takes the bearer token from there")
+        headers["Authorization"] = f"Bearer {env[form.token_env]}"
+    url = f"{form.url}/api/v1/query_range?{urllib.parse.urlencode(parameters)}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=_SECONDS) as answer:
+            data = answer.read(_BYTES)
+    except urllib.error.HTTPError as error:
+        raise UsageError(
+            f"{shown_url(form.url)} refused {parameters['query']!r}: {error.code} {_said(error)}"
+        ) from error
+    except (OSError, ValueError) as error:  # URLError and time-outs among them
+        raise SystemFault(f"{shown_url(form.url)} cannot be queried: {getattr(error, 'reason', error)}") from error
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise UsageError(f"{shown_url(form.url)} does not answer like Prometheus: {error}") from error
+
+
+def _said(error: urllib.error.HTTPError) -> str:
+    """Prometheus' own words for what is wrong with a query."""
+    try:
+        return str(json.loads(error.read(10_000))["error"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return str(error.reason)
+
+
+def _series(answer: Any, column: Column) -> dict[Column, list[Point]]:
+    try:
+        result = answer["data"]["result"]
+        if answer["data"]["resultType"] != "matrix":
+            raise UsageError(f"{column.origin!r} gives no series over time")
+        series = [(one["metric"], [(float(at), float(value)) for at, value in one["values"]]) for one in result]
+        names = [
+            " ".join((column.name, *(str(v) for k, v in metric.items() if k != "__name__"))) for metric, _ in series
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{column.origin!r} was not answered like Prometheus answers: {error!r}") from error
+    if len(series) > SERIES:
+        raise UsageError(
+            f"{column.origin!r} gives {len(series)} series, more than {SERIES}; sum some of them in the query"
+        )
+    if len(series) == 1:
+        names = [column.name]
+    return {
+        replace(column, name=name): [(at, value) for at, value in values if math.isfinite(value)]
+        for name, (_, values) in zip(names, series, strict=True)
+    }
+
 
 MARGIN_SECONDS = 60.0  # kept before the first claim and after the end, so that the drawing shows what was before
 

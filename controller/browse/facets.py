@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
+from search.found import Ids, uuids
 from sql.faces.search import SEARCH
-from worker.indexes.found import Ids, uuids
 
 FACET_ITEMS = 20_000  # of a job; the database is asked for each
 

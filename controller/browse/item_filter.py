@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from core.names import LOAD_KEY
 from core.options.dates import asked_in_utc
-from production.loadfiles.imported import KEY
 from readers.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES, Key
 from readers.records import Kind, TextState
 
@@ -95,7 +95,7 @@ def in_language(code: str | None) -> tuple[Condition, ...]:
 
 
 def _condition(name: str, op: str, value: str) -> Condition:
-    key = _OF_A_LOAD_FILE if KEY.match(name) else KEYS.get(name)
+    key = _OF_A_LOAD_FILE if LOAD_KEY.match(name) else KEYS.get(name)
     if key is None:
         near = difflib.get_close_matches(name, KEYS, n=1)
         meant = f"did you mean {near[0]}?" if near else "docs/formats.md lists them"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
+from controller.search.opened import opened_shards
 from core.settings import Settings
 from sql.faces.browse import WholeItem
 

@@ -2,26 +2,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 
-from controller.doctor import machine, services, storage
-from controller.doctor.finding import Finding
+from packaging.requirements import Requirement
+
+from controller.doctor import storage
+from controller.doctor.finding import Finding, bad, ok, warn
+from controller.doctor.storage import existing
 from core.clock import Clock
-from core.settings import Settings
+from core.errors import EdbenchError, UsageError
+from core.services import embedded_services
+from core.services.binaries import installed_postgres, valkey_server
+from core.services.place import Home, remove_data
+from core.settings import DatabaseAddress, Settings
+from readers.identification import libmagic
+from worker.box.probe import try_out
+from worker.ocr.engine import OcrUnavailable, find_engine
+from worker.office.engine import INSTALL, PARTS, OfficeUnavailable, find_office
+
+LEAST_PYTHON = (3, 11)
+_OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024
+_SHM_NEEDED = 64_000_000  # bytes: live recorders' shared memory
+_SHM = Path("/dev/shm")
+
+
+def python_version(running: tuple[int, ...] = sys.version_info[:3]) -> Finding:
+    """The interpreter that runs us."""
+    text = ".".join(str(part) for part in running)
+    if running[:2] < LEAST_PYTHON:
+        return bad(f"Python {text} is too old", "install Python 3.11 or newer and run: make setup")
+    return ok(f"Python {text}")
+
+
+def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
+    """Whether what edbench needs is installed in versions that it works with."""
+    try:
+        listed = needed if needed is not None else requires("edbench") or []
+        edition = version("edbench")
+    except PackageNotFoundError:
+        yield warn("edbench itself is not installed as a package", "run: make setup")
+        return
+    wanted = [Requirement(text) for text in listed]
+    good = 0
+    for requirement in wanted:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            installed = version(requirement.name)
+        except PackageNotFoundError:
+            yield bad(f"the package {requirement.name} is not installed", "run: make setup")
+            continue
+        if requirement.specifier.contains(installed, prereleases=True):
+            good += 1
+        else:
+            yield warn(
+                f"{requirement.name} is {installed}; edbench requires {requirement.specifier}", "run: make setup"
+            )
+    yield ok(f"edbench {edition} with {good} packages in the required versions")
+
+
+def magic() -> Finding:
+    """libmagic, for types that our own table does not know."""
+    install = "install the system's (Debian, Ubuntu: apt-get install libmagic1)"
+    found = libmagic.found()
+    if found is None:
+        why = libmagic.preload()
+        return warn(f"no libmagic ({why}): rare file types are recorded as application/octet-stream", install)
+    if "wheel" in found:
+        return warn(f"libmagic {found} is old, and it reads hostile bytes", install)
+    return ok(f"libmagic {found}")
+
+
+def ocr() -> Finding:
+    """tesseract, for jobs that read pictures."""
+    try:
+        engine = find_engine()
+    except OcrUnavailable as error:
+        return warn(f"no OCR (--ocr): {error.what}", f"for jobs with --ocr: {error.fix}")
+    return ok(f"OCR: tesseract {engine.version} with {', '.join(engine.languages) or 'no language'}")
+
+
+def office() -> Finding:
+    """LibreOffice, for jobs that process, and for documents that nothing else reads."""
+    try:
+        found = find_office()
+    except OfficeUnavailable as error:
+        return warn(
+            f"processing jobs make slip sheets of office documents, and WordPerfect and similar files have no text: {error}",
+            f"install it (Debian, Ubuntu: {INSTALL})",
+        )
+    told = f"pages of office documents, text of WordPerfect and similar files: LibreOffice {found.version} with {', '.join(found.parts) or 'nothing'}"
+    return ok(told) if len(found.parts) == len(PARTS) else warn(told, f"install the rest (Debian, Ubuntu: {INSTALL})")
+
+
+def box() -> Finding:
+    """What parsers are kept from (worker.box)."""
+    try:
+        lacking = try_out().lacking
+    except OSError as error:
+        return bad(f"parsers cannot be put into a sandbox: {error}", "see docs/security.md")
+    if not lacking:
+        return ok("parsers run in a sandbox: no files, no sockets, no other processes, a fixed list of system calls")
+    fix = "use Linux 5.13 or newer with Landlock, and containers with the engine's own seccomp profile"
+    return warn(f"the parsers' sandbox is incomplete: {'; '.join(lacking)}", fix)
+
+
+def no_box() -> Finding:
+    """EDBENCH_BOX is off."""
+    return warn("files are parsed without a sandbox, with all rights of a slot", "unset EDBENCH_BOX")
+
+
+def programs() -> Iterator[Finding]:
+    """Whether the embedded servers' programs run on this machine at all."""
+    find: dict[str, Callable[[], Path]] = {
+        "PostgreSQL": lambda: installed_postgres() / "bin" / "postgres",
+        "broker": valkey_server,
+    }
+    for name, program in find.items():
+        try:
+            yield _runs(name, program())
+        except UsageError as error:
+            yield bad(f"{name}: {error}", "run: make setup; or set EDBENCH_DATABASES and EDBENCH_BROKER")
+
+
+def _runs(name: str, program: Path) -> Finding:
+    fix = "set EDBENCH_DATABASES and EDBENCH_BROKER to running servers"
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return bad(f"{name}: {program} does not run: {error}", fix)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or "no output").splitlines()[-1]
+        return bad(f"{name}: {program} does not run: {said}", fix)
+    return ok(f"{name}: {done.stdout.strip().splitlines()[0]}")
+
+
+def open_files(limit: int | None = None) -> Finding:
+    """How many files a process may have open."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
+    if soft == resource.RLIM_INFINITY:
+        return ok("open files: unlimited")
+    fix = f"raise it: ulimit -n {4 * _OPEN_FILES_WANTED}"
+    if soft < _OPEN_FILES_NEEDED:
+        return bad(f"a process may open only {soft} files", fix)
+    if soft < _OPEN_FILES_WANTED:
+        return warn(f"a process may open only {soft} files", fix)
+    return ok(f"open files: {soft}")
+
+
+def shared_memory(directory: Path = _SHM) -> Finding:
+    """/dev/shm: the emulated filer, replays and null storage lie in it."""
+    fix = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
+    if not directory.is_dir() or not os.access(directory, os.W_OK):
+        return bad(f"{directory} does not exist or is not writable", fix)
+    total = shutil.disk_usage(directory).total
+    if total < _SHM_NEEDED:
+        return warn(f"{directory} has only {total // 10**6} MB", fix)
+    return ok(f"{directory} has {total // 10**6} MB")
+
+
+_OFFSET_SECONDS = 0.5
+_LEAST_POSTGRES = 15  # UNIQUE NULLS NOT DISTINCT
+
+
+def reachable(settings: Settings, clock: Clock) -> Iterator[Finding]:
+    """Findings about the services that a job would use."""
+    if settings.embedded:
+        yield embedded_start(settings, clock)
+        return
+    for address in settings.databases:
+        yield from database(address, clock)
+    yield broker(settings.broker)
+
+
+def embedded_start(settings: Settings, clock: Clock) -> Finding:
+    """Start the embedded services once, in a directory of their own inside scratch, and stop them."""
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=".edbench-doctor-", dir=existing(settings.scratch)))
+    except OSError as error:
+        return bad(f"services: cannot write to scratch: {error.strerror}", "set EDBENCH_SCRATCH")
+    try:
+        scratch.chmod(0o711)
+        start = clock.monotonic_ns()
+        with embedded_services(dataclasses.replace(settings, scratch=scratch), slots=settings.slots):
+            seconds = (clock.monotonic_ns() - start) / 1e9
+        return ok(f"services: embedded PostgreSQL and broker start in {seconds:.1f} s")
+    except EdbenchError as error:
+        return bad(f"services: {error}", "fix that, or set EDBENCH_DATABASES and EDBENCH_BROKER to running servers")
+    finally:
+        remove_data(Home(scratch))
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
+    """Reachable, new enough, and how far its clock is from ours."""
+    from sqlalchemy import text  # slow to come, and findings are shown as they come
+
+    from sql.session import Database
+
+    opened = Database(address.name, address.url, application="edbench doctor")
+    try:
+        with opened.transaction() as connection:
+            connection.execute(text("SELECT 1"))
+            before = clock.now()
+            version, theirs = connection.execute(
+                text("SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8")
+            ).one()
+            powers = connection.execute(text("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")).scalar()
+            offset = theirs - (before + clock.now()) / 2
+    except EdbenchError as error:
+        yield bad(str(error), "start it, or correct EDBENCH_DATABASES")
+        return
+    finally:
+        opened.dispose()
+    if version // 10_000 < _LEAST_POSTGRES:
+        told = f"database {address.name} is PostgreSQL {version // 10_000}"
+        yield bad(told, f"use PostgreSQL {_LEAST_POSTGRES} or newer")
+    else:
+        yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
+    if powers:
+        yield warn(
+            f"database {address.name}: the login is a superuser, which may run programs on the server",
+            "use a login that only owns the database, see docs/logins.md",
+        )
+    said = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
+    yield ok(said) if abs(offset) <= _OFFSET_SECONDS else warn(said, "run an NTP client on both machines")
+
+
+def broker(url: str | None) -> Finding:
+    """Whether Celery could send a message."""
+    if url is None:
+        return bad("EDBENCH_DATABASES is set but EDBENCH_BROKER is not", "set EDBENCH_BROKER=redis://host:port/0")
+    from kombu.connection import Connection  # as above
+    from kombu.exceptions import OperationalError
+
+    try:
+        with Connection(url, connect_timeout=5) as connection:  # type: ignore[no-untyped-call]  # kombu has no types
+            connection.ensure_connection(max_retries=1, interval_start=0.2, timeout=5)
+    except (OperationalError, OSError, ValueError, KeyError) as error:
+        return bad(f"the broker cannot be reached: {error}", "start it, or correct EDBENCH_BROKER")
+    return ok("the broker answers")
 
 
 def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     """Every finding as it is found; some take a second."""
-    yield machine.python_version()
-    yield from machine.packages()
-    yield machine.magic()
-    yield machine.ocr()
-    yield machine.office()
-    yield machine.box() if settings.box else machine.no_box()
-    yield from machine.programs()
-    yield machine.open_files()
-    yield machine.shared_memory()
+    yield python_version()
+    yield from packages()
+    yield magic()
+    yield ocr()
+    yield office()
+    yield box() if settings.box else no_box()
+    yield from programs()
+    yield open_files()
+    yield shared_memory()
     yield from storage.place(settings.scratch, filer=False, clock=clock)
     yield from storage.place(settings.storage, filer=True, clock=clock)
     yield storage.apart(settings.storage, settings.scratch)
-    yield from services.reachable(settings, clock)
+    yield from reachable(settings, clock)

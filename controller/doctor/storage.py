@@ -11,12 +11,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from controller.doctor.finding import Finding, bad, ok, warn
-from controller.doctor.mounts import judge_mount
 from core.clock import Clock
-from core.mounts import mount_of
+from core.mounts import Mount, Reach, mount_of
 from core.storage.naming import naming_of
 from core.storage.sync import syncfs
 from core.storage.whole import parts_of
+
+
+def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:
+    """What the mount means for the storage under test (`filer`) or for scratch."""
+    role = "storage" if filer else "scratch"
+    if mount is None:
+        return warn(f"{role}: /proc has no entry for its mount", "run on Linux with /proc mounted")
+    said = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
+    if "ro" in mount.options:
+        return bad(said + ": read-only", "mount it read-write")
+    if filer and mount.reach is Reach.MEMORY:
+        return warn(
+            said + ": memory, so results are not about storage", "set EDBENCH_STORAGE to the storage under test"
+        )
+    if filer and mount.kind == "overlay":
+        return warn(said + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
+    if filer and "soft" in mount.options:
+        return warn(said + ": soft NFS mounts lose writes silently", "mount it with hard")
+    if not filer and mount.reach is Reach.NETWORK:
+        return warn(said + ": scratch is on a filer", "set EDBENCH_SCRATCH to a local directory")
+    return ok(said)
+
 
 _NEEDED, _WANTED = 1_000_000_000, 10_000_000_000  # bytes
 _FILES_NEEDED, _FILES_WANTED = 10_000, 1_000_000

@@ -21,9 +21,8 @@ from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
 from core.options.bounds import DAY_SECONDS
 from core.options.dates import checked_zone
-from core.options.production import Priority
 from core.passwords import PasswordBank
-from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits
+from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
 

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.browse.facets import Facets, count_facets
-from controller.browse.search import FoundItem, best_of, of_several, scored_hits
 from controller.databases import JobHandle
 from controller.search.evaluate import Evaluation, true_items
-from controller.search.meaning import meaning
+from controller.search.found import FoundItem, best_of, of_several, scored_hits
+from controller.search.meaning import meaning, refuse_unknown_custodian, refuse_unknown_names
 from controller.search.opened import Opened, OpenIndex
-from controller.search.unknown import refuse_unknown_custodian, refuse_unknown_names
+from search.found import Ids, uuids
+from search.query import Node, asks_ledger, sought
+from search.snippets import snippet
 from sql.faces.search import SEARCH, FoundRow
-from worker.indexes.found import Ids, uuids
-from worker.indexes.nodes import Node, asks_ledger, sought
-from worker.indexes.snippets import snippet
 
 _Part = tuple[JobHandle, list[FoundItem], Ids]  # the first items, and all
 

@@ -14,11 +14,11 @@ from controller.search.items import JobItems, Mask, streaming
 from controller.search.opened import OpenIndex
 from readers.keys import DATE, NUMBER, TEXT
 from readers.records import TextState
+from search.engine import owner_mark
+from search.found import Found, Ids, item_ids
+from search.language import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
+from search.query import All, Asked, Either, Node, asks_ledger
 from sql.faces.search import SEARCH
-from worker.indexes.base import owner_mark
-from worker.indexes.found import Found, Ids, item_ids
-from worker.indexes.ledger_fields import CUSTODIAN_IS, EXCEPTION, SIZE, TAG, TEXT_STATE, TYPE_IS, ledger_kind
-from worker.indexes.nodes import All, Asked, Either, Node, asks_ledger
 
 _FOREVER = 1 << 62  # bytes
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from controller.databases import JobHandle
+from search.found import Ids, item_ids
 from sql.faces.search import SEARCH
-from worker.indexes.found import Ids, item_ids
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

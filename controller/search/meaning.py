@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection, Iterable, Sequence
+
+from controller.browse.item_filter import ItemFilter
 from controller.databases import JobHandle
 from core.errors import UsageError
+from core.names import LOAD_KEY
+from readers.modules import MEDIA_TYPES
+from search.language import CUSTODIAN_IS, SAVED, TAG, TYPE_IS, parse
+from search.query import All, Asked, Either, Node, asked_in, values_of
+from sql.faces.review import REVIEW
 from sql.faces.search import SEARCH
-from worker.indexes.ledger_fields import CUSTODIAN_IS, SAVED
-from worker.indexes.nodes import All, Asked, Either, Node
-from worker.indexes.query_language import parse
 
 _DEEPEST = 10  # searches that are kept inside each other
 _MOST = 1_000  # that one query comes to, each as often as it is named
@@ -56,3 +62,109 @@ class _Reading:
             known = f"; there are {', '.join(self._kept)}" if self._kept else ""
             raise UsageError(f"job {self._handle.id} has no saved search {name!r}{known}")
         return self._kept[name]
+
+
+_SHOWN = 20  # names, where one is unknown
+_LANGUAGE, _LANGUAGES = "language", "languages"  # the key, and the finding that has it (review.kinds, above this layer)
+
+
+def tags_in(nodes: Iterable[Node]) -> set[str]:
+    """Those that queries ask for."""
+    return _values(nodes, TAG)
+
+
+def refuse_unknown(handles: Sequence[JobHandle], nodes: Sequence[Node]) -> None:
+    """Raises UsageError where queries that decide over items ask for a tag or another name that none of the jobs has."""
+    refuse_unknown_tags(handles, tags_in(nodes), "query")
+    refuse_unknown_names(handles, nodes)
+
+
+def refuse_unknown_tags(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
+    """Raises UsageError where no item of the jobs has one of these tags."""
+    if not (asked := set(wanted)):
+        return
+    known: set[str] = set()
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            known.update(row.tag for row in SEARCH.list_tags(conn, job=handle.id))
+    if missing := sorted(asked - known):
+        there = f"the tags are {_some(known)}" if known else "none is tagged"
+        raise UsageError(f"no item has the tag {missing[0]!r}; {there}", field=field)
+
+
+def refuse_unknown_names(handles: Sequence[JobHandle], nodes: Sequence[Node], field: str = "query") -> None:
+    """Raises UsageError where queries ask for a custodian or a field of load files that none of the jobs has, for a media type
+    that nothing is, or for languages that nobody has looked for."""
+    if custodians := _values(nodes, CUSTODIAN_IS):
+        for custodian in sorted(custodians.difference(custodians_of(handles)))[:1]:
+            refuse_unknown_custodian(handles, custodian, field)
+    _refuse_types(handles, _values(nodes, TYPE_IS), field)
+    keys = {asked.field for node in nodes for asked in asked_in(node)}
+    _refuse_keys(handles, keys, field)
+    _refuse_unlooked(handles, keys, field)
+
+
+def refuse_unknown_filter(handles: Sequence[JobHandle], wanted: ItemFilter) -> None:
+    """The same of a filter of items; raises UsageError at custodian, type or where, of languages at none."""
+    refuse_unknown_custodian(handles, wanted.custodian)
+    _refuse_types(handles, () if wanted.type is None else (wanted.type,), "type")
+    keys = {condition.key for condition in wanted.conditions}
+    _refuse_keys(handles, keys, "where")
+    _refuse_unlooked(handles, keys)
+
+
+def _refuse_types(handles: Sequence[JobHandle], wanted: Iterable[str], field: str) -> None:
+    types = {media_type for each in MEDIA_TYPES.values() for media_type in each}
+    for media_type in sorted(set(wanted) - types):
+        if not any(_has(handle, media_type=media_type) for handle in handles):
+            close = difflib.get_close_matches(media_type, types, n=1)
+            meant = f"; did you mean {close[0]}?" if close else ""
+            raise UsageError(f"no item has the media type {media_type[:120]!r}{meant}", field=field)
+
+
+def _refuse_keys(handles: Sequence[JobHandle], asked: Iterable[str], field: str) -> None:
+    for key in sorted(filter(LOAD_KEY.match, asked)):
+        if not any(_has(handle, key=key) for handle in handles):
+            raise UsageError(f"no item has the field {key!r} of a load file", field=field)
+
+
+def _refuse_unlooked(handles: Sequence[JobHandle], asked: Collection[str], field: str = "") -> None:
+    """Raises UsageError where languages were not told in one of the jobs, or its items were taken anew since and lost theirs."""
+    for handle in handles if _LANGUAGE in asked else ():
+        with handle.database.transaction() as conn:
+            found = REVIEW.get_review(conn, job=handle.id, kind=_LANGUAGES)
+        again = f"`edbench review languages {handle.id}`"
+        if found is None:
+            raise UsageError(f"languages were not detected in job {handle.id} yet; run {again}", field=field)
+        if found.stale:
+            raise UsageError(f"job {handle.id} was processed again since its languages were detected; run {again} again", field=field)  # fmt: skip
+
+
+def custodians_of(handles: Sequence[JobHandle]) -> list[str]:
+    """Their names over all jobs, as a search takes them."""
+    names: set[str] = set()
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            names.update(row.display for row in SEARCH.job_custodians(conn, job=handle.id))
+    return sorted(names)
+
+
+def refuse_unknown_custodian(handles: Sequence[JobHandle], custodian: str | None, field: str = "custodian") -> None:
+    """Raises UsageError where no job has this custodian."""
+    if custodian is None or custodian in (known := custodians_of(handles)):
+        return
+    raise UsageError(f"there is no custodian {custodian[:120]!r}; the custodians are {_some(known)}", field=field)
+
+
+def _values(nodes: Iterable[Node], field: str) -> set[str]:
+    return {value for node in nodes for value in values_of(node, field)}
+
+
+def _some(names: Iterable[str]) -> str:
+    known = sorted(names)
+    return ", ".join(known[:_SHOWN]) + (f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else "")
+
+
+def _has(handle: JobHandle, *, media_type: str | None = None, key: str | None = None) -> bool:
+    with handle.database.transaction() as conn:
+        return SEARCH.has_items(conn, job=handle.id, media_type=media_type, key=key)

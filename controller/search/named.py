@@ -12,16 +12,14 @@ from pydantic import Field
 from controller.custody.actions import note
 from controller.databases import JobHandle
 from controller.operator import operator
-from controller.search.meaning import meaning
+from controller.search.meaning import meaning, refuse_unknown
 from controller.search.opened import Opened
-from controller.search.unknown import refuse_unknown
 from core.document import Document
 from core.errors import UsageError
-from sql.faces.production import PRODUCTION
+from core.job_types import registered
+from search.language import checked_name, parse
+from search.query import Node
 from sql.faces.search import SEARCH
-from worker.indexes.ledger_fields import checked_name
-from worker.indexes.nodes import Node
-from worker.indexes.query_language import parse
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -110,8 +108,8 @@ def _changed(handles: Sequence[JobHandle], tag: str, found: int, changed: int) -
     unaware: dict[uuid.UUID, None] = {}
     for handle in handles if changed else ():
         with handle.database.transaction() as conn:
-            jobs = PRODUCTION.production_unfinished(conn, sources=[handle.id.hex], tag=tag)
-            unaware.update((job.id, None) for job in jobs)
+            for types in registered().values():
+                unaware.update(dict.fromkeys(types.unaware(conn, handle.id, tag)))
     return TagChange(tag=tag, found=found, changed=changed, unaware=list(unaware))
 
 
@@ -141,7 +139,7 @@ def _portions(items: list[uuid.UUID]) -> list[list[uuid.UUID]]:
 
 def _found(handle: JobHandle, opened: Opened, node: Node, *, families: bool) -> list[uuid.UUID]:
     from controller.search.evaluate import Evaluation  # numbers in rows: lists of tags and searches need none
-    from worker.indexes.found import uuids
+    from search.found import uuids
 
     with opened(handle) as index:
         mask = Evaluation(index).mask(node)

@@ -30,6 +30,7 @@ from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.recent import read_recent
 from controller.timeline.thresholds import WINDOW_SECONDS
 from controller.timeline.work_panels import Work, work_panels
+from core.job_types import JobType
 from monitoring.aggregate import totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from monitoring.steps import STEPS
@@ -121,7 +122,7 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
     ]
     produced = all(status.job.options.type.produces for status in statuses)
     volumes, items, exceptions = work_panels(axis, jobs, produced=produced)
-    discovers = not all(status.job.options.replay.asked for status in statuses)  # a replay has calls alone
+    discovers = not all(status.job.options.type is JobType.REPLAY for status in statuses)  # a replay has calls alone
     if discovers:
         yield volumes
     yield from call_panels(axis, timeline_data.calls, ops)

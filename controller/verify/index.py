@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlalchemy import Connection
 
 from controller.verify.tables import copy_rows
+from search.engine import IndexReader
 from sql.faces.verify import VERIFY
-from worker.indexes.base import IndexReader
 
 _FIRST_LIMIT = 100
 

@@ -12,19 +12,19 @@ from pyarrow import Table
 from pydantic import Field, computed_field
 from sqlalchemy import Connection
 
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from controller.jobs.source import find_manifest
+from controller.search.opened import opened_shards
 from controller.verify.files import check_files
 from controller.verify.index import check_documents, check_terms, load_documents
 from controller.verify.tables import load_manifest
 from core.document import Document
 from core.errors import UsageError
+from core.imported import read_imported
 from core.names import display_name
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from production.loadfiles.imported import read_imported
 from readers.records import Kind
 from sql.faces.figures import FIGURES
 from sql.faces.verify import VERIFY, run_check

@@ -1,7 +1,7 @@
 """The roles' logins at a database server, made by the one who may: the superuser, who does nothing else.
 
 The controller's login owns the database and its tables and so may change the schema; the others get what
-`sql.grants` gives them. None is a superuser, makes databases or other logins, or runs programs on the server.
+`sql.migrate` gives them. None is a superuser, makes databases or other logins, or runs programs on the server.
 """
 
 from __future__ import annotations

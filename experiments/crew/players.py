@@ -40,8 +40,8 @@ class Players:
         self.system.refuse_filer(filer, seats)
         slots = slots_for(clients, self.streams, len(seats))
         settings = replace(self.system.settings, slots=slots, filer=filer)
-        with self.system.run(seats, settings, 1) as (attached, (database,), leased):
-            yield attached, database, leased
+        with self.system.run(settings, 1) as (attached, (database,), lease):
+            yield attached, database, lease(seats)
 
     def ceiling(self, trace: Path, choice: ReplayChoice) -> Ceiling | str:
         """What the members make of the calls on null storage, each with the clients that are its, all at the same time: all

@@ -88,16 +88,21 @@ class System:
 
     @contextmanager
     def run(
-        self, seats: Sequence[Seat], settings: Settings, databases: int
-    ) -> Iterator[tuple[Settings, list[Database], Leased]]:
-        """Fresh databases for a run, and a lease of workers that begins when it is entered. `settings`: the system's, with the
-        run's storage root, slots and filer. Raises UsageError for what members do not see, SystemFault."""
+        self, settings: Settings, databases: int
+    ) -> Iterator[tuple[Settings, list[Database], Callable[[Sequence[Seat]], Leased]]]:
+        """Fresh databases for a run, and what leases workers for it, which begins when it is entered; one lease after another may
+        work for the run. `settings`: the system's, with the run's storage root, slots and filer. Raises UsageError for what
+        members do not see, SystemFault."""
         there = place_at(settings.storage, self.roots)
         if there is None:
             raise UsageError(f"the members do not see {settings.storage}; it has to be below {self.settings.storage}")
         filer = self._named(settings.filer)
         with run_databases(self.crew, settings, databases) as (run, attached, opened):
-            yield attached, opened, Leased(self.admission, seats, run, opened, there, settings.slots, filer)
+            yield (
+                attached,
+                opened,
+                lambda seats: Leased(self.admission, seats, run, opened, there, settings.slots, filer),
+            )
 
     def _named(self, filer: str) -> Place | str:
         """The emulated filer as an order names it."""

@@ -14,16 +14,255 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from core.mounts import holding, read_mountinfo
+from core.mounts import holding, read_mountinfo, unescaped
 from core.names import display_name
 from monitoring.filer.boot import short_boot_id
-from monitoring.filer.mountstats import parse_mountstats
-from monitoring.filer.nfs_mount import NfsMount, OpCounts, Transport
+from monitoring.filer.nfs_mount import ByteCounts, NfsMount, OpCounts, Transport
 from monitoring.observations import WIRE, Observation
+
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+_NUMBERS = re.compile(r"[-0-9 \t]*")
+_EVENTS = (
+    *("inode_revalidate", "dentry_revalidate", "data_invalidate", "attribute_invalidate", "open", "lookup", "access"),
+    *("update_page", "read_page", "read_pages", "write_page", "write_pages", "readdir", "setattr", "flush", "fsync"),
+    *("lock", "release", "congestion_wait", "truncate", "extend_write", "silly_rename", "short_read", "short_write"),
+    *("delay", "pnfs_read", "pnfs_write"),
+)
+_BEFORE_DELAY = 25  # events that every kernel counts; the last ones came later
+
+
+class LineError(ValueError):
+    """A line that is damaged, and how."""
+
+
+# Names of the fields after the protocol, in order; "" is not kept. Statvers 1.0 ends before `slots`.
+_QUEUES = ("sends", "receives", "bad_xids", "in_flight", "backlog")
+_LATER = ("slots", "sending", "pending")
+_TRANSPORTS: dict[str, tuple[str, ...]] = {
+    "tcp": ("port", "", "connects", "", "", *_QUEUES, *_LATER),
+    "udp": ("port", "", *_QUEUES, *_LATER),
+    "local": ("", "connects", "", "", *_QUEUES, *_LATER),
+    "rdma": ("port", "", "connects", "", "", *_QUEUES),  # then its own counters, more of them with every kernel
+}
+
+
+def numbers(text: str) -> list[int]:
+    """The integers of a line. Raises LineError.
+
+    Counters are unsigned in 64 bits; a sum of differences that went below zero comes as a huge one and is given as
+    the negative number that it is, so that growth over time is right.
+    """
+    words = text.split()
+    try:
+        if not _NUMBERS.fullmatch(text):  # int() takes more than the kernel writes
+            raise ValueError
+        values = [int(word) for word in words]
+    except ValueError:
+        wrong = next((word for word in words if not _NUMBER.fullmatch(word)), text.strip())
+        raise LineError(f"{wrong[:30]!r} is not a 64-bit number") from None
+    if not values or 0 <= min(values) <= max(values) < 1 << 63:
+        return values
+    for value, word in zip(values, words, strict=True):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise LineError(f"{word[:30]!r} is not a 64-bit number")
+    return [value - (1 << 64) if value >= 1 << 63 else value for value in values]
+
+
+def _at_least(text: str, count: int, what: str) -> list[int]:
+    values = numbers(text)
+    if len(values) < count:
+        raise LineError(f"{what} has {len(values)} numbers, not {count}")
+    return values
+
+
+@lru_cache(maxsize=512)  # most ops of a mount do not grow from one second to the next, or never
+def op_counts(text: str) -> OpCounts:
+    """The eight or nine numbers of an op."""
+    values = _at_least(text, 8, "an op")
+    return OpCounts(*values[:9])
+
+
+def byte_counts(text: str) -> ByteCounts:
+    """The numbers of `bytes:`."""
+    return ByteCounts(*_at_least(text, 8, "bytes")[:8])
+
+
+def events_line(text: str) -> Mapping[str, int]:
+    """The numbers of `events:` by name."""
+    return dict(zip(_EVENTS, _at_least(text, _BEFORE_DELAY, "events"), strict=False))
+
+
+def age_line(text: str) -> int:
+    """Seconds since the mount."""
+    return _at_least(text, 1, "age")[0]
+
+
+def options_line(text: str) -> Mapping[str, str]:
+    """Mount options; those without a value have an empty one. Old kernels write `vers=4,minorversion=1`."""
+    pairs = (option.partition("=") for option in text.strip().split(",") if option)
+    options = {name.strip(): value for name, _, value in pairs}
+    if options.get("vers") == "4" and options.get("minorversion", "").isdigit():
+        options["vers"] = f"4.{options['minorversion']}"
+    return options
+
+
+def transport_line(text: str, statvers: str) -> Transport:
+    """The protocol and numbers of `xprt:`."""
+    protocol, _, rest = text.strip().partition(" ")
+    names = _TRANSPORTS.get(protocol)
+    if names is None:
+        raise LineError(f"{protocol[:20]!r} is not a transport: {', '.join(_TRANSPORTS)}")
+    needed = len(names) - (len(_LATER) if statvers == "1.0" and names[-1] == _LATER[-1] else 0)
+    values = dict(zip(names, _at_least(rest, needed, f"a {protocol} transport"), strict=False))
+    return Transport(
+        protocol=protocol,
+        port=values.get("port", 0),
+        connects=values.get("connects"),
+        slots=values.get("slots"),
+        sending=values.get("sending"),
+        pending=values.get("pending"),
+        **{name: values[name] for name in _QUEUES},
+    )
+
+
+_NFS = frozenset({"nfs", "nfs4"})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A damaged line, counted from 1."""
+
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"mountstats line {self.line}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mountstats:
+    """What could be read, and what could not."""
+
+    mounts: tuple[NfsMount, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(slots=True)
+class _Block:
+    """A mount while its lines come in."""
+
+    export: str
+    point: str
+    kind: str
+    statvers: str
+    line: int
+    options: Mapping[str, str] = field(default_factory=dict)
+    age_s: int = 0
+    caps: str = ""
+    events: Mapping[str, int] = field(default_factory=dict)
+    bytes: ByteCounts | None = None
+    transports: list[Transport] = field(default_factory=list)
+    ops: dict[str, OpCounts] | None = None
+
+    def take(self, line: str) -> None:
+        """One more line; raises LineError when it is damaged."""
+        name, colon, rest = line.strip().partition(":")
+        if self.ops is not None:
+            if colon:
+                self.ops[name] = op_counts(rest)
+            elif name:
+                raise LineError(f"{name[:40]!r} is not an op")
+        elif name == "per-op statistics":
+            self.ops = {}
+        elif name == "opts" and colon:
+            self.options = options_line(rest)
+        elif name == "age" and colon:
+            self.age_s = age_line(rest)
+        elif name == "caps" and colon:
+            self.caps = rest.strip()
+        elif name == "events" and colon:
+            self.events = events_line(rest)
+        elif name == "bytes" and colon:
+            self.bytes = byte_counts(rest)
+        elif name == "xprt" and colon:
+            self.transports.append(transport_line(rest, self.statvers))
+
+    def mount(self) -> NfsMount:
+        """The whole of it; raises LineError when the file ended before its counters."""
+        if self.bytes is None or not self.ops:
+            raise LineError(f"{self.export} has no {'per-op statistics' if self.bytes else 'bytes line'}: cut short?")
+        return NfsMount(
+            export=self.export,
+            point=self.point,
+            kind=self.kind,
+            statvers=self.statvers,
+            version=self.options.get("vers", ""),
+            options=MappingProxyType(dict(self.options)),
+            age_s=self.age_s,
+            caps=self.caps,
+            events=MappingProxyType(dict(self.events)),
+            bytes=self.bytes,
+            transports=tuple(self.transports),
+            ops=MappingProxyType(self.ops),
+        )
+
+
+def parse_mountstats(data: bytes) -> Mountstats:
+    """Every NFS mount in the file's order. Raises nothing, whatever the bytes are."""
+    mounts: list[NfsMount] = []
+    problems: list[Problem] = []
+    for head, lines in _blocks(os.fsdecode(data)):
+        at = head[0]
+        try:
+            block = _block(*head)
+            if block is None:
+                continue
+            for at, line in lines:  # noqa: B007 — also where the problem is
+                block.take(line)
+            at = head[0]
+            mounts.append(block.mount())
+        except LineError as error:
+            problems.append(Problem(at, str(error)))
+    return Mountstats(tuple(mounts), tuple(problems))
+
+
+def _blocks(text: str) -> Iterator[tuple[tuple[int, str], list[tuple[int, str]]]]:
+    """Each `device` line with what follows it; lines before the first are no mount's."""
+    head: tuple[int, str] | None = None
+    lines: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.startswith(("device ", "no device ")):
+            if head is not None:
+                yield head, lines
+            head, lines = (number, line), []
+        else:
+            lines.append((number, line))
+    if head is not None:
+        yield head, lines
+
+
+def _block(number: int, line: str) -> _Block | None:
+    """The beginning of a mount; None for one that is not NFS. Raises LineError."""
+    fields = line.split(" ")
+    if "statvers=" not in line and not (len(fields) > 7 and fields[7] in _NFS):
+        return None
+    if len(fields) != 9 or fields[2:4] != ["mounted", "on"] or fields[5:7] != ["with", "fstype"]:
+        raise LineError("not `device EXPORT mounted on POINT with fstype TYPE statvers=VERSION`")
+    key, _, version = fields[8].strip().partition("=")
+    if fields[7] not in _NFS:
+        return None
+    if key != "statvers" or version not in ("1.0", "1.1"):
+        raise LineError(f"statvers is 1.0 or 1.1, not {version[:20]!r}")
+    return _Block(unescaped(fields[1]), unescaped(fields[4]), fields[7], version, number)
+
 
 PROC_SELF = Path("/proc/self")
 MOUNTS = 8  # sources of a host, at most; the storage root's always is one

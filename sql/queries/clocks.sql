@@ -1,4 +1,4 @@
--- The database's clock may be stepped; leases, deadlines and elapsed times are then set right (queue_manager.clock).
+-- The database's clock may be stepped; leases, deadlines and elapsed times are then set right (queue_manager.deadlines).
 
 -- name: database_clock
 -- Seconds since the epoch.

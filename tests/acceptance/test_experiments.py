@@ -177,7 +177,7 @@ def test_what_cannot_be_measured_is_refused(
         (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
         (("scale-up", *corpus, "--null-memory", "some"), "--null-memory is 'some'"),
         (("scale-up", "--corpus", "none"), "does not exist"),
-        (("job-types", *corpus), "unset EDBENCH_DATABASES"),
+        (("job-types", *corpus, "--listen", "127.0.0.1"), "--listen starts a system of its own"),
     )
     given = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
     for arguments, said in cases:

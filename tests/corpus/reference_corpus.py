@@ -19,7 +19,7 @@ from dataset_gen.corpus import generate_corpus
 from dataset_gen.planning.tally import pages_of
 from dataset_gen.profile import load_profile
 from dataset_gen.truth import manifest as m
-from dataset_gen.truth.published import PUBLISHED
+from dataset_gen.truth.check import PUBLISHED
 
 ROOT = Path(__file__).parents[2]
 SCALE, SEED = 0.01, 1

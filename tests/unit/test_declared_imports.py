@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def test_a_worker_needs_no_extra() -> None:
     """All that a slot loads for its phases, the queue manager, and the command line."""
     done = _without_extras("""
 import cli.worker, cli.inspect, queue_manager.main, worker.main, worker.run_task
-import worker.ocr.phase, worker.phases.producing.imaging.phase
+import worker.ocr.phase
 from worker.box.main import load_everything
 load_everything(())
 """)
@@ -99,3 +100,28 @@ sys.exit(run())
 """)
     assert done.returncode == 1
     assert done.stderr == "edbench: this needs pyarrow, which is not installed; run: pip install 'edbench[corpus]'\n"
+
+
+def test_modules_that_commands_import_while_services_start_exist() -> None:
+    """`installation(work=...)` names modules as text. Where services run already they are not imported, so that no test of a
+    command sees a wrong one: the first command of the day fails."""
+    named = {
+        (path.relative_to(ROOT).as_posix(), text.value)
+        for place in ("cli", "packages/review/review")
+        for path in (ROOT / place).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword | ast.Assign) and node.value is not None
+        if (node.arg if isinstance(node, ast.keyword) else ast.unparse(node.targets[0])) == "work"
+        for text in ast.walk(node.value)
+        if isinstance(text, ast.Constant)
+    }
+    assert len(named) > 20
+    missing = {one for one in named if not _found(one[1])}
+    assert not missing
+
+
+def _found(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

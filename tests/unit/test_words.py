@@ -141,7 +141,7 @@ Reader = Callable[[Path], Iterator[tuple[int, str]]]
 # What users see, surface by surface. Not here: text that is made to be read by parsers (the corpora's), texts of tests,
 # docs/dev (our own notes), code and its docstrings.
 _PACKAGES = (
-    "core", "sql", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "production", "replay",
+    "core", "search", "sql", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "production", "replay",
     "traces", "packages", "experiments", "cli", "web", "scripts",
 )  # fmt: skip
 SURFACES: dict[str, tuple[Reader, tuple[str, ...]]] = {

@@ -12,11 +12,11 @@ from fastapi.responses import StreamingResponse
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.items import csv_row, fields_of, stream_all
 from controller.browse.pages import items_page
-from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
 from controller.search.answers import Wanted, answer_all
-from controller.search.unknown import refuse_unknown_filter
+from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP
+from controller.search.meaning import refuse_unknown_filter
 from core.document import TEXT
 from core.errors import UsageError
 from readers.errors import ExceptionCode

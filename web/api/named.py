@@ -21,8 +21,7 @@ from controller.search.named import (
     tag_items,
     tags_of,
 )
-from controller.search.report import CSV_FIELDS, HitReport, csv_rows, hit_report
-from controller.search.term_lists import listed
+from controller.search.report import CSV_FIELDS, HitReport, csv_rows, hit_report, listed
 from core.csv_cells import defused
 from core.document import TEXT
 from core.errors import UsageError

@@ -17,14 +17,14 @@ from controller.search.meaning import meaning
 from core.document import TEXT
 from core.errors import UsageError
 from readers.records import TextState
+from search.query import Pattern, sought
+from search.snippets import marks
 from sql.faces.browse import WholeItem
 from web.api.items import Filtered, checked
 from web.api.models.common import responses
 from web.api.models.items import Equals, Family, ItemDetails, ItemText, NearOnes, Neighbours, Thread
 from web.api.needs import Context, Discovered
 from web.errors import FieldErrors, NotFound
-from worker.indexes.marks import marks
-from worker.indexes.nodes import Pattern, sought
 
 TEXT_CHARACTERS = 200_000
 LOOKED_AHEAD = 4_000_000  # characters after a portion that are searched for the next match

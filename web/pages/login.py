@@ -1,4 +1,4 @@
-"""The login form; `web.sessions` processes it."""
+"""The login form; `web.app` processes it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from controller.search.unknown import custodians_of
+from controller.search.meaning import custodians_of
 from web.api import jobs as jobs_api
 from web.api import looking, named
 from web.api.needs import ActedOn, Context, Discovered, Rows

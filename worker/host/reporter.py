@@ -14,39 +14,165 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from core.errors import DatabaseFault
+from core.errors import DatabaseFault, UsageError
+from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import FrameMaker
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
+from monitoring.metrics.calls import CallMetrics
 from monitoring.metrics.endpoint import Endpoint
+from monitoring.metrics.families import Reading, Readings
+from monitoring.metrics.observed import ObservedMetrics
+from monitoring.metrics.worker import TallyMetrics
+from monitoring.observations import Observation
 from monitoring.sender import FrameSender
-from sql import workers
+from sql import ledger, workers
 from sql.faults import driver_errors
+from sql.jobs import get_job
 from sql.session import SILENT_SECONDS, Database
+from sql.traces import over_among
 from traces.parts import WorkerParts
-from worker.host.deliveries import Deliveries
-from worker.host.exposition import WorkerExposition
-from worker.host.leases import LeaseKeeper
 from worker.host.observing import WorkerSampler
 from worker.host.registration import SEEN_SECONDS, Effort, WorkerIdentity
 from worker.processes import die_with_parent, is_running
 from worker.slots.deaths import Report
-from worker.slots.table import SlotTable
+from worker.slots.table import SlotRow, SlotTable
 from worker.slots.waiting import waiting
+
+_RENEWALS = 3  # in the time of one lease
+_JOBS_REMEMBERED = 256
+
+
+@dataclass(slots=True)
+class _Held:
+    job: uuid.UUID
+    due: float  # monotonic seconds
+
+
+class LeaseKeeper:
+    """Renews the leases of one worker's slots in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held: dict[tuple[uuid.UUID, uuid.UUID], _Held] = {}
+        self._seconds: dict[uuid.UUID, float] = {}
+
+    def renew(self, rows: Iterable[SlotRow], now: float) -> set[tuple[uuid.UUID, uuid.UUID]]:
+        """Renew what is due at monotonic `now`, given the rows of the slots that run; the (task, token) pairs of those
+        that lost their task.
+
+        A claim comes with a whole lease, so the first renewal is a third of it later. Raises DatabaseFault; what
+        was due then stays due.
+        """
+        claims = {
+            (row.at.task, row.at.token): row.at.job
+            for row in rows
+            if row.at is not None and not row.given_up and row.at.database == self._database.name
+        }
+        self._held = {pair: held for pair, held in self._held.items() if pair in claims}
+        for pair, job in claims.items():
+            if pair not in self._held:
+                self._held[pair] = _Held(job, now + self._lease(job) / _RENEWALS)
+        due = [pair for pair, held in self._held.items() if held.due <= now]
+        if not due:
+            return set()
+        with self._database.transaction() as conn:
+            ours = ledger.renew(conn, due)
+        for pair in due:
+            held = self._held[pair]
+            held.due = now + self._lease(held.job) / _RENEWALS
+        return set(due) - ours
+
+    def _lease(self, job: uuid.UUID) -> float:
+        seconds = self._seconds.get(job)
+        if seconds is None:
+            try:
+                with self._database.transaction() as conn:
+                    seconds = get_job(conn, job).options.lease_seconds
+            except UsageError:
+                seconds = JobOptions().lease_seconds  # deleted under our feet: nothing will be renewed
+            if len(self._seconds) >= _JOBS_REMEMBERED:
+                self._seconds.clear()
+            self._seconds[job] = seconds
+        return seconds
+
+
+log = logging.getLogger(__name__)
+
+
+class Deliveries:
+    """The parts of jobs of one database; a part at a time, because leases have to be renewed between."""
+
+    def __init__(self, parts: WorkerParts, database: Database, worker: uuid.UUID) -> None:
+        self._parts = parts
+        self._database = database
+        self._worker = worker
+        self._over: dict[uuid.UUID, float] = {}  # jobs, and when they were found so
+        self._fault = ""
+
+    def look(self) -> None:
+        """Which jobs are over by now; asks nothing while there are no parts. Raises DatabaseFault."""
+        jobs = self._parts.jobs()
+        if not jobs:
+            return
+        with self._database.transaction() as conn:
+            self._over = over_among(conn, jobs)
+
+    def step(self) -> None:
+        """Deliver a part; what fails is told once and tried again after the next look."""
+        if not self._over:
+            return
+        job, when = next(iter(self._over.items()))
+        try:
+            if self._parts.deliver_one(job):
+                return
+            self._parts.mark_done(job, self._worker, when)
+            del self._over[job]
+        except OSError as error:
+            self._over = {}
+            if str(error) != self._fault:
+                self._fault = str(error)
+                log.warning("calls recorded for the trace of job %s stay on scratch: %s", job, error)
+
+
+class WorkerExposition:
+    """All slots of the worker together."""
+
+    def __init__(self, table: SlotTable, readers: Sequence[RegionReader], sender: FrameSender) -> None:
+        self._calls = CallMetrics()
+        self._observed = ObservedMetrics()
+        self.collectors = (
+            self._calls,
+            self._observed,
+            TallyMetrics([table.tally(slot) for slot in range(table.slots)], table.databases),
+            Readings(
+                Reading("edbench_calls_lost_total", lambda: sum(reader.lost for reader in readers)),
+                Reading("edbench_frames_waiting", lambda: sender.waiting),
+                Reading("edbench_frames_lost_total", lambda: sender.lost),
+            ),
+        )
+
+    def serve(self, endpoint: Endpoint) -> None:
+        """Answer until the process ends."""
+        endpoint.serve_or_tell(self.collectors)
+
+    def add(self, deltas: Iterable[CounterDelta], observations: Iterable[Observation]) -> None:
+        """What the slots' recorders have counted since the last time, and what is seen now."""
+        self._calls.add(deltas)
+        self._observed.take(observations)
+
 
 _TICK_SECONDS = 0.25
 _RETRY_SECONDS = 0.5  # after a database failed
 _FRAME_SECONDS = 1.0
 _FAILED = 1  # exit status
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

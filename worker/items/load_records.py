@@ -12,7 +12,8 @@ import msgspec
 
 from core.errors import SourceFileError
 from core.ids import item_id
-from production.loadfiles.imported import BESIDE, KEY, PREFIX, RECORDS, Record
+from core.imported import BESIDE, RECORDS, Record
+from core.names import LOAD_KEY, LOAD_PREFIX
 from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -44,8 +45,8 @@ def note_record(work: TaskWork, item: Item, out: Findings) -> None:
 
 def metadata(record: Record) -> dict[str, Any]:
     """Its fields, and where there is no native the metadata that one would have had."""
-    fields = {key: value(text, VALUE_CHARACTERS) for key, text in record.fields.items() if KEY.match(key)}
-    own = {} if record.native else {name: fields.get(PREFIX + name, "")[: KEYS[name].characters] for name in _OWN}
+    fields = {key: value(text, VALUE_CHARACTERS) for key, text in record.fields.items() if LOAD_KEY.match(key)}
+    own = {} if record.native else {name: fields.get(LOAD_PREFIX + name, "")[: KEYS[name].characters] for name in _OWN}
     return {key: text for key, text in fields.items() if text} | {
         name: text for name, text in own.items() if text and not misfits({name: text})
     }

@@ -86,6 +86,8 @@ class Unpacker:
             self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
         if item.parent is not None and (why := unsafe_name(item.name)):
             self.out.item_failed(item.id, DocumentError(ExceptionCode.UNSAFE_NAME, f"its name {why}"))
+        if item.parent is None and (less := read_as_less(None, extension_of(item.name), item.media_type)):
+            self.out.item_failed(item.id, less)
         if self.convicted and item.id in self.convicted:
             self.unopened(item)
             source = None

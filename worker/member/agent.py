@@ -7,19 +7,21 @@ leased it is gone, and when the broker does not answer for as long.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 import redis
 
 from core.crew.messages import (
@@ -32,6 +34,7 @@ from core.crew.messages import (
     OF_MEMBER,
     ORDERS,
     OWN,
+    Act,
     Answer,
     Ceiling,
     Clock,
@@ -41,26 +44,118 @@ from core.crew.messages import (
     Lease,
     Look,
     MemberOrder,
+    Meters,
     Place,
     Return,
     Sight,
     Used,
 )
-from core.crew.places import resolved, roots_of
+from core.crew.messages import Clients as ClientsOrder
+from core.crew.places import resolved, roots_of, wait_for
 from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
 from core.filer.load import profile_names
 from core.records import ReplayChoice
 from core.residency import drop_pages, regular_files
 from core.services.run_databases import RunMark, run_settings
 from core.settings import Settings
+from monitoring.block_io import BlockIo, of_group, of_processes
 from monitoring.broker import connect
+from monitoring.filer.wire import WireSampler
 from monitoring.machine import host, place
 from monitoring.metrics.endpoint import NOWHERE
-from worker.member.meters import MemberMeter
+from monitoring.processes import WorkerMeter, below, host_seconds, usable_processors
+from worker.member.clients import Clients
 from worker.supervisor import WorkerPlan
 
+_LOOPBACK = "lo"
+_MEMORY = (
+    (Path("/sys/fs/cgroup/memory.current"), Path("/sys/fs/cgroup/memory.stat")),
+    (Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"), Path("/sys/fs/cgroup/memory/memory.stat")),
+)
+
+
+class MemberMeter:
+    """From its making to `read`; `look` once a second in between, for peaks and for processes that end."""
+
+    def __init__(self, storage: Path, crowd: int) -> None:
+        """`crowd`: the process whose descendants the workers are."""
+        self._crowd = crowd
+        self._contained = crowd == 1
+        self._wire = WireSampler(storage)
+        self._workers = WorkerMeter(crowd, but=(os.getpid(),))
+        self._began = time.monotonic()
+        self._busy = host_seconds()[0]
+        self._net, self._nfs, self._block = _network(), self._mounted(), self._block_io()
+        self._least = psutil.virtual_memory().available
+        self._peak = 0
+        self._cpu = self._workers.read()
+        self.used = Used(at=time.time())
+
+    def look(self) -> None:
+        """Costs some milliseconds."""
+        self._least = min(self._least, psutil.virtual_memory().available)
+        self._peak = max(self._peak, self._memory())
+        cpu, waited = self._workers.read()
+        self.used = Used(at=time.time(), cpu_s=cpu - self._cpu[0], waited_s=waited - self._cpu[1])
+
+    def read(self) -> Meters:
+        """Everything up to now."""
+        self.look()
+        received, sent = _network()
+        block = self._block_io()
+        moved = (None, None) if block is None or self._block is None else (
+            block.read - self._block.read, block.written - self._block.written)  # fmt: skip
+        return Meters(
+            seconds=round(time.monotonic() - self._began, 3),
+            processors=usable_processors(),
+            busy_s=round(host_seconds()[0] - self._busy, 2),
+            workers_cpu_s=round(self.used.cpu_s, 3),
+            workers_waited_s=round(self.used.waited_s, 3),
+            memory_peak_bytes=self._peak,
+            least_available_bytes=self._least,
+            received_bytes=received - self._net[0],
+            sent_bytes=sent - self._net[1],
+            block_read_bytes=moved[0],
+            block_write_bytes=moved[1],
+            block_source=None if block is None else block.source,
+            nfs={name: count - self._nfs.get(name, 0) for name, count in self._mounted().items()},
+        )
+
+    def _pids(self) -> Sequence[int]:
+        own = os.getpid()
+        return [pid for pid in below(self._crowd) if pid != own]
+
+    def _memory(self) -> int:
+        if self._contained:
+            for current, stat in _MEMORY:
+                with contextlib.suppress(OSError, ValueError):
+                    fields = dict(line.split() for line in stat.read_text().splitlines())
+                    cache = int(fields.get("inactive_file") or fields.get("total_inactive_file") or 0)
+                    return max(0, int(current.read_text()) - cache)
+        total = 0
+        for pid in self._pids():
+            with contextlib.suppress(psutil.Error):
+                memory = psutil.Process(pid).memory_info()
+                total += memory.rss - memory.shared
+        return total
+
+    def _block_io(self) -> BlockIo | None:
+        return (of_group() if self._contained else None) or of_processes([self._crowd, *self._pids()])
+
+    def _mounted(self) -> dict[str, int]:
+        seen: list[Mapping[str, Any]] = [one.values for one in self._wire.sample() if one.values["storage"]]
+        if not seen:
+            return {}
+        ops = sum(int(counts["ops"]) for counts in seen[0]["ops"].values())
+        return {"ops": ops, "read_bytes": seen[0]["read_bytes"], "write_bytes": seen[0]["write_bytes"]}
+
+
+def _network() -> tuple[int, int]:
+    counted = [one for name, one in psutil.net_io_counters(pernic=True).items() if name != _LOOPBACK]
+    return sum(one.bytes_recv for one in counted), sum(one.bytes_sent for one in counted)
+
+
 _KEEP_ANSWER_SECONDS = 600
-_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
 _CHANGE_SECONDS = 60.0  # for workers to end and others to begin
 
 log = logging.getLogger("member")
@@ -80,6 +175,7 @@ class Agent:
         self._lock = threading.Lock()  # of the lease
         self._run, self._heard = "", time.monotonic()
         self._meter: MemberMeter | None = None
+        self._clients: Clients | None = None
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
@@ -96,6 +192,8 @@ class Agent:
             Clock: lambda _order: {"now": time.time()},
             Drop: self._drop,
             Ceiling: self._ceiling,
+            ClientsOrder: self._have_clients,
+            Act: self._act,
         }
 
     def run(self) -> int:
@@ -158,8 +256,7 @@ class Agent:
 
     def _lease(self, order: Lease) -> None:
         with self._lock:
-            if self._run:
-                raise UsageError(f"this member works for run {self._run}")
+            self._refuse_leased()
             if order.workers > self._hello.workers:
                 raise UsageError(f"this member has at most {self._hello.workers} workers")
             if order.databases > len(self._settings.databases):
@@ -167,7 +264,7 @@ class Agent:
             if order.place.root == "evidence":
                 raise UsageError("evidence is not written to")
             there = resolved(order.place, self._roots)
-            _wait_for(there)
+            wait_for(there)
             mark = RunMark(run=order.run, databases=order.databases, hosts=order.hosts)
             settings = dataclasses.replace(
                 run_settings(self._settings, mark), storage=there, slots=order.slots, filer=self._filer(order.filer)
@@ -179,6 +276,24 @@ class Agent:
             except SystemFault:
                 log.exception("run %s", order.run)
                 os._exit(1)  # the crowd goes back to the system's own jobs, with another agent
+
+    def _refuse_leased(self) -> None:
+        if self._run:
+            raise UsageError(f"this member works for run {self._run}")
+
+    def _have_clients(self, order: ClientsOrder) -> object:
+        """The workers stay as they are: the system has no jobs meanwhile."""
+        with self._lock:
+            self._refuse_leased()
+            self._clients = Clients(order, self._roots)
+            self._run, self._heard = order.run, time.monotonic()
+            return {"clients": self._clients.of_each}
+
+    def _act(self, order: Act) -> object:
+        """Without the lock, for as long as it takes: clients whose lease is lost are killed meanwhile."""
+        if self._run != order.run or self._clients is None:
+            raise UsageError(f"this member has no clients of run {order.run}")
+        return self._clients.act(order)
 
     def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
         before = f"{order.hosts[0]}-" if order.hosts else ""
@@ -209,8 +324,12 @@ class Agent:
             return meters
 
     def _go_back(self) -> None:
+        clients, self._clients = self._clients, None
         self._run, self._meter = "", None
-        self._change(None)
+        if clients is None:
+            self._change(None)
+        else:
+            clients.end()
 
     def _change(self, plans: list[WorkerPlan] | None) -> None:
         """Returns when the workers that there were are gone and these are forked. Raises SystemFault."""
@@ -243,7 +362,7 @@ class Agent:
 
     def _ceiling(self, order: Ceiling) -> object:
         trace = resolved(order.trace, self._roots)
-        _wait_for(trace)
+        wait_for(trace)
         choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
         # numpy would start threads, and slots are forked from this process
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -309,12 +428,3 @@ def _seen(storage: Path) -> dict[str, Any]:
         raise StorageFault(
             f"the storage root {storage} is not here: {error.strerror}", errno=error.errno or 0
         ) from error
-
-
-def _wait_for(path: Path) -> None:
-    """Until it is here. Raises SystemFault when it does not come."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not path.exists():
-        if time.monotonic() > deadline:
-            raise SystemFault(f"{path}, which the controller made, is not here: is the same storage mounted?")
-        time.sleep(0.1)

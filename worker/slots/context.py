@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from sqlalchemy import Connection
+
 from core.clock import Clock, SystemClock
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.names import display_name
 from core.operations import NullRecorder, Recorder
-from core.records import Phase
+from core.passwords import bank_location, parse_bank
+from core.records import Job, Phase
 from core.settings import Settings
 from core.storage.delay import Station
 from core.storage.layer import Storage
 from monitoring.metrics.tally import CallCounters, own_tally
 from readers.parsers import ParserSet
-from worker.slots.banks import Banks
+from readers.passwords import NO_PASSWORDS, Passwords
+from sql.items import custodian_names
 from worker.slots.breadcrumb import Breadcrumb
-from worker.slots.custodians import Custodians
 from worker.slots.tracing import NoTracer, Tracer
 
+
+class Banks:
+    """The bank read last; a slot goes on with one job for a while."""
+
+    def __init__(self) -> None:
+        self._read: tuple[bytes, Passwords] | None = None
+
+    def of(self, storage: Storage, root: bytes, job: Job) -> Passwords:
+        """The job's passwords. StorageFault when its bank is not there, or is another than the job was given."""
+        note = job.options.passwords
+        if not note.count:
+            return NO_PASSWORDS
+        path = os.path.join(root, bank_location(job.id, note))
+        if self._read is None or self._read[0] != path:
+            self._read = path, _bank(storage, path, note.digest)
+        return self._read[1]
+
+
+def _bank(storage: Storage, path: bytes, digest: str) -> Passwords:
+    try:
+        with storage.open(path) as file:
+            data = file.readall()
+        bank = parse_bank(data, display_name(path))
+    except (SourceFileError, UsageError) as error:
+        raise StorageFault(f"the job's password bank cannot be read ({error}); see to {display_name(path)}") from error
+    if bank.note.digest != digest:
+        raise StorageFault(f"{display_name(path)} is not the password bank of this job; restore that")
+    return Passwords(bank.passwords)
+
+
+class Custodians:
+    """Names by number of the job asked for last; a slot goes on with one job for a while."""
+
+    def __init__(self) -> None:
+        self._read: tuple[uuid.UUID, Mapping[int, str]] | None = None
+
+    def of(self, conn: Connection, job: uuid.UUID) -> Mapping[int, str]:
+        """The job's, which may be 100,000."""
+        if self._read is None or self._read[0] != job:
+            self._read = job, custodian_names(conn, job)
+        return self._read[1]
+
+
 if TYPE_CHECKING:
+    from search.publisher import OpenShards
     from sql.session import Database
-    from worker.indexes.publisher import OpenShards
 
 
 class SelectableRecorder(Recorder, Protocol):

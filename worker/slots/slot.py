@@ -24,6 +24,8 @@ from core.storage.layer import Storage
 from monitoring.live import LiveRecorder
 from readers.identification import libmagic
 from readers.parsers import ParserSet
+from search.engine import load_engine
+from search.publisher import OpenShards
 from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
@@ -31,8 +33,6 @@ from worker import app
 from worker.box.boxed import install
 from worker.box.start import NurseryAddress, order_box
 from worker.costs.processor_time import count_box
-from worker.indexes.publisher import OpenShards
-from worker.indexes.registry import load_engine
 from worker.office.texts import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot

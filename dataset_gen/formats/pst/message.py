@@ -2,16 +2,89 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.pst import people, tags
+from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.attachments import Attached, attach
 from dataset_gen.formats.pst.blocks import Blocks, SubNode
+from dataset_gen.formats.pst.columns import RECIPIENTS
 from dataset_gen.formats.pst.properties import Properties, Value, write_properties
-from readers.mail_form import MailAttachment, MailForm
+from dataset_gen.formats.pst.table import TableContext
+from readers.mail_form import Address, MailAttachment, MailForm
+
+TO, CC, BCC = 1, 2, 3
+_MAIL_USER = 6  # PidTagObjectType
+_ONE_OFF = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"  # Unicode, no rich text
+
+
+def shown_name(person: Address) -> str:
+    """What a reader shows: the name, or the address of a person without one."""
+    return person[0] or person[1]
+
+
+@functools.lru_cache(maxsize=4096)
+def entry_id(person: Address) -> bytes:
+    """The id of somebody who is in no address book: it says who it is."""
+    return _ONE_OFF + f"{shown_name(person)}\0SMTP\0{person[1]}\0".encode("utf-16-le", "replace")
+
+
+@functools.lru_cache(maxsize=4096)
+def search_key(person: Address) -> bytes:
+    """What tells whether two are the same."""
+    return f"SMTP:{person[1]}\0".upper().encode("utf-8", "replace")
+
+
+def sender(person: Address) -> dict[int, Value]:
+    """Who sent it and on whose behalf: the same."""
+    name = shown_name(person)
+    out: dict[int, Value] = {tags.SENDER_NAME: name, tags.SENT_NAME: name}
+    if person[1]:
+        entry, key = entry_id(person), search_key(person)
+        out |= {
+            tags.SENDER_TYPE: "SMTP",
+            tags.SENDER_ADDRESS: person[1],
+            tags.SENDER_SMTP: person[1],
+            tags.SENDER_ENTRY: entry,
+            tags.SENDER_KEY: key,
+            tags.SENT_TYPE: "SMTP",
+            tags.SENT_ADDRESS: person[1],
+            tags.SENT_SMTP: person[1],
+            tags.SENT_ENTRY: entry,
+            tags.SENT_KEY: key,
+        }
+    return out
+
+
+def write_recipients(blocks: Blocks, people: Iterable[tuple[int, Address]]) -> tuple[int, int]:
+    """The table of recipients, each with `TO`, `CC` or `BCC`."""
+    table = TableContext(blocks, RECIPIENTS)
+    for number, (kind, person) in enumerate(people):
+        name = shown_name(person)
+        row: dict[int, Value] = {
+            tags.RECIPIENT_TYPE: kind,
+            tags.RESPONSIBLE: True,
+            tags.OBJECT_TYPE: _MAIL_USER,
+            tags.DISPLAY_NAME: name,
+            tags.PLAIN_NAME: name,
+            tags.DISPLAY_TYPE: 0,
+            tags.RICH: False,
+        }
+        if person[1]:
+            entry = entry_id(person)
+            row |= {
+                tags.ADDRESS_TYPE: "SMTP",
+                tags.ADDRESS: person[1],
+                tags.ENTRY_ID: entry,
+                tags.RECORD_KEY: entry,
+                tags.SEARCH_KEY: search_key(person),
+            }
+        table.row(number, row)
+    return table.finish()
+
 
 RECIPIENT_TABLE = 0x692  # its number inside a message, and of its template in the store
 UNDATED = 130_645_440_000_000_000  # 2015-01-01: when a message without a date was "created"
@@ -58,12 +131,8 @@ def write_message(
 ) -> Written:
     """Write a message and all that is in it; `attachments` take the place of the form's and may be made on the way."""
     extras = extras or Extras()
-    recipients = [
-        (kind, person)
-        for kind, group in ((people.TO, form.to), (people.CC, form.cc), (people.BCC, form.bcc))
-        for person in group
-    ]
-    nodes = [SubNode(RECIPIENT_TABLE, *people.write_recipients(blocks, recipients))]
+    recipients = [(kind, person) for kind, group in ((TO, form.to), (CC, form.cc), (BCC, form.bcc)) for person in group]
+    nodes = [SubNode(RECIPIENT_TABLE, *write_recipients(blocks, recipients))]
     modified = UNDATED if form.sent is None else file_time(form.sent)
     attached = attach(blocks, form.attachments if attachments is None else attachments, modified, write_message)
     nodes += attached.nodes
@@ -88,8 +157,8 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
         tags.SUBJECT: subject,
         tags.TOPIC: topic,
         tags.CONVERSATION: _conversation(form, modified),
-        tags.DISPLAY_TO: "; ".join(map(people.shown_name, form.to)),
-        tags.DISPLAY_CC: "; ".join(map(people.shown_name, form.cc)),
+        tags.DISPLAY_TO: "; ".join(map(shown_name, form.to)),
+        tags.DISPLAY_CC: "; ".join(map(shown_name, form.cc)),
         tags.MESSAGE_FLAGS: (_READ if extras.read else 0) | (_WITH_ATTACHMENTS if has_attachments else 0),
         tags.MESSAGE_STATUS: 0,
         tags.MODIFIED: modified,
@@ -97,7 +166,7 @@ def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bo
     if form.sent is not None:
         out[tags.SUBMIT_TIME] = out[tags.DELIVERY_TIME] = modified
     if form.sender is not None:
-        out[tags.SENT_NAME] = people.shown_name(form.sender)
+        out[tags.SENT_NAME] = shown_name(form.sender)
     return out
 
 
@@ -107,14 +176,14 @@ def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
     key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
     out: dict[int, Value] = {
         tags.PRIORITY: extras.importance - 1,
-        tags.DISPLAY_BCC: "; ".join(map(people.shown_name, form.bcc)),
+        tags.DISPLAY_BCC: "; ".join(map(shown_name, form.bcc)),
         tags.CREATED: modified,
         tags.SEARCH_KEY: hashlib.sha256(key).digest()[:16],
         tags.CODEPAGE: _UTF8,
         tags.LOCALE: _ENGLISH,
     }
     if form.sender is not None:
-        out |= people.sender(form.sender)
+        out |= sender(form.sender)
     if form.message_id:
         out[tags.MESSAGE_ID] = f"<{form.message_id}>"
     if form.in_reply_to:

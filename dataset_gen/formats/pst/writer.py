@@ -2,21 +2,216 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.attachments import ATTACHMENT_TABLE, Attached
-from dataset_gen.formats.pst.blocks import Blocks, Crypt
-from dataset_gen.formats.pst.columns import ATTACHMENTS, RECIPIENTS, SEARCH
-from dataset_gen.formats.pst.folders import FOLDER, MESSAGE, SEARCH_FOLDER, TEMPLATES, Folder, Nodes, SearchFolder
-from dataset_gen.formats.pst.header import DLIST_OFFSET, FIRST_NUMBERS, density_list, header
+from dataset_gen.formats.pst.blocks import Blocks, Crypt, SubNode
+from dataset_gen.formats.pst.columns import ASSOCIATED, ATTACHMENTS, CONTENTS, HIERARCHY, RECIPIENTS, SEARCH
 from dataset_gen.formats.pst.message import RECIPIENT_TABLE, Extras, write_message
-from dataset_gen.formats.pst.named import Names
-from dataset_gen.formats.pst.pages import BBT, NBT, checksum, write_tree
-from dataset_gen.formats.pst.properties import Value
+from dataset_gen.formats.pst.pages import BBT, DLIST, NBT, checksum, page, write_tree
+from dataset_gen.formats.pst.properties import Properties, Value, write_properties
 from dataset_gen.formats.pst.space import Space
+from dataset_gen.formats.pst.table import Columns, TableContext
 from readers.mail_form import MailAttachment, MailForm
+
+FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
+_HIERARCHY, _CONTENTS, _ASSOCIATED = 0x0D, 0x0E, 0x0F
+TEMPLATES = {0x60D: HIERARCHY, 0x60E: CONTENTS, 0x60F: ASSOCIATED}
+_TEMPLATE_OF = {_HIERARCHY: 0x60D, _CONTENTS: 0x60E, _ASSOCIATED: 0x60F}
+
+
+class Nodes:
+    """The nodes of a store, for its node B-tree."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.entries: list[bytes] = []
+        self.templates: dict[int, tuple[int, int]] = {}
+
+    def add(self, nid: int, data: int, sub: int = 0, parent: int = 0) -> None:
+        """A node: its number, block ids of data and subnodes, the folder it is in."""
+        entry = b"".join(n.to_bytes(8, "little") for n in (nid, data, sub, parent))
+        self.entries.append(nid.to_bytes(4, "big") + entry)
+
+    def properties(self, nid: int, values: Properties, parent: int = 0, inside: Iterable[SubNode] = ()) -> None:
+        """A node that is a property context."""
+        self.add(nid, *write_properties(self.blocks, values, inside), parent)
+
+    def template(self, nid: int, columns: Columns) -> None:
+        """A table without rows; folders' own empty tables are this one again."""
+        self.templates[nid] = TableContext(self.blocks, columns).finish()
+        self.add(nid, *self.templates[nid])
+
+    def table(self, nid: int, template: int, table: TableContext | None) -> None:
+        """A node that is a table."""
+        if table is None or table.count == 0:
+            data, sub = self.templates[template]
+            self.add(nid, self.blocks.share(data), self.blocks.share(sub))
+        else:
+            self.add(nid, *table.finish())
+
+    def sorted(self) -> bytes:
+        """All entries in order of their numbers, 32 bytes each."""
+        self.entries.sort()
+        return b"".join([entry[4:] for entry in self.entries])
+
+
+class Folder:
+    """A folder that is being filled."""
+
+    def __init__(self, nid: int, name: str, parent: int, container_class: str | None = None) -> None:
+        self.nid = nid
+        self.name = name
+        self.parent = parent
+        self.container_class = container_class
+        self.folders: dict[str, Folder] = {}
+        self.contents: TableContext | None = None
+        self.unread = 0
+
+    def add(self, blocks: Blocks, nid: int, shown: Properties, *, read: bool) -> None:
+        """A message's row."""
+        if self.contents is None:
+            self.contents = TableContext(blocks, CONTENTS)
+        self.contents.row(nid, shown)
+        self.unread += not read
+
+    def finish(self, nodes: Nodes) -> dict[int, Value]:
+        """Write the folder and all beneath it; returns what its row in the folder above says."""
+        below = TableContext(nodes.blocks, HIERARCHY)
+        for folder in sorted(self.folders.values(), key=lambda f: f.nid):
+            below.row(folder.nid, folder.finish(nodes))
+        values: dict[int, Value] = {
+            tags.DISPLAY_NAME: self.name,
+            tags.CONTENT_COUNT: self.contents.count if self.contents else 0,
+            tags.UNREAD_COUNT: self.unread,
+            tags.SUBFOLDERS: bool(self.folders),
+        }
+        if self.container_class is not None:
+            values[tags.CONTAINER_CLASS] = self.container_class
+        nodes.properties(self.nid, values, self.parent)
+        kinds = (_HIERARCHY, below), (_CONTENTS, self.contents), (_ASSOCIATED, None)
+        for kind, table in kinds:
+            nodes.table(self.nid & ~0x1F | kind, _TEMPLATE_OF[kind], table)
+        return values | {tags.HIDDEN_COUNT: 0, tags.HIDDEN_UNREAD: 0}
+
+
+class SearchFolder(Folder):
+    """The empty search folder for spam that every store has (2.7.1)."""
+
+    def finish(self, nodes: Nodes) -> dict[int, Value]:
+        """Write it with the nodes that belong to it."""
+        values: dict[int, Value] = {
+            tags.DISPLAY_NAME: self.name,
+            tags.CONTENT_COUNT: 0,
+            tags.UNREAD_COUNT: 0,
+            tags.SUBFOLDERS: False,
+        }
+        nodes.properties(self.nid, values, self.parent)
+        base = self.nid & ~0x1F
+        nodes.add(base | 0x06, 0)  # queue of updates
+        nodes.properties(base | 0x07, {tags.SEARCH_FLAGS: 0})  # criteria: none
+        nodes.table(base | 0x10, 0x610, None)
+        return values
+
+
+_FIRST_ID = 0x8000
+_BUCKETS = 251
+_ENTRY = struct.Struct("<IHH")
+
+
+def _set(first: int) -> bytes:
+    """A property set of the family that most belong to ([MS-OXPROPS] 1.3.2)."""
+    return struct.pack("<I", first) + bytes.fromhex("0000 0000 c000 000000000046")
+
+
+PS_MAPI = _set(0x00020328)
+PS_PUBLIC_STRINGS = _set(0x00020329)
+PSETID_COMMON = _set(0x00062008)
+PSETID_APPOINTMENT = _set(0x00062002)
+PS_INTERNET_HEADERS = _set(0x00020386)
+_ALWAYS = ((PSETID_COMMON, 0x8506), (PS_PUBLIC_STRINGS, "Keywords"))  # there are readers that refuse an empty map
+_KNOWN = (b"", PS_MAPI, PS_PUBLIC_STRINGS)  # sets that have a number of their own: 0 for none, 1, 2
+
+
+class Names:
+    """The named properties of one store."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[bytes, int | str], int] = {}
+        self._sets: list[bytes] = []
+        for group, name in _ALWAYS:
+            self.tag(group, name, 0)
+
+    def tag(self, group: bytes, name: int | str, kind: int) -> int:
+        """The tag under which this store has that property: `group` is its property set, `kind` its type."""
+        number = self._ids.setdefault((group, name), len(self._ids))
+        if group not in _KNOWN and group not in self._sets:
+            self._sets.append(group)
+        return (_FIRST_ID + number) << 16 | kind
+
+    def properties(self) -> dict[int, Value]:
+        """The map: streams of entries, sets and names, and a hash table over the entries."""
+        entries, strings = b"", b""
+        buckets: dict[int, bytes] = {}
+        for (group, name), number in self._ids.items():
+            where = _KNOWN.index(group) if group in _KNOWN else self._sets.index(group) + len(_KNOWN)
+            if isinstance(name, int):
+                what = hashed = name
+                flags = where << 1
+            else:
+                raw = name.encode("utf-16-le")
+                what, hashed = len(strings), checksum(raw)
+                flags = where << 1 | 1
+                strings += struct.pack("<I", len(raw)) + raw + bytes(-len(raw) % 4)
+            entries += _ENTRY.pack(what, flags, number)
+            bucket = (hashed ^ flags) % _BUCKETS
+            buckets[bucket] = buckets.get(bucket, b"") + _ENTRY.pack(hashed, flags, number)
+        out: dict[int, Value] = {
+            0x00010003: _BUCKETS,
+            0x00020102: b"".join(self._sets),
+            0x00030102: entries,
+            0x00040102: strings,
+        }
+        return out | {(0x1000 + bucket) << 16 | 0x102: data for bucket, data in buckets.items()}
+
+
+DLIST_OFFSET = 0x4200
+_UNICODE, _CLIENT = 23, 19
+_VALID_MAPS = 2
+_NODE_TYPES = 32
+# Where the numbers of nodes of a type begin; 0x400 for the others.
+FIRST_NUMBERS = {0x03: 0x4000, 0x04: 0x10000, 0x08: 0x8000}
+
+
+def density_list(page_id: int) -> bytes:
+    """An empty one, as Outlook leaves it: whoever writes next finds out for himself where there is room."""
+    return page(DLIST, b"", DLIST_OFFSET, page_id)
+
+
+def header(
+    *,
+    space: Space,
+    crypt: Crypt,
+    next_page: int,
+    next_block: int,
+    highest: dict[int, int],
+    nodes: Sequence[int],
+    blocks: Sequence[int],
+) -> bytes:
+    """The first 564 bytes; `highest` are the numbers given to nodes by type, the trees are (id, offset) of roots."""
+    numbers = [highest.get(kind, FIRST_NUMBERS.get(kind, 0x400)) for kind in range(_NODE_TYPES)]
+    body = struct.pack("<2sHHBBIIQQI", b"SM", _UNICODE, _CLIENT, 1, 1, 0, 0, 0, next_page, 1)
+    body += struct.pack(f"<{_NODE_TYPES}IQ", *numbers, 0)
+    body += struct.pack("<IQQQQ", 0, space.end, space.last_map, space.free, 0)
+    body += struct.pack("<QQQQBBHI", *nodes, *blocks, _VALID_MAPS, 0, 0, 0)
+    body += b"\xff" * 256  # free maps: deprecated
+    body += struct.pack("<BBHQ", 0x80, crypt, 0, next_block)
+    head = b"!BDN" + checksum(body[:471]).to_bytes(4, "little") + body + checksum(body).to_bytes(4, "little")
+    return head + bytes(564 - len(head))
+
 
 _STORE, _NAME_MAP, _ROOT = 0x21, 0x61, 0x122
 _SEARCH_QUEUE, _SEARCH_LIST = 0x1E1, 0x201

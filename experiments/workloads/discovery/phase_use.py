@@ -15,7 +15,7 @@ from sql.faces.runs import CallSecond, PhaseSpan
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
 SERVERS = "databases"  # in `cpu_s`: all database servers of the run
 WORKERS = "workers"
-TRANSACTIONS, ROWS = "transactions", "rows"  # that a database counts
+
 
 _T = TypeVar("_T")
 Between = Callable[[float, float], Mapping[str, float]]
@@ -47,17 +47,15 @@ class PhaseUse:
     cpu_s: dict[str, float]
     # Of expand, which cannot divide a loose file among tasks: items and bytes found under the heaviest of them.
     heaviest: tuple[tuple[int, int], ...] = ()
-    # What its database committed while the phase lasted, those of the queue manager and of whoever looked on included; None:
-    # nobody asked for it.
+    # Kept in results of older versions only.
     transactions: float | None = None
     rows: float | None = None
     task_claims: tuple[int, ...] = ()  # tasks claimed before each of `task_s`; empty in results of older versions
 
 
-def phases_used(job: JobTables, since: float, between: Between, ledger: Between | None = None) -> tuple[PhaseUse, ...]:
+def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUse, ...]:
     """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
-    `between`: processor seconds by user between two such moments; `ledger`: what its database counted between them,
-    `TRANSACTIONS` and `ROWS`."""
+    `between`: processor seconds by user between two such moments."""
     tasks, calls = job.rows("task_spans"), job.rows("call_seconds")
     files = tuple((row.items, row.bytes) for row in job.rows("heaviest_files"))
     return tuple(
@@ -69,7 +67,6 @@ def phases_used(job: JobTables, since: float, between: Between, ledger: Between 
             [row for row in calls if row.phase == span.phase],
             between(span.started, span.finished),
             files if span.phase == Phase.EXPAND.value else (),
-            ledger(span.started, span.finished) if ledger else {},
         )
         for span in job.rows("phase_spans")
     )
@@ -83,7 +80,6 @@ def _phase(
     calls: Iterable[CallSecond],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
-    ledger: Mapping[str, float],
 ) -> PhaseUse:
     lasted = sorted((finished - claimed, place) for place, (claimed, finished) in enumerate(sorted(tasks)))
     kept = thinned(lasted, MOST_TASKS)
@@ -102,8 +98,6 @@ def _phase(
         },
         cpu_s={name: round(seconds, 3) for name, seconds in cpu.items()},
         heaviest=heaviest,
-        transactions=ledger.get(TRANSACTIONS),
-        rows=ledger.get(ROWS),
     )
 
 

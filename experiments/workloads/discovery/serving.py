@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from core.services.address import Addresses
-from core.services.embedded import running_services
-from experiments.workloads.discovery.phase_use import ROWS, SERVERS, TRANSACTIONS, WORKERS
+from experiments.workloads.discovery.phase_use import SERVERS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
-from monitoring.processes import WorkerMeter, below, command_line, host_seconds
+from monitoring.processes import below, command_line
 from worker.processes import process_use
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"
@@ -39,26 +35,6 @@ class ServingMeter:
 
     def _managers(self) -> list[int]:
         return [pid for pid in below(self._parent, direct=True) if "queue_manager" in command_line(pid)]
-
-
-class ProcessMeter:
-    """A `Meter` of the worker processes below this one, and of the services kept for this scratch directory."""
-
-    def __init__(self, scratch: Path) -> None:
-        self._meter = WorkerMeter(os.getpid())
-        self._serving = ServingMeter(os.getpid(), running_services(scratch))
-
-    def workers(self) -> tuple[float, float, float]:
-        return (time.time(), *self._meter.read())
-
-    def host(self) -> tuple[float, float] | None:
-        return host_seconds()
-
-    def serving(self) -> Mapping[str, float]:
-        return self._serving.read()
-
-    def close(self) -> None:
-        """It holds nothing."""
 
 
 def _used(pid: int) -> float:
@@ -95,14 +71,3 @@ def _at(readings: Sequence[tuple[float, Mapping[str, float]]], at: float) -> dic
             share = (at - then) / (now - then) if now > then else 0.0
             return {name: before.get(name, 0.0) + share * (s - before.get(name, 0.0)) for name, s in after.items()}
     return dict(readings[0][1] if at < readings[0][0] else readings[-1][1])
-
-
-def ledger_between(samples: Samples, database: str) -> Callable[[float, float], dict[str, float]]:
-    """Transactions and rows that a database counted between two moments of its clock, between samples by proportion."""
-    readings = [(at, {TRANSACTIONS: commits, ROWS: rows}) for at, commits, rows in samples.activity.get(database, [])]
-
-    def between(start: float, end: float) -> dict[str, float]:
-        before, after = _at(readings, start), _at(readings, end)
-        return {name: round(max(0.0, count - before.get(name, 0.0)), 1) for name, count in after.items()}
-
-    return between

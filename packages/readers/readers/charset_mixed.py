@@ -23,6 +23,7 @@ _MARK = re.compile(rb"(?:(?<=\n)|\A)(?:\xff\xfe|\xfe\xff)")
 _FOUR = re.compile(rb"(?:[\t\n\r\x20-\xff]\0){4}|(?:\0[\t\n\r\x20-\xff]){4}")
 _RUN = re.compile(rb"[^\0]{4,}")
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r\f\x1b\x1a") + b"\x7f"
+_PADDING = b"\0\t\n\r \x1a"
 _SHORT, _ASCII, _MOST_HELD = 16, 0.7, 1 << 18
 _COMMON = b"abcdefghijklmnopqrstuvwxyz0123456789 "
 _COMMON_SHARE = 0.6
@@ -141,8 +142,9 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
     decode = codecs.utf_16_le_decode if codec == LITTLE else codecs.utf_16_be_decode
     text, even = decode(data, "replace", final)
     even &= ~1
+    whole = data if final and data[even:].strip(_PADDING) else data[:even]  # half a character becomes U+FFFD
     if text.isascii():  # as nearly always, and much sooner known
-        return even if not final else len(data), data[:even], codec
+        return even if not final else len(data), whole, codec
     latin = not data[codec == LITTLE : even : 2].strip(b"\0")
     other = BIG if codec == LITTLE else LITTLE
     turned = None
@@ -171,7 +173,7 @@ def _wide(data: bytes, codec: str, final: bool) -> tuple[int, bytes, str]:
         return mark_at + 2, data[:mark_at], other
     if turned is not None:
         return turned, data[:turned], other
-    return even if not final else len(data), data[:even], codec
+    return even if not final else len(data), whole if final else data[:even], codec
 
 
 def _other_mark(data: bytes, end: int, codec: str) -> int | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
-from controller.browse.shards import opened_shards, shards_of
 from controller.databases import JobHandle
+from controller.search.opened import opened_shards, shards_of
 from core.settings import Settings
 from sql.faces.search import SEARCH
 

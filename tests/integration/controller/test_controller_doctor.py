@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.doctor import Finding, Level, run_checks
-from controller.doctor import services as service_checks
-from controller.doctor.machine import open_files, packages, python_version, shared_memory
-from controller.doctor.mounts import judge_mount
-from controller.doctor.storage import apart, place
+from controller.doctor import Finding, Level, checks, run_checks
+from controller.doctor.checks import open_files, packages, python_version, shared_memory
+from controller.doctor.storage import apart, judge_mount, place
 from core.clock import SystemClock
 from core.mounts import Mount, mount_of
 from core.services import superuser_url
@@ -69,7 +67,7 @@ def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.Monke
             return 140_011, CLOCK.now()
 
     monkeypatch.setattr("sql.session.Database", Old)
-    first = next(service_checks.database(DatabaseAddress(name="db1", url=""), CLOCK))
+    first = next(checks.database(DatabaseAddress(name="db1", url=""), CLOCK))
     assert (first.level, first.fix) == (Level.BAD, "use PostgreSQL 15 or newer")
 
 
@@ -143,14 +141,14 @@ def test_unreachable_services() -> None:
         databases=(DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@127.0.0.1:1/d"),),
         broker="redis://127.0.0.1:1/0",
     )
-    assert [f.level for f in service_checks.reachable(settings, CLOCK)] == [Level.BAD, Level.BAD]
-    assert "EDBENCH_BROKER" in service_checks.broker(None).fix
+    assert [f.level for f in checks.reachable(settings, CLOCK)] == [Level.BAD, Level.BAD]
+    assert "EDBENCH_BROKER" in checks.broker(None).fix
 
 
 @pytest.mark.services
 def test_reachable_services(services: Settings) -> None:
     """Real services answer, and the database's clock is compared with ours."""
-    findings = list(service_checks.reachable(services, CLOCK))
+    findings = list(checks.reachable(services, CLOCK))
     assert bads(findings) == []
     assert any("its clock is" in f.what for f in findings)
 
@@ -159,8 +157,8 @@ def test_a_login_that_may_do_everything_is_warned_of(services: Settings) -> None
     """A superuser's password in an environment is a way onto the server's machine; the controller's own is not."""
     (address,) = services.databases
     url = superuser_url(services.scratch, database=address.name).replace("postgresql:", "postgresql+psycopg2:")
-    found = list(service_checks.database(DatabaseAddress(name="db1", url=url), SystemClock()))
+    found = list(checks.database(DatabaseAddress(name="db1", url=url), SystemClock()))
     (warning,) = (finding for finding in found if "superuser" in finding.what)
     assert warning.level is Level.WARN
     assert "docs/logins.md" in warning.fix
-    assert not any("superuser" in finding.what for finding in service_checks.database(address, SystemClock()))
+    assert not any("superuser" in finding.what for finding in checks.database(address, SystemClock()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from statements import statements_of
 
-from benchmarks.bare_job import bare_job
+from benchmarks.driver import bare_job
 from controller.jobs.overview import JobRow, Overview
 from controller.labels.kept import KEEP_SECONDS
 from sql.session import Database

@@ -22,7 +22,7 @@ from core.passwords import PasswordBank, bank_of
 from core.records import JobOptions, JobState, Phase
 from core.storage.layer import Storage
 from sql.jobs import get_job, request_resume
-from worker.slots.banks import Banks
+from worker.slots.context import Banks
 
 pytestmark = pytest.mark.services
 

@@ -13,20 +13,19 @@ from schema_check import refuse_unlike_schema
 
 from controller.browse.counts import count_job
 from controller.browse.items import FIELDS, csv_row, stream_items
-from controller.browse.search import search_job, search_shard
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle, alone
 from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
 from controller.jobs.results import job_result, wait_for_frames
 from controller.labels.advice import advice_on
 from controller.observe.io_kinds import io_of
+from controller.search.found import search_job, search_shard
+from controller.search.opened import opened_shards
 from controller.timeline.thresholds import CACHED
 from core.clock import SystemClock
 from core.errors import UsageError
 from dataset_gen.truth import manifest as m
-from worker.indexes.base import IndexDocument
-from worker.indexes.registry import new_writer, open_reader
+from search.engine import IndexDocument, new_writer, open_reader
 
 pytestmark = pytest.mark.services
 

@@ -18,18 +18,16 @@ from controller.databases import alone
 from controller.jobs.requeue import requeue_exceptions
 from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
+from controller.search.meaning import custodians_of
 from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
 from controller.search.opened import Indexes, opened_index
-from controller.search.report import CSV_FIELDS, csv_rows, hit_report
-from controller.search.term_lists import listed
-from controller.search.unknown import custodians_of
+from controller.search.report import CSV_FIELDS, csv_rows, hit_report, listed
 from core.errors import RunFailed, UsageError
 from readers.modules import MEDIA_TYPES
 from readers.parsers import ParserSet, parser_of
+from search.engine import IndexDocument, new_writer
 from sql.faces.custody import CUSTODY
 from sql.session import Database
-from worker.indexes.base import IndexDocument
-from worker.indexes.registry import new_writer
 from worker.parsers import own_set
 
 pytestmark = pytest.mark.services

@@ -11,7 +11,7 @@ import pytest
 from installation import until
 from sqlalchemy import insert
 
-from benchmarks.bare_job import bare_job
+from benchmarks.driver import bare_job
 from controller.browse.counts import count_job
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline

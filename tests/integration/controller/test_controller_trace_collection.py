@@ -20,7 +20,7 @@ from sql import jobs, workers
 from traces.model import NodeKind
 from traces.parts import WorkerParts, parts_directory, worker_parts
 from traces.read import open_trace
-from worker.host.deliveries import Deliveries
+from worker.host.reporter import Deliveries
 from worker.slots.context import SlotContext
 from worker.slots.tracing import SpoolTracer
 

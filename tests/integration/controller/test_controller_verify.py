@@ -15,8 +15,8 @@ from finished_job import Copy, Finished, copied
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.browse.shards import opened_shards
 from controller.databases import LAST, find_job
+from controller.search.opened import opened_shards
 from controller.verify.job import Verification, choose_manifest, verify_job
 from controller.verify.tables import copy_rows
 from core.errors import RunFailed, UsageError

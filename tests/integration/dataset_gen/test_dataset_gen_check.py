@@ -12,7 +12,7 @@ import pytest
 from cli.main import main
 from core.errors import UsageError
 from dataset_gen.corpus import generate_corpus
-from dataset_gen.truth import published
+from dataset_gen.truth import check
 from dataset_gen.truth.check import check_corpus
 
 PROFILE = """
@@ -102,10 +102,10 @@ def test_changes_are_named(said: str, corpus: Path, capsys: pytest.CaptureFixtur
 def test_another_corpus_under_the_same_name(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A consistent corpus whose hash is not the published one is not genuine; with the published one it is."""
     key = ("tiny", 1, 1.0, 1)
-    monkeypatch.setitem(published.PUBLISHED, key, "00" * 32)
+    monkeypatch.setitem(check.PUBLISHED, key, "00" * 32)
     assert [d.where for d in check_corpus(whole, 1, _silent).differences] == ["hash"]
     said = json.loads((whole / "dataset.json").read_text())
-    monkeypatch.setitem(published.PUBLISHED, key, said["hash"])
+    monkeypatch.setitem(check.PUBLISHED, key, said["hash"])
     assert check_corpus(whole, 1, _silent).published
 
 

@@ -14,8 +14,7 @@ import pytest
 from sqlalchemy import Connection
 
 from core.records import ClaimedTask, JobState
-from queue_manager.clock import ClockWatch
-from queue_manager.deadlines import Deadlines
+from queue_manager.dispatcher import ClockWatch, Deadlines
 from queue_manager.metrics import DatabaseNumbers
 from sql import clocks, jobs, ledger, states, workers
 from sql.findings import TaskResult

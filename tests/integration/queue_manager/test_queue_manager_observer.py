@@ -1,4 +1,4 @@
-"""queue_manager.observer over a real ledger."""
+"""queue_manager.manager over a real ledger."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.records import JobState, Phase, TaskState
+from queue_manager.manager import Observer, Paced
 from queue_manager.metrics import DatabaseNumbers
-from queue_manager.observer import Observer, Paced
 from sql import states
 from sql.session import Database
 

@@ -10,23 +10,23 @@ from pathlib import Path
 import pytest
 from finished_job import Copy
 
-from benchmarks.review_truth import near_quality
+from benchmarks.review import near_quality
 from controller.browse.item_filter import ItemFilter, in_language, parse_conditions
 from controller.browse.pages import items_page
 from controller.custody.actions import actions_of
 from controller.databases import Jobs, alone
-from controller.production.choosing import pick
 from controller.search.answers import Wanted, count_all
 from controller.search.evaluate import Evaluation
+from controller.search.meaning import refuse_unknown_filter
 from controller.search.named import save_search, tag_found
 from controller.search.opened import opened_index
-from controller.search.report import hit_report
-from controller.search.term_lists import listed
-from controller.search.unknown import refuse_unknown_filter
+from controller.search.report import hit_report, listed
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
+from production.choosing import pick
+from production.options import ProductionChoice
 from review.kinds import Scope
 from review.languages.report import last_languages
 from review.languages.run import languages
@@ -34,7 +34,7 @@ from review.near.report import FIELDS, last_near, stream_near
 from review.near.run import near
 from review.near.shingles import jaccard, shingles
 from review.texts import texts_of
-from worker.indexes.query_language import parse
+from search.language import parse
 
 _NEAR_PROFILE = Path(__file__).parents[3] / "benchmarks" / "near.toml"
 
@@ -54,7 +54,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
-    with pytest.raises(UsageError, match=r"has no near findings yet; run `edbench review near-dup "):
+    with pytest.raises(UsageError, match=r"was not searched for near-duplicates yet; run `edbench review near-dup "):
         last_near(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
     rows = list(stream_near(job.each))
@@ -80,7 +80,8 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(
-        UsageError, match=r"processed again after its near findings; run `edbench review near-dup .*` again"
+        UsageError,
+        match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again",
     ):
         last_near(job.each, databases)
 

@@ -8,8 +8,7 @@ from servers import as_role
 from core.errors import DatabaseFault
 from core.roles import QUEUE_MANAGER, WORKER
 from core.settings import Settings
-from sql.grants import GRANTS, VERSION_TABLE
-from sql.migrate import migrate
+from sql.migrate import GRANTS, VERSION_TABLE, migrate
 from sql.models import metadata
 from sql.session import Database
 

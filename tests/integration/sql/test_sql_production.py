@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from benchmarks.bare_job import bare_job
+from benchmarks.driver import bare_job
 from sql.queries import QUERIES
 from sql.session import Database
 

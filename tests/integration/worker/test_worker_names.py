@@ -11,8 +11,7 @@ from unpacking import make_mail, make_zip
 from controller.databases import JobHandle
 from controller.search.answers import Wanted, count_all
 from controller.search.opened import opened_index
-from controller.search.report import hit_report
-from controller.search.term_lists import listed
+from controller.search.report import hit_report, listed
 from core.records import JobOptions
 from sql.jobs import get_job
 

@@ -14,9 +14,9 @@ from unpacking import make_zip
 from core.operations import MemoryRecorder
 from core.records import JobOptions, Phase
 from readers.records import TextState
+from search.engine import open_reader
 from sql import jobs
 from sql.requeue import requeue
-from worker.indexes.registry import open_reader
 from worker.ocr import phase as ocr
 
 OCR = JobOptions(ocr=ENGLISH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import errno
 import hashlib
@@ -16,22 +17,30 @@ from taskbench import TaskBench
 from unpacking import make_mail, make_zip
 
 from controller.databases import JobHandle
-from controller.production.create import ProductionPlan, create_production
-from controller.verify.production import verify_production
 from core.errors import StorageFault
+from core.job_types import JobType
 from core.operations import MemoryRecorder, NullRecorder, Op
-from core.options.production import DPI, MARKER, JobType, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage import layer, sync
 from core.storage.files import WriteFile
 from core.storage.layer import Storage
+from production import finish
+from production.create import ProductionPlan, create_production
 from production.layout import REPORTS
+from production.options import DPI, MARKER, ProductionChoice
+from production.reports import Record, records
+from production.verify import verify_production
 from sql import bulk, states
 from sql.faces.custody import CUSTODY, ActionRow
 from sql.jobs import get_job
-from worker.phases.producing import finish
-from worker.phases.producing.records import Record, records
 from worker.phases.task import TaskWork
+
+# A 7z whose member needs a password (ingest-file, MIT).
+PASSWORD_7Z = base64.b64decode(
+    "N3q8ryccAAS7FfeSIAAAAAAAAAByAAAAAAAAAGgW+3hC0h/c5j6M1jnNgcFxzvSj2H5r4Aw9ivlrMfX7SLpuCgEEBgABCSAABwsBAAIkBvEHARJTD97m"
+    "+k0ZAS+Kdm7hhiTgHWkhIQEAAQAMFREACAoBbLWtVwAABQEZAQARFwBzAGUAYwByAGUAdAAuAHQAeAB0AAAAGQQAAAAAFAoBAB7rz1GP39sBFQYBACCA"
+    "pIEAAA=="
+)
 
 
 @pytest.fixture
@@ -45,7 +54,7 @@ def begun(task_bench: TaskBench) -> Path:
         source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
     out = task_bench.home / "out"
     choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A")
-    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
     created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
     task_bench.job = created.each[0].id
     return out
@@ -166,7 +175,7 @@ def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench)
     choice = ProductionChoice(
         type=JobType.PROCESSING, out=str(task_bench.home / "out"), prefix="A", extras=((DPI, "72"),)
     )
-    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
     task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
     assert task_bench.run() == "completed_with_exceptions"
     told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
@@ -326,6 +335,14 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
     (task_bench.source / "calm.eml").write_bytes(make_mail("calm", attachments={"x.zip": make_zip({"c.txt": b"c"})}))
     (task_bench.source / "loose.zip").write_bytes(make_zip({"d.txt": b"d" * 500})[:60])
     (task_bench.source / "empty.zip").write_bytes(make_zip({}))
+    closed = {
+        "a.7z": PASSWORD_7Z,
+        "b.pst": b"!BDN" + b"\xff" * 508,
+        "c.cab": b"MSCF" + bytes(40),
+        "d.gz": b"\x1f\x8b\x08\0",
+    }
+    (task_bench.source / "closed.eml").write_bytes(make_mail("closed", attachments=closed))
+    (task_bench.source / "loose.7z").write_bytes(PASSWORD_7Z)
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
     with task_bench.database.transaction() as conn:
@@ -337,16 +354,16 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
         extras = ((DPI, "72"),) if kind is JobType.PROCESSING else ()
         taking = "" if images is None else images.id.hex
         choice = ProductionChoice(type=kind, out=str(out), prefix="A", extras=extras, images=taking)
-        options = JobOptions(production=choice)
+        options = JobOptions(of_type=choice)
         plan = ProductionPlan(sources=[source], options=options, name="x", workers=1, slots=1, images=images)
         task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
         task_bench.run()
         with task_bench.database.transaction() as conn:
             handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
         found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
-        assert (found.differences, handle.job.options.production.chosen) == (0, 10)
+        assert (found.differences, handle.job.options.of_type.chosen) == (0, 16)
         if kind is JobType.PROCESSING or images is not None:
-            assert (out / "loadfile.opt").read_text().count(",Y,") == 10
+            assert (out / "loadfile.opt").read_text().count(",Y,") == 16
         rows = csv.DictReader(
             (out / ("loadfile.csv" if kind is JobType.EXPORT else "metadata.csv")).read_text("utf-8-sig").splitlines()
         )
@@ -356,9 +373,14 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
     own = {
         "locked.eml": "encrypted", "locked.eml / enc.zip": "encrypted", "cut.eml": "truncated",
         "cut.eml / x.zip / inner.zip": "truncated", "cut.eml / x.zip / inner.zip / a.txt": "", "cut.eml / x.zip / b.txt": "", "calm.eml": "",
-        "calm.eml / x.zip / c.txt": "", "loose.zip": "truncated", "loose.zip / d.txt": "",
+        "calm.eml / x.zip / c.txt": "", "loose.zip": "truncated", "loose.zip / d.txt": "", "loose.7z": "encrypted",
+        "closed.eml": "corrupt; encrypted; truncated", "closed.eml / a.7z": "encrypted", "closed.eml / b.pst": "truncated",
+        "closed.eml / c.cab": "corrupt", "closed.eml / d.gz": "truncated",
     }  # fmt: skip
-    slips = {path: f"{code}; unsupported" if path.endswith(".zip") else code for path, code in own.items()}
+    slips = {
+        path: f"{code}; unsupported" if code and path[-4:] not in (".eml", ".txt") else code
+        for path, code in own.items()
+    }
     pages, drawn = made(JobType.PROCESSING)
     assert drawn == slips
     assert made(JobType.EXTRACTION)[1] == made(JobType.EXPORT)[1] == own

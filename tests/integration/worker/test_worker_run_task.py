@@ -22,12 +22,12 @@ from core.storage.errors import opening_error
 from core.storage.layer import ReadFile, Storage
 from monitoring.metrics.tally import BUSY, TASKS, Outcome
 from readers.records import Kind
+from search.engine import open_reader
 from sql import ledger, states
 from sql.findings import TaskResult
 from worker import run_task
-from worker.indexes.registry import open_reader
 from worker.phases.task import TaskWork
-from worker.slots.custodians import Custodians
+from worker.slots.context import Custodians
 
 
 def _corpus(source: Path) -> None:

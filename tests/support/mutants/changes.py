@@ -118,7 +118,7 @@ def inside(random: Random, data: bytearray, others: Sequence[bytes]) -> None:
 def _repacked(random: Random, raw: bytes, others: Sequence[bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(raw)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
-        members = [m for m in archive.infolist() if not m.is_dir() and 0 < m.file_size < _LARGEST_INSIDE]
+        members = [m for m in archive.infolist() if not m.filename.endswith("/") and 0 < m.file_size < _LARGEST_INSIDE]
         chosen = random.choice(members) if members else None
         for member in archive.infolist():
             content = archive.read(member)

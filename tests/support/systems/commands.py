@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from forked import Forked, Program, customised, spawner
 
-from controller.cluster import member
+from controller.cluster import embedded
 
 _PROGRAM = Path(__file__).with_name("command_forker.py")
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of numpy's library: this one forks
@@ -95,7 +95,7 @@ def begin(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> Command:
 def forked_crews() -> Iterator[None]:
     """Clusters of this process have their queue managers and workers forked, too, while the block lasts."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(member, "spawn", spawner(_forker(), member.spawn))
+        patch.setattr(embedded, "spawn", spawner(_forker(), embedded.spawn))
         yield
 
 

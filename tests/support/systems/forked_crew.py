@@ -22,7 +22,7 @@ from forked import Forker, appear_as, become, spawner
 
 import worker.crowd
 import worker.supervisor
-from controller.cluster import member
+from controller.cluster import embedded
 from core.program.whole import begin
 from experiments.workloads.discovery import serving
 from worker import app
@@ -37,7 +37,7 @@ _DESCRIPTORS = 4_096  # more than a worker has open when it brings its nursery
 
 def load() -> None:
     """Everything that they load, before anybody is forked."""
-    for module in ("queue_manager.main", "worker.main", "worker.indexes.tantivy_engine"):
+    for module in ("queue_manager.main", "worker.main", "search.tantivy_engine"):
         import_module(module)
     app.preload()
     nursery_main.load_everything(())
@@ -58,7 +58,7 @@ def fork_crews(statuses: Path) -> None:
         _fork_on(command)
     os.close(orders)
     os.close(answers)
-    member.spawn = spawner(Forker(os.fdopen(to_order, "w"), os.fdopen(to_hear), statuses), member.spawn)
+    embedded.spawn = spawner(Forker(os.fdopen(to_order, "w"), os.fdopen(to_hear), statuses), embedded.spawn)
     below = serving.below
     # Whose direct children queue managers are, which alone are looked for.
     serving.below = lambda parent, *, direct=False: below(twin if direct else parent, direct=direct)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
-# Below those that the kernel gives to connections, and that embedded brokers choose from (core.services.broker).
+# Below those that the kernel gives to connections, and that embedded brokers choose from (core.services.keeper).
 _LOW, _HIGH = 4_000, 10_000
 
 

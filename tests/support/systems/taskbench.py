@@ -18,11 +18,11 @@ from core.records import Custodian, JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER, WORKER, Login
 from core.settings import Settings
 from core.storage.layer import Storage
+from search.publisher import OpenShards
 from sql import jobs, ledger, states
 from sql.findings import TaskResult
 from sql.session import Database
 from worker import run_task
-from worker.indexes.publisher import OpenShards
 from worker.phases.task import TaskWork, path_text
 from worker.run_task import handle
 from worker.slots.breadcrumb import NoBreadcrumb

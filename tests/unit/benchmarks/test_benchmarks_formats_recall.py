@@ -7,9 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.formats.differences import losses, misread
-from benchmarks.formats.judged import DIGITS, TABLES, Judgement, Verdict, digits_of, judgements
-from benchmarks.formats.recall import format_of, peer_children, rows
+from benchmarks.formats.recall import (
+    DIGITS,
+    TABLES,
+    Judgement,
+    Verdict,
+    digits_of,
+    format_of,
+    judgements,
+    losses,
+    misread,
+    peer_children,
+    rows,
+)
 from benchmarks.formats.score import Extract, our_extracts, peer_extract
 
 

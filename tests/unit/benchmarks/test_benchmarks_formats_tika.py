@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.formats import tika as formats_tika
-from benchmarks.formats.tika import TikaAbsent, files_per_second, find_tika
+from benchmarks.formats import engines
+from benchmarks.formats.engines import TikaAbsent, files_per_second, find_tika
 
 
 def test_the_rate_is_that_after_the_warm_up() -> None:
@@ -48,24 +48,24 @@ def test_another_jar_than_the_pinned_one_is_not_kept(tmp_path: Path, monkeypatch
     """What was downloaded is checked before it gets its name."""
     served = tmp_path / "served"
     served.write_bytes(b"not the jar")
-    monkeypatch.setattr(formats_tika, "URL", served.as_uri())
+    monkeypatch.setattr(engines, "URL", served.as_uri())
     with pytest.raises(TikaAbsent, match="SHA-512"):
-        formats_tika._download(tmp_path / "cache" / "tika.jar")
+        engines._download(tmp_path / "cache" / "tika.jar")
     assert list((tmp_path / "cache").iterdir()) == []
-    monkeypatch.setattr(formats_tika, "SHA512", hashlib.sha512(b"not the jar").hexdigest())
-    formats_tika._download(tmp_path / "cache" / "tika.jar")
+    monkeypatch.setattr(engines, "SHA512", hashlib.sha512(b"not the jar").hexdigest())
+    engines._download(tmp_path / "cache" / "tika.jar")
     assert (tmp_path / "cache" / "tika.jar").read_bytes() == b"not the jar"
 
 
 def test_without_a_network_the_comparison_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that fails leaves nothing behind."""
-    monkeypatch.setattr(formats_tika, "URL", (tmp_path / "gone").as_uri())
+    monkeypatch.setattr(engines, "URL", (tmp_path / "gone").as_uri())
     with pytest.raises(TikaAbsent, match="cannot be had"):
-        formats_tika._download(tmp_path / "tika.jar")
+        engines._download(tmp_path / "tika.jar")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_that_cannot_stand_in_a_list() -> None:
     """Files with other names are left to us."""
     names = ["plain.txt", "a b/ü.eml", "two\nlines", "r\udce9sum\udce9", " first"]
-    assert [formats_tika.can_be_named(name) for name in names] == [True, True, False, False, False]
+    assert [engines.can_be_named(name) for name in names] == [True, True, False, False, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks.processor_time import Spent
+from benchmarks.driver import Spent
 from benchmarks.workers import Runs, over_best
 
 
@@ -35,7 +35,7 @@ def test_what_ended_unwaited_for_is_counted() -> None:
     leave = f"import subprocess, sys; subprocess.Popen([sys.executable, '-S', '-c', {burn!r}])"
     look = f"""
 import subprocess, sys
-from benchmarks.processor_time import spent_below
+from benchmarks.driver import spent_below
 with spent_below() as taken:
     subprocess.run([sys.executable, "-S", "-c", {leave!r}], check=True)
 print(taken[0].processor_s)

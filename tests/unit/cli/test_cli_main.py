@@ -265,7 +265,7 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
 
 def test_a_search_brings_its_engine_and_no_more() -> None:
     """Neither SQLAlchemy nor what documents, numbers in rows or the other engine take."""
-    work = "controller.browse.search, controller.search.opened, worker.indexes.tantivy_engine"
+    work = "controller.search.found, controller.search.opened, search.tantivy_engine"
     loaded = _packages(_modules(f"import cli.review, {work}"))
     assert loaded.isdisjoint({*HEAVY - {"tantivy"}, *DATABASE, "pydantic"})
 
@@ -388,7 +388,7 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
     for code in (command.format(os.fsdecode(text)), reading.format(text, str(tmp_path / "spool"))):
         loaded = _modules(code)
         assert _packages(loaded) & (READERS | ELSEWHERE | ZONES) == set()
-        assert "worker.indexes.base" not in loaded
+        assert "search.engine" not in loaded
         assert len(loaded) <= MOST_FOR_INSPECT
     assert "pypdfium2" in _packages(_modules(reading.format(pdf, str(tmp_path / "other"))))
     # The process that reads tells the others what its formats are called.

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
+from controller.search.found import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, Series, SizeCalls, Timeline
 from controller.verify.group import GroupVerification
 from controller.verify.job import Count, Example, Verification

@@ -12,7 +12,7 @@ from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_
 from dataset_gen.languages.sample import _label, build_sample, sample_key
 from dataset_gen.languages.texts import own_texts
 from readers.charset_labels import by_label
-from worker.indexes.readings import usual
+from search.words import usual
 
 
 def test_there_are_enough_languages_charsets_and_manners() -> None:

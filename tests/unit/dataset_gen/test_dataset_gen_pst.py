@@ -22,10 +22,9 @@ from dataset_gen.formats.pst.blocks import Blocks, Crypt, SubNode
 from dataset_gen.formats.pst.heap import PROPERTIES
 from dataset_gen.formats.pst.heap import Heap as NewHeap
 from dataset_gen.formats.pst.message import Extras
-from dataset_gen.formats.pst.named import PS_INTERNET_HEADERS, PSETID_APPOINTMENT
 from dataset_gen.formats.pst.pages import BBT
 from dataset_gen.formats.pst.space import SPAN, Space
-from dataset_gen.formats.pst.writer import PstWriter
+from dataset_gen.formats.pst.writer import PS_INTERNET_HEADERS, PSETID_APPOINTMENT, PstWriter
 from readers.mail_form import Address, MailAttachment, MailForm
 
 Item = tuple[tuple[str, ...], MailForm]

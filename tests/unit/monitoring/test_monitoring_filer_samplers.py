@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 
 from core.mounts import parse_mountinfo
 from core.settings import Settings
-from monitoring.filer.block import BlockSampler, device_under
+from monitoring.filer.block import BlockSampler, device_under, parse_diskstats
 from monitoring.filer.boot import boot_id, short_boot_id
-from monitoring.filer.diskstats import parse_diskstats
-from monitoring.filer.once import HostTurn, OncePerHost
-from monitoring.filer.space import SpaceSampler, space_of
 from monitoring.filer.wire import WireSampler
-from monitoring.host_samplers import HostSampling, host_samplers
+from monitoring.host_samplers import HostSampling, HostTurn, OncePerHost, SpaceSampler, host_samplers, space_of
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

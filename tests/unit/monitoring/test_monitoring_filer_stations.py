@@ -8,7 +8,7 @@ from pathlib import Path
 from core.filer.emulation import open_arbiter
 from core.operations import Op
 from core.settings import Settings
-from monitoring.filer.stations import StationSampler
+from monitoring.host_samplers import StationSampler
 
 _TEXT = 'name = "one"\n[data]\nservers = 3\nservice_us.default = 1000.0\n[mix]\nread = 1.0\n'
 

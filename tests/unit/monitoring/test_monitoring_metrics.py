@@ -15,8 +15,8 @@ from prometheus_client.registry import Collector
 
 from core.errors import UsageError
 from core.histogram import Histogram, bucket_of
+from core.job_types import FileKind
 from core.operations import Op
-from core.options.production import FileKind, ProducedFile
 from core.records import ExceptionLevel, Phase
 from monitoring.counters import CounterDelta
 from monitoring.filer.wire import WireSampler
@@ -28,6 +28,8 @@ from monitoring.metrics.observed import ObservedMetrics
 from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
 from monitoring.metrics.worker import TallyMetrics
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from production.options import ProducedFile
+from production.rows import ProducedFindings
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
@@ -117,7 +119,7 @@ def _result() -> TaskResult:
         items=(item, item),
         exceptions=(exception,),
         texts=(text,),
-        files=(native,),
+        own=ProducedFindings(files=(native,)),
         raw_bytes=7,
         extracted_bytes=5,
         index_bytes=3,

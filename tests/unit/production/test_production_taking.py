@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from core.errors import UsageError
-from production.loadfiles.imported import BESIDE, KEY, Record, keys_of, read_imported, record_path
-from production.loadfiles.taking import Taken, take
+from core.imported import BESIDE, Record, keys_of, read_imported, record_path
+from core.names import LOAD_KEY
+from production.importing import Taken, take
 from readers.errors import ExceptionCode
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")
@@ -257,4 +258,4 @@ def test_no_two_titles_have_one_key() -> None:
     keys = list(keys_of(titles).values())
     assert keys[:2] == ["load_beg_doc", "load_beg_doc_2"]
     assert len(set(keys)) == len(titles)
-    assert all(KEY.match(key) for key in keys)
+    assert all(LOAD_KEY.match(key) for key in keys)

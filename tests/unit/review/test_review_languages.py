@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.review_truth import languages_told
+from benchmarks.review import languages_told
 from dataset_gen.languages.texts import own_texts
 from review.languages.identify import NO_LANGUAGE, UNKNOWN, language_of
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
+from web.app import inner
+from web.app import router as sessions
 from web.auth import Guard
 from web.door import (
     CODE_SECONDS,
@@ -25,8 +27,6 @@ from web.door import (
     Throttled,
 )
 from web.headers import SafeHeaders
-from web.sessions import inner
-from web.sessions import router as sessions
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"authorization": f"Bearer {TOKEN}"}
@@ -62,6 +62,7 @@ def _client(base: str = LOCAL, door: Door | None = None, address: str = HERE) ->
 
 def _signed_in(door: Door | None = None) -> TestClient:
     client = _client(door=door)
+    assert "<nav" not in client.get("/login").text  # its links lead nowhere before that
     assert client.post("/login", data={"token": TOKEN}).status_code == 303
     return client
 

@@ -8,12 +8,12 @@ import uuid
 import pytest
 
 from readers.records import Kind
+from search.language import parse
+from search.query import All, Asked
 from web.api.models.items import Family, FamilyMember
 from web.pages import filters
 from web.pages.metadata import shown
 from web.pages.viewer import CHILDREN_SHOWN, tree
-from worker.indexes.nodes import All, Asked
-from worker.indexes.query_language import parse
 
 
 def test_values_have_units_and_what_is_missing_a_dash() -> None:

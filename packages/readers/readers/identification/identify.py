@@ -240,7 +240,13 @@ def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None
         return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if head.startswith(b"BM") and _is_bitmap(head):
         return "image/bmp"
-    if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
+    if (
+        head.startswith(b"MZ")
+        and (
+            extension == b"exe"  # those of DOS have no second header
+            or (head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")))
+        )
+    ):
         return _PROGRAM
     if head[:1] == b"d" and _TORRENT.match(head):
         return "application/x-bittorrent"

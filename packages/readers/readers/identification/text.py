@@ -9,7 +9,7 @@ from readers.charset_labels import by_mark
 from readers.charset_mixed import first_wide, parts
 from readers.mail.boundary import unlabelled_boundary
 from readers.mail.inline import BINHEX, UUENCODE, YENC, inline_files
-from readers.mail.mbox.from_line import starts_message
+from readers.mail.mbox.from_line import is_quoted, starts_message
 from readers.mail.smime.content_type import is_in_base64
 
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
@@ -43,6 +43,7 @@ _REPORTS = frozenset(
 FILES_IN_TEXT = {UUENCODE: "text/x-uuencode", YENC: "text/x-yenc", BINHEX: "application/mac-binhex40"}
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
 
+_STORE_NAMES = (b"mbox", b"mbx", b"")
 _FOLDED = re.compile(rb"\r?\n[ \t]")  # of a vCard or a calendar: any line may be
 _CMS_NAMES = frozenset((b"p7m", b"p7s", b"p7c", b"p7b", b"p7z"))
 _CMS_TYPES = ("application/pkcs7-", "application/x-pkcs7-")
@@ -118,6 +119,8 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         ):
             return "text/plain"
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
+    if start.startswith(b">from ") and extension in _STORE_NAMES and declared != "message/rfc822" and is_quoted(head):
+        return "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
     if kind := _by_first_word(_FOLDED.sub(b"", start) if start.startswith(b"b") else start):

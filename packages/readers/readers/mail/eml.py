@@ -24,10 +24,11 @@ from readers.mail.headers import (
     message_ids,
     parameters,
     reference_ids,
+    words_guessed,
 )
 from readers.mail.parts import MAX_PARTS, MailPart, Message
 from readers.mail.text import body_texts, damage_of, folded, read_in
-from readers.records import Kind, Limits
+from readers.records import Kind, Limits, TextState
 from readers.text.unread import unread_in
 
 MEDIA_TYPE = "message/rfc822"
@@ -116,6 +117,8 @@ class EmlHandler(LeafHandler):
         if not fields.has_any(_OF_SYSTEMS):
             out.text = _memo(fields) + out.text
         note_charset(out, read_in(message.root))
+        if out.state is None and words_guessed(fields):
+            out.state = TextState.GUESSED
         out.metadata |= described
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):

@@ -37,6 +37,7 @@ _BLANK_OR_COMMA = re.compile(r"[\s,\"]")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+_TITLES = (b"subject", b"from", b"to", b"cc")
 _TELLING = 4  # bytes of an encoded word
 _MOST_ODD = 50  # fields with eight-bit characters that are looked at together
 
@@ -100,10 +101,11 @@ class Fields:
         """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
         known = self._texts.get(name)
         if known is None:
-            values = self._by_name.get(name, ())
-            known = self._texts[name] = ", ".join(
-                [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
-            )
+            values = self._by_name.get(name)
+            if values is None:
+                return ""
+            texts = [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
+            known = self._texts[name] = texts[0] if len(texts) == 1 else ", ".join(texts)
         return known
 
     def likely(self) -> str:
@@ -166,6 +168,17 @@ def decode_words(text: str) -> str:
     out.append(_decode(b"".join(pending), codec))
     out.append(text[done:])
     return "".join(out)
+
+
+def words_guessed(fields: Fields) -> bool:
+    """Whether an encoded word of subject or people declares a charset that is unknown, and its bytes are neither ASCII nor UTF-8."""
+    return any(
+        not by_label(word[1]) and not reads(_word_bytes(word[2], word[3]), "utf-8")
+        for name in _TITLES
+        for value in fields.all_stored(name)
+        if b"=?" in value
+        for word in _WORD.finditer(value.decode("latin-1"))
+    )
 
 
 def _word_bytes(encoding: str, payload: str) -> bytes:

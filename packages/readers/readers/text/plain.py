@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from readers import clean
@@ -9,6 +10,7 @@ from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.charset import CHARSET_KEYS, Decoder, decode
 from readers.charset_labels import by_declaration
 from readers.declared import Declared
+from readers.errors import DocumentError, ExceptionCode
 from readers.records import Limits, TextState
 from readers.text import escapes
 from readers.text.unread import unread_in
@@ -116,10 +118,20 @@ class XmlHandler(LeafHandler):
         out = collector.read_in(detected)
         if pieces is None:
             out.metadata["well_formed"] = False
+            if _breaks_off(text):
+                out.error = DocumentError(ExceptionCode.TRUNCATED, "the XML ends before its root element does")
         return out
 
 
+_ROOT = re.compile(r"<([^\s<>!?/]{1,200})[\s>]")
 _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document
+
+
+def _breaks_off(text: str) -> bool:
+    """Whether the root element of a document that is not well-formed has no end."""
+    root = _ROOT.search(text)
+    ended = root is None or text.rstrip().endswith("/>") or f"</{root[1]}" in text[root.end() :]
+    return not ended or text.endswith("\ufffd")
 
 
 def _character_data(text: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters.
+"""Marks in a text of something that it stands for and that was not read: encrypted messages, files written as letters, half a character.
 
 Files that could be decoded are no longer in the text when it is searched, so each mark that is found is one of a failure.
 """
@@ -14,7 +14,7 @@ _ARMOUR = re.compile(r"-----BEGIN (PGP MESSAGE|PKCS7|CMS)-----")
 _FILES = {
     "begin": re.compile(r"begin(?:-base64)?(?:-encoded)? 0?[0-7]{3} \S[^\n]{0,20}"),
     "=ybegin ": re.compile(r"=ybegin (?:part|line|size|total)=\d"),
-    "BinHex": re.compile(r"\(This file must be converted with BinHex"),
+    "with BinHex": re.compile(r"\(This file must be converted with BinHex"),
     "-Transfer-": re.compile(
         r"Content-Transfer-Encoding:[ \t]*base64"
         r"(?=[^\n]*\n(?:[^\n]{3,200}\n){0,8}[>| \t\r]*\n[>| \t]*[A-Za-z0-9+/]{16,76}={0,2}\s)"
@@ -25,12 +25,16 @@ _QUOTING = ">| \t"
 
 def unread_in(text: str) -> DocumentError | None:
     """Why a text is less than what it declares: `encrypted` for a message in PGP or CMS, unless it is quoted, `corrupt` for a
-    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded; None of other texts."""
+    file in uuencode, yEnc, BinHex or base64 with its header that could not be decoded, `truncated` where it ends within a
+    character; None of other texts."""
     for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
         if _begins_line(text, armour.start(), " \t"):
             return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
+    if text.endswith("\ufffd") and not text.endswith("\ufffd\ufffd"):
+        return DocumentError(ExceptionCode.TRUNCATED, "the text ends within a character")
+    written = "begin" in text
     for word, mark in _FILES.items():
-        for file in mark.finditer(text) if word in text else ():
+        for file in mark.finditer(text) if (written or "begin" not in word) and word in text else ():
             if _begins_line(text, file.start(), _QUOTING):
                 return DocumentError(ExceptionCode.CORRUPT, f"a file in the text could not be decoded: {file[0]!r}")
     return None

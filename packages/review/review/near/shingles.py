@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import rensa
 
-from worker.indexes.readings import usual
-from worker.indexes.words import WORD, apart
+from search.words import WORD, apart, usual
 
 Shingles = npt.NDArray[np.uint64]  # sorted, each once
 WORDS = 5  # in a shingle

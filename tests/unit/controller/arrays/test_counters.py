@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.arrays.csv_file import read_csv
-from controller.arrays.importing import refuse_no_overlap, source_name
+from controller.arrays.importing import read_csv, refuse_no_overlap, source_name
 from controller.arrays.mapping import Column, read_map
 from controller.arrays.readings import Readings, converted
 from core.errors import UsageError

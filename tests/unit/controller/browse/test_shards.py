@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.browse.shards import reader_views
+from controller.search.opened import reader_views
 
 
 def test_links_are_removed_also_when_a_lock_file_comes_meanwhile(

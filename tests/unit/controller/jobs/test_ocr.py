@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from controller.doctor import Level
-from controller.doctor.machine import ocr
+from controller.doctor.checks import ocr
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.errors import UsageError
 from core.records import OcrChoice

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.search.items import NO_FAMILY, JobItems
-from worker.indexes.found import item_ids, uuids
+from search.found import item_ids, uuids
 
 halves = st.integers(0, 3) | st.sampled_from([2**63 - 1, 2**63, 2**64 - 1])
 ids = st.tuples(halves, halves).map(lambda pair: uuid.UUID(int=pair[0] << 64 | pair[1]))

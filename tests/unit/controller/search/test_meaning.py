@@ -11,7 +11,7 @@ import pytest
 from controller.search import meaning as module
 from controller.search.meaning import meaning
 from core.errors import UsageError
-from worker.indexes.query_language import parse
+from search.language import parse
 
 
 def _kept(monkeypatch: pytest.MonkeyPatch, searches: dict[str, str]) -> Any:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.search.report import understood
-from controller.search.term_lists import MOST_BYTES, Term, listed, read_terms
+from controller.search.report import MOST_BYTES, Term, listed, read_terms, understood
 from core.errors import UsageError
 
 TEXT = 'über\n\n  budget  \r\n"third quarter"\n'

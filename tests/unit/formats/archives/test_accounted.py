@@ -303,6 +303,8 @@ def test_self_extracting_archives(kind: str, signature: int) -> None:
     whole = {(): [], ("one.txt",): [], ("two.txt",): []}
     archive = MAKERS[kind](ONE + TWO)
     assert paths(_program(signature=signature, carried=archive)) == whole
+    if not signature:  # of DOS
+        assert paths(b"MZ" + b"\x90" * 1000 + archive, b"x.exe") == whole
     if kind == "7z":
         assert paths(_program(carried=b";!@Install@!UTF-8!\n;!@InstallEnd@!" + archive)) == whole
     if kind == "cab":

@@ -31,7 +31,7 @@ from access_file import (
     maker,
     ole_object,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -95,6 +95,18 @@ def test_compressed_text() -> None:
     """Upper halves that are zero may be left out of a part of it."""
     raw = b"\xff\xfeSch\xf6n, \0" + wide("приказ") + b"\0 end"
     assert "Schön, приказ end" in read(maker(Given("T", [Column("c", TEXT)], [(raw,)])).whole()).text
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_bytes_after_the_last_page(old: bool) -> None:
+    """A database is a number of pages: what follows is accounted for, zeros are padding."""
+    data = maker(Given("T", PEOPLE, []), old=old).whole()
+    assert children(data + bytes(300)) == []
+    found: list[Child] = []
+    source = MemorySource(b"x", data + b"text after the last page ")
+    with pytest.raises(DocumentError, match=r"^corrupt: 25 bytes after the end of the database are an item"):
+        found.extend(handler_for("application/x-msaccess").children(source, Limits()))
+    assert [child.name for child in found] == [b"bytes after the end"]
 
 
 def test_charset_of_access_97() -> None:
@@ -358,7 +370,6 @@ def test_limit() -> None:
     assert (found.text, found.state) == ("Peo", TextState.TRUNCATED_BY_LIMIT)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=12))
 def test_other_damage_raises_nothing_else(old: bool, changes: list[tuple[int, int]]) -> None:
     """Text, or DocumentError."""

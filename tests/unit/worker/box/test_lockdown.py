@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from worker.box import landlock, probe, seccomp
+from worker.box import lockdown, probe, seccomp
 from worker.box.confine import SYSTEM
 from worker.box.lockdown import Powers, lock_down_program
 
 NOBODY = 65_534
-needs_landlock = pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock")
+needs_landlock = pytest.mark.skipif(not lockdown.abi(), reason="this kernel has no Landlock")
 
 
 def _as_ordinary_user(body: Callable[[], Any]) -> Any:
@@ -57,7 +57,7 @@ def test_an_ordinary_users_sandbox_is_complete() -> None:
 @pytest.mark.parametrize("open_one", ["seccomp", "landlock"])
 def test_either_barrier_alone_keeps_files_and_other_processes(monkeypatch: pytest.MonkeyPatch, open_one: str) -> None:
     """With one of the two broken, the other still keeps the parent's memory, its environment, and every file."""
-    monkeypatch.setattr({"seccomp": seccomp, "landlock": landlock}[open_one], "confine", lambda: None)
+    monkeypatch.setattr({"seccomp": seccomp, "landlock": lockdown}[open_one], "confine", lambda: None)
     reached = " ".join(_as_ordinary_user(_lacking))
     assert "environment" not in reached
     assert "memory" not in reached
@@ -67,7 +67,7 @@ def test_either_barrier_alone_keeps_files_and_other_processes(monkeypatch: pytes
 def test_the_probe_reports_what_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where neither barrier holds although both say so, the sandbox is not called complete."""
     monkeypatch.setattr(seccomp, "confine", lambda: None)
-    monkeypatch.setattr(landlock, "confine", lambda: None)
+    monkeypatch.setattr(lockdown, "confine", lambda: None)
     found = _as_ordinary_user(_lacking)
     assert "it could read files" in found
     assert "it could signal its parent" in found

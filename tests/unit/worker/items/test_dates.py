@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import SystemFault
 from readers.keys import DATE, KEYS, misfits
-from worker.items.dates import with_dates_in_utc, without_unread_dates
+from worker.items.texts import with_dates_in_utc, without_unread_dates
 
 
 def test_dates_are_in_utc_and_the_original_is_beside() -> None:

@@ -48,6 +48,18 @@ def test_a_zip_in_a_zip() -> None:
     assert found.out.exceptions == []
 
 
+def test_a_name_that_says_more_than_was_read() -> None:
+    """A document that is a text has an exception, loose or in an archive; one that is an archive is read, and has none."""
+    page = b"<html><body>not found</body></html>"
+    loose = [
+        unpack(name, data).out.exceptions for name, data in ((b"a.docx", b"plain"), (b"a.pdf", page), (b"a.txt", page))
+    ]
+    assert [[e.code for e in each] for each in loose] == [["corrupt"], ["corrupt"], []]
+    found = unpack(b"a.zip", make_zip({"a.jpg": b"plain", "b.jpg": make_zip({"c.txt": b"c"}), "d.xls": b"plain"}))
+    assert [(e.item, e.code) for e in found.out.exceptions] == [(found.by_path["a.zip", "a.jpg"].id, "corrupt")]
+    assert ("a.zip", "b.jpg", "c.txt") in found.by_path
+
+
 def test_mail_in_an_mbox() -> None:
     """A message of a store is the top of its family; what hangs on it, a container included, belongs to it."""
     mail = make_mail("one", attachments={"a.bin": b"\1\2\3", "b.zip": make_zip({"in.txt": b"in"})})

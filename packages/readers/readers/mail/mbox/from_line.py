@@ -59,3 +59,9 @@ def starts_message(data: bytes, at: int, *, after_blank: bool) -> bool:
     if not sender_alone and not ((has_time or has_year) and b" " in rest):
         return False
     return _KNOWN_FIELD.match(data, end + 1) is not None or _TWO_FIELDS.match(data, end + 1) is not None
+
+
+def is_quoted(head: bytes) -> bool:
+    """Whether the first From_ line of a store is quoted: `>From `."""
+    first = head[:512].lstrip(b"\xef\xbb\xbf\r\n")
+    return first.startswith(b">From ") and starts_message(head, len(head[:512]) - len(first) + 1, after_blank=True)

@@ -1,7 +1,8 @@
 """Mail stores in mbox format (RFC 4155), read in one pass or by byte ranges, in constant memory.
 
 A message is what is between its From_ line and the next one (`from_line` decides what counts as one, `inside` whether it
-is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. A
+is in a message), without the blank line that ends it; ">From " quoting is left as stored, because undoing it would guess. In a
+store whose first From_ line is quoted, because a mail program took the store for a message, quoted lines start messages too. A
 message belongs to the range that holds the first byte of its From_ line; where a range begins, the messages before it are
 looked at as far back as `_LOOK_BACK`.
 """
@@ -15,7 +16,7 @@ from typing import BinaryIO, cast
 from readers.base import Child, Handler, LeafHandler, Part, Source, Text
 from readers.declared import Declared
 from readers.errors import DocumentError, ExceptionCode
-from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, starts_message
+from readers.mail.mbox.from_line import LOOK_AHEAD, MAX_FROM_LINE, is_quoted, starts_message
 from readers.mail.mbox.inside import HEADER, claims_of, ends_at, is_open, next_delimiter
 from readers.records import Kind, Limits, TextState
 from readers.streams import RangeStream
@@ -63,9 +64,10 @@ class MboxHandler(LeafHandler):
         start, stop = (part.start, part.stop) if part else (0, source.size)
         found = False
         lines_end_in_cr = b"\r" in source.head and b"\n" not in source.head
+        quoted = is_quoted(source.head)
         with source.open() as opened:
             file = cast(BinaryIO, _WithLineFeeds(opened)) if lines_end_in_cr else opened
-            for child in _Scan(file, start, stop, limits.parse_bytes).messages():
+            for child in _Scan(file, start, stop, limits.parse_bytes, quoted=quoted).messages():
                 found = True
                 yield child
         if not found and start == 0 and stop >= source.size:
@@ -93,8 +95,9 @@ class _Scan:
     """One pass over a file. The window holds the message being looked at, unless it is over the limit: then only
     its last bytes are kept and its end is all that is sought."""
 
-    def __init__(self, file: BinaryIO, start: int, stop: int, limit: int) -> None:
+    def __init__(self, file: BinaryIO, start: int, stop: int, limit: int, *, quoted: bool) -> None:
         self._file = file
+        self._quoted = quoted  # `>From ` starts messages as well
         self._start, self._stop, self._limit = start, stop, limit
         self._doubts = _MOST_DOUBTS
         self._base = max(0, start - _LOOK_BACK)  # file offset of the window's first byte
@@ -181,12 +184,10 @@ class _Scan:
         position = at
         while True:
             index = max(0, position - self._base - 1)
-            while (index := self._window.find(b"\nFrom ", index)) >= 0:
+            while (index := self._from_line(index)) >= 0:
                 if index + 1 + LOOK_AHEAD > len(self._window) and not self._ended:
                     break
-                if self._base + index + 1 >= at and starts_message(
-                    self._window, index + 1, after_blank=self._blank_before(index)
-                ):
+                if self._base + index + 1 >= at and self._starts(index + 1, after_blank=self._blank_before(index)):
                     return self._base + index + 1
                 index += 1
             if self._ended:
@@ -198,7 +199,17 @@ class _Scan:
         if self._base:
             return False
         self._read_on(0, 0)
-        return starts_message(self._window, 3 if self._window.startswith(_BOM) else 0, after_blank=True)
+        return self._starts(3 if self._window.startswith(_BOM) else 0, after_blank=True)
+
+    def _from_line(self, index: int) -> int:
+        """Index of the next newline before a From_ line, or -1."""
+        found = self._window.find(b"\nFrom ", index)
+        quoted = self._window.find(b"\n>From ", index, found if found >= 0 else None) if self._quoted else -1
+        return quoted if quoted >= 0 else found
+
+    def _starts(self, index: int, *, after_blank: bool) -> bool:
+        quoted = self._quoted and self._window.startswith(b">", index)
+        return starts_message(self._window, index + quoted, after_blank=after_blank)
 
     def _blank_before(self, newline: int) -> bool:
         """Whether the line that this newline ends is blank."""

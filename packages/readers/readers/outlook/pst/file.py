@@ -69,13 +69,14 @@ class Header:
 
 
 def read_header(source: Source) -> Header:
-    """DocumentError when this is no store. Everything but the version is only right where that is UNICODE."""
+    """DocumentError when this is no store. The trees are only right where the version is UNICODE, the size there and in the ANSI
+    format."""
     head = source.head[:564]
     if len(head) < 564 or head[:4] != b"!BDN":
         short = len(head) < 564
         raise DocumentError(ExceptionCode.TRUNCATED if short else ExceptionCode.CORRUPT, "the store has no header")
     (version,) = struct.unpack_from("<H", head, 10)
-    (size,) = struct.unpack_from("<Q", head, 184)
+    (size,) = struct.unpack_from("<Q", head, 184) if version >= UNICODE else struct.unpack_from("<L", head, 168)
     nodes, blocks = _REFERENCE.unpack_from(head, 216)[1], _REFERENCE.unpack_from(head, 232)[1]
     return Header(version, head[513], size, nodes, blocks)
 

@@ -106,7 +106,7 @@ class PstHandler(LeafHandler):
             if last and (damage := opened.damage()):
                 raise damage
         header = read_header(source)
-        if last and header.version == UNICODE:
+        if last and header.version <= UNICODE:
             with source.open() as file:
                 yield from rest(file, header.size, source.size, AFTER_CONTENT, "mail store", kind=Kind.EMBEDDED_OBJECT)
 

@@ -12,6 +12,7 @@ from readers.declared import Declared
 from readers.errors import DocumentError
 from readers.office.ole.property_set import codec_of
 from readers.records import Kind, Limits
+from readers.rest import AFTER_CONTENT, rest
 from readers.tables.access import carried as access_carried
 from readers.tables.access.catalog import Object, objects, owners, pages_of, properties, result_kinds
 from readers.tables.access.pages import JET3, Database
@@ -70,6 +71,8 @@ class AccessHandler(LeafHandler):
                     data=data if data or error is None else None,
                     error=error,
                 )
+            end = source.size - source.size % reading.page_bytes
+            yield from rest(file, end, source.size, AFTER_CONTENT, "database", kind=Kind.EMBEDDED_OBJECT)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """All of it, and where rows are missing an `error`; DocumentError where not even the list of tables can be read.
@@ -112,6 +115,11 @@ class _Reading:
     def detected(self) -> Detected | None:
         """The charset of a database of Access 97."""
         return None if self._old is None else self._old.detected
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page: a database is a number of pages."""
+        return self._database.layout.page
 
     def about(self) -> Iterator[tuple[str, str]]:
         """What its own properties say, by our keys."""

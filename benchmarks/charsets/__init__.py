@@ -1,1 +1,0 @@
-"""Whether texts in many languages and charsets, which nothing declares, are read as they were written."""

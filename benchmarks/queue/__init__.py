@@ -1,1 +1,0 @@
-"""Queue manager, ledger and broker under many tasks and many workers."""

@@ -1,1 +1,0 @@
-"""Replays: how fast their clients are, and how true to what was recorded."""

@@ -1,0 +1,162 @@
+"""Searches all shards of a job and keeps what the database vouches for (design §3.9)."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from controller.databases import JobHandle
+from controller.search.opened import Opened, OpenIndex, opened_index
+from core.settings import Settings
+from search.engine import Best, Hit, IndexReader, in_order
+from search.language import parse
+from search.query import Node
+from sql.faces.browse import BROWSE, TrueOwner
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
+
+
+def _unmarked(snippet: str) -> str:
+    return snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundItem:
+    """One item that matches."""
+
+    item: uuid.UUID
+    score: float
+    container_path: tuple[str, ...]
+    custodian: str
+    family: uuid.UUID | None
+    kind: str
+    media_type: str
+    snippet: str  # matches between \\x02 and \\x03
+    database: str | None = None  # that its job lives in, where several jobs were searched
+    job: uuid.UUID | None = None
+    hit: bool | None = None  # whether it matches itself, where families were wanted
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; the snippet without marks, the score short, and what is not known of one job alone left out."""
+        plain = asdict(self) | {
+            "item": str(self.item),
+            "score": round(self.score, 4),
+            "container_path": list(self.container_path),
+            "family": self.family and str(self.family),
+            "snippet": _unmarked(self.snippet),
+            "job": self.job and str(self.job),
+        }
+        return {name: value for name, value in plain.items() if value is not None or name == "family"}
+
+
+def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
+    """The best `limit` items, best first. Raises UsageError for a query that cannot be read or that asks the ledger,
+    RunFailed, faults."""
+    with opened_index(handle, settings) as index:
+        return scored_hits(index, parse(query), limit)[0]
+
+
+def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: int) -> tuple[list[FoundItem], int]:
+    """The same over several jobs, each item with its database and job, and how many match."""
+    hits: list[FoundItem] = []
+    number, node = 0, parse(query)
+    for handle in handles:
+        with opened(handle) as index:
+            best, here = scored_hits(index, node, limit)
+            hits += of_several(handle, best, handles)
+            number += here
+    return best_of(hits, limit), number
+
+
+def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHandle]) -> list[FoundItem]:
+    """Hits of a job; with its database and id where it is one of several."""
+    if len(handles) == 1:
+        return hits
+    return [replace(hit, database=handle.database.name, job=handle.id) for hit in hits]
+
+
+def best_of(hits: list[FoundItem], limit: int, *, by_path: bool = False) -> list[FoundItem]:
+    """So many, best first, those of one score by their ids: the first of many are the same as the first of few. `by_path`:
+    without scores, in path order."""
+    if by_path:
+        return sorted(hits, key=lambda hit: (hit.container_path, hit.item))[:limit]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
+
+
+def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundItem], int]:
+    """The best of a job's items, and how many match; for what an index alone can answer. Shards are asked side by side,
+    and of all shards' best documents only those are read that are among the best of all."""
+    job = index.handle.id
+    clean = [shard for shard in index.readers if shard in index.clean]
+    with ThreadPoolExecutor(max(1, min(len(clean), os.cpu_count() or 1))) as pool:
+        answers = list(pool.map(lambda shard: index.readers[shard].best(node, limit), clean))
+    number = sum(matching for matching, _ in answers)
+    all_best = [(one, shard) for shard, (_, best) in zip(clean, answers, strict=True) for one in best]
+    raw: list[Hit] = []
+    hits: list[FoundItem] = []
+    of_shards: dict[uuid.UUID, list[Best]] = {}
+    for one, shard in heapq.nsmallest(limit, all_best, key=lambda each: in_order(each[0])):
+        of_shards.setdefault(shard, []).append(one)
+    for shard, best in of_shards.items():
+        raw += index.readers[shard].hits(node, best)
+    with index.handle.database.transaction() as conn:
+        owners = true_owners(conn, job, [hit.item for hit in raw])
+        hits += [_found(hit, owners[hit.item]) for hit in raw if hit.item in owners]
+        for shard in index.readers.keys() - index.clean:
+            hits += search_shard(conn, job, shard, index.readers[shard], node, limit)
+            number += _count_true(index, shard, node)
+    return best_of(hits, limit), number
+
+
+def _count_true(index: OpenIndex, shard: uuid.UUID, node: Node) -> int:
+    from controller.search.evaluate import true_items_of  # numbers in rows, which few searches need
+
+    return len(true_items_of(index, shard, node))
+
+
+def search_shard(
+    conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str | Node, limit: int
+) -> list[FoundItem]:
+    """The best `limit` items that this shard owns; asks further down while ghosts take up places."""
+    asked = limit
+    while True:
+        hits = reader.search(query, asked)
+        owners = true_owners(conn, job, [hit.item for hit in hits])
+        real = [_found(hit, owners[hit.item]) for hit in hits if is_true(hit, shard, owners)]
+        if len(real) >= limit or len(hits) < asked:
+            return real[:limit]
+        asked *= 2
+
+
+def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, TrueOwner]:
+    """For each item that has one, the row that says which shard and owner hold its valid document."""
+    if not items:
+        return {}
+    return {row.id: row for row in BROWSE.true_owners(conn, job=job, items=list(items))}
+
+
+def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, TrueOwner]) -> bool:
+    """Whether the database names exactly this document."""
+    row = owners.get(hit.item)
+    return row is not None and row.shard == shard and row.owner == hit.owner
+
+
+def _found(hit: Hit, row: TrueOwner) -> FoundItem:
+    return FoundItem(
+        item=hit.item,
+        score=hit.score,
+        container_path=tuple(row.container_path),
+        custodian=row.custodian,
+        family=row.family_id,
+        kind=row.kind,
+        media_type=row.media_type,
+        snippet=hit.snippet,
+    )

@@ -1,0 +1,72 @@
+"""What stands beside the files of a source that a load file was taken into: written by the import, read by the discovery."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from core.errors import UsageError
+from core.names import LOAD_PREFIX
+from readers.errors import ExceptionCode
+
+BESIDE = ".edbench-load"  # at the root of the source, and no custodian
+RECORDS = "records"  # in it: a record under each file's path …
+_SUMMARY = "import.json"  # … and this, written last
+_TITLE = 60  # characters of a title that its key has
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What a load file says of a record, and what was found out when it was taken in."""
+
+    fields: dict[str, str]  # by their keys; empty ones left out
+    native: bool  # False: its text stands for it, or a file of no bytes
+    first: str = ""  # path, below the source, of the first record of its family where it is another one
+    sha256: str = ""  # of the native where the load file has a hash of it, so that it was read
+    code: ExceptionCode | None = None  # what is wrong with it …
+    detail: str = ""  # … for people
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """An import that has ended."""
+
+    load_file: str
+    records: int
+    custodians: dict[str, int]  # records that became files, by the custodian's directory
+
+
+def keys_of(titles: Iterable[str]) -> dict[str, str]:
+    """The metadata key of each title of a load file: no two have the same."""
+    keys: dict[str, str] = {}
+    used: dict[str, int] = {}
+    for title in titles:
+        key = LOAD_PREFIX + (re.sub(r"\W+", "_", title.lower()).strip("_")[:_TITLE] or "field")
+        while key in used:
+            used[key] += 1
+            key = f"{key}_{used[key]}"
+        used[key] = 1
+        keys[title] = key
+    return keys
+
+
+def record_path(relative: str) -> str:
+    """Where the record of a file lies; both below the source."""
+    return f"{BESIDE}/{RECORDS}/{relative}.json"
+
+
+def write_imported(source: Path, imported: Imported) -> None:
+    """Once every record is there. Raises OSError."""
+    (source / BESIDE / _SUMMARY).write_bytes(msgspec.json.encode(imported))
+
+
+def read_imported(source: Path) -> Imported | None:
+    """The import that made this source; None where it is any other directory. Raises UsageError for one that did not end."""
+    if not (source / BESIDE).is_dir():
+        return None
+    try:
+        return msgspec.json.decode((source / BESIDE / _SUMMARY).read_bytes(), type=Imported)
+    except (OSError, msgspec.MsgspecError) as error:
+        told = f"{source}: its import was not finished, or {BESIDE} was changed; empty the directory and import again"
+        raise UsageError(told) from error

@@ -1,0 +1,1 @@
+"""Search: the query language, the words of a text, and index engines (Tantivy, Whoosh) behind one interface."""

@@ -1,0 +1,202 @@
+"""The one interface in front of every index engine.
+
+An engine builds on a local directory; what `finish` names is published to the filer by
+`search.publisher`, so that these writes are recorded calls. Published files are immutable and stay; the
+meta file goes last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.errors import StorageFault, UsageError
+from search.query import Node
+
+if TYPE_CHECKING:
+    from search.found import Found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDocument:
+    """One item as the index gets it."""
+
+    item: uuid.UUID
+    owner: str  # claim token of the writer; only the owner the database names counts
+    body: str
+    custodian: str = ""
+    type: str = ""  # media type
+    kind: str = ""
+    name: str = ""  # without what `path` has of where it stands
+    path: str = ""  # container path, " / " between the elements
+    subject: str = ""
+    sender: str = ""
+    recipients: str = ""
+    title: str = ""
+    author: str = ""
+
+
+# Of every engine: a JSON object that names the files of a shard's state, and is published last. What stands under
+# SEGMENTS in those of several writers of one engine may stand in one: then it names the files of all of them.
+META = "meta.json"
+SEGMENTS = "segments"
+
+# Fields a query may name, and what they search.
+QUERY_FIELDS = [
+    "body",
+    "custodian",
+    "type",
+    "kind",
+    "name",
+    "path",
+    "subject",
+    "sender",
+    "recipients",
+    "title",
+    "author",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a writer left in its directory, beside the meta file."""
+
+    files: tuple[str, ...]  # every file a reader needs, meta file excluded
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One matching document of one shard; the caller checks its owner against the database."""
+
+    item: uuid.UUID
+    owner: str
+    score: float
+    snippet: str = ""  # plain text around the match; matches between \x02 and \x03
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+# Score, item, and whatever `IndexReader.hits` knows a document by.
+Best = tuple[float, uuid.UUID, Any]
+
+
+def in_order(best: Best) -> tuple[float, uuid.UUID]:
+    """The order of hits, over any number of shards."""
+    return -best[0], best[1]
+
+
+SIGN = 1 << 63
+
+
+def owner_mark(owner: str) -> int:
+    """64 bits with a sign that tell owners apart: short enough for a column of numbers."""
+    digest = hashlib.blake2b(owner.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+class IndexWriter(Protocol):
+    """Writes the documents of one task into a local directory of its own."""
+
+    def add(self, document: IndexDocument) -> None:
+        """Take one more document."""
+
+    def finish(self) -> Built:
+        """Write everything that was added, with a meta file; nothing changes in the directory any more."""
+
+    def close(self) -> None:
+        """Stop the engine's threads; what was added and not finished is dropped."""
+
+
+class IndexReader(Protocol):
+    """Reads one published shard."""
+
+    def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
+        """Best hits first. Raises UsageError with a clear line when the query cannot be parsed, or asks what only the
+        ledger knows. The language is `search.language`'s.
+        """
+
+    def best(self, query: Node, limit: int) -> tuple[int, list[Best]]:
+        """How many documents match, ghosts included; the best ones, best first, those of one score by their items. So the
+        first of many are the same as the first of few."""
+
+    def hits(self, query: Node, best: Sequence[Best], *, snippets: bool = True) -> list[Hit]:
+        """What these documents are, in their order."""
+
+    def count(self, query: str | Node) -> int:
+        """Number of matching documents, ghosts included."""
+
+    def found(self, query: Node) -> Found:
+        """Every matching document, ghosts included."""
+
+    @property
+    def documents(self) -> int:
+        """How many the shard has, ghosts included."""
+
+    def body(self, item: uuid.UUID, owner: str) -> str | None:
+        """The text that this owner indexed of an item; None when the shard has no such document."""
+
+    def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
+        """The texts that these owners indexed of these items, in no order; those that the shard has."""
+
+    def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
+        """(item, owner) of every document in the shard."""
+
+
+_TRIES = 20  # a slot publishes a few times a second at most
+# Module, writer and reader. An engine is imported when it is used.
+_ENGINES = {
+    "tantivy": ("search.tantivy_engine", "TantivyWriter", "TantivyReader"),
+    "whoosh": ("search.whoosh_engine", "WhooshWriter", "WhooshReader"),
+}
+# Those whose readers several threads may use at once; one of Whoosh's moves the cursors of its files.
+SHAREABLE = frozenset(("tantivy",))
+
+
+def _engine(name: str) -> tuple[Callable[[Path], IndexWriter], Callable[[Path, Path], IndexReader]]:
+    try:
+        where, writer, reader = _ENGINES[name]
+    except KeyError:
+        raise UsageError(f"there is no index engine {name!r}; take one of {', '.join(_ENGINES)}") from None
+    module = importlib.import_module(where)
+    return getattr(module, writer), getattr(module, reader)
+
+
+def load_engine(name: str) -> None:
+    """Import it now (before forking, say)."""
+    _engine(name)
+
+
+def new_writer(engine: str, directory: Path) -> IndexWriter:
+    """A writer into a local directory that does not exist yet."""
+    return _engine(engine)[0](directory)
+
+
+def open_reader(engine: str, directory: Path, view: Path) -> IndexReader:
+    """A reader of the shard published in `directory`; `view` is a private local directory it may fill.
+
+    A slot may publish the shard anew at the same time (the job runs, or the slot does not know yet that it was taken
+    over). The files of the state before stay, but another host may see a directory or a meta file as it was, so what
+    cannot be opened is opened again if the meta file has changed. Raises StorageFault.
+    """
+    make = _engine(engine)[1]
+    meta = directory / META
+    for attempt in range(_TRIES):
+        before = _state(meta)
+        try:
+            return make(directory, view / str(attempt))
+        except StorageFault:
+            if _state(meta) == before:
+                raise
+    return make(directory, view / str(_TRIES))
+
+
+def _state(meta: Path) -> bytes:
+    try:
+        return meta.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,45 @@
+"""What a query found, as rows of numbers: a million of them in 24 MB."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from search.engine import SIGN, owner_mark
+
+Ids = npt.NDArray[np.uint64]  # (n, 2): the halves of each item's id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Matching documents of one shard in no order, a row each; owners as `owner_mark`s."""
+
+    items: Ids
+    owners: npt.NDArray[np.int64]
+
+
+def item_ids(ids: Iterable[bytes]) -> Ids:
+    """Ids of items, 16 bytes each."""
+    return np.frombuffer(b"".join(ids), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def uuids(ids: Ids) -> list[uuid.UUID]:
+    """The same the other way."""
+    return [uuid.UUID(int=(int(high) << 64) | int(low)) for high, low in ids.tolist()]
+
+
+def found_of(documents: Iterable[tuple[uuid.UUID, str]]) -> Found:
+    """Documents that are known by item and owner."""
+    pairs = list(documents)
+    marks = np.array([owner_mark(owner) for _, owner in pairs], dtype=np.int64)
+    return Found(items=item_ids(item.bytes for item, _ in pairs), owners=marks)
+
+
+def found_in_columns(high: Sequence[object], low: Sequence[object], owners: Sequence[object]) -> Found:
+    """Documents as an engine's columns tell of them: halves with a sign, so less by SIGN."""
+    halves = np.stack([np.array(each, dtype=np.int64) for each in (high, low)], axis=1)
+    return Found(items=halves.view(np.uint64) ^ np.uint64(SIGN), owners=np.array(owners, dtype=np.int64))

@@ -1,0 +1,135 @@
+"""A slot's open shards, and how their segments get to the filer (design §3.9, decision 50).
+
+One fresh shard a process incarnation and job. Each task's documents are written on scratch by a writer of their own, and
+its files copied through the storage layer, so these writes are recorded calls; the meta file goes last. What was published
+is never merged, written again or removed: only the meta file is replaced by one that names more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.errors import StorageFault
+from core.moments import reached
+from core.places import index_location
+from core.records import Shard
+from core.storage.layer import Storage
+from search.engine import META, SEGMENTS, Built, IndexDocument, IndexWriter, new_writer
+
+FULL_SEGMENTS = 32  # a shard of so many is gone on with no more: its meta file is written again with each publication
+KEPT_OPEN = 8  # jobs a slot works on in turn; a shard closed for another job is never reopened
+
+
+@dataclass(slots=True)
+class OpenShard:
+    """One shard of this process; what was published of it is on the filer only."""
+
+    id: uuid.UUID
+    engine: str
+    location: bytes
+    local: Path  # for the writer of the task that is under way
+    writer: IndexWriter | None = None
+    segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file tells of them
+    documents: int = 0
+    size: int = 0  # bytes of the files that the meta file names, itself left out
+    begun: bool = False  # something was published, or tried to be
+
+    def add(self, document: IndexDocument) -> None:
+        """Queue one document for the next publication. Raises StorageFault."""
+        self._writing().add(document)
+
+    def _writing(self) -> IndexWriter:
+        if self.writer is None:
+            self.writer = new_writer(self.engine, self.local)
+        return self.writer
+
+    def publish(self, storage: Storage, root: bytes, alive: Callable[[], None] | None = None) -> tuple[Shard, int]:
+        """Publish what was added; gives the shard's row and the bytes written. `alive` is told now and then that it goes
+        on. Raises StorageFault; then the shard is to be abandoned."""
+        built = self._writing().finish()
+        meta = self._joined()
+        reached("publish")
+        target = os.path.join(root, self.location)
+        first, self.begun = not self.begun, True
+        if first:
+            storage.mkdir(target)
+        sizes = [
+            storage.copy_in(os.fsencode(self.local / name), os.path.join(target, os.fsencode(name)), alive)
+            for name in (*built.files, META)
+        ]
+        reached("published")
+        self.segments = meta
+        return self._published(built, sizes, first), sum(sizes)
+
+    def _joined(self) -> list[Any]:
+        """Have the meta file on scratch name what was published before as well; all that it names."""
+        file = self.local / META
+        try:
+            meta = json.loads(file.read_bytes())
+            meta[SEGMENTS] = [*self.segments, *meta[SEGMENTS]]
+            file.write_text(json.dumps(meta, separators=(",", ":")))
+        except OSError as e:
+            raise StorageFault(f"{file} on scratch: {e.strerror}; see that scratch has space, then resume") from e
+        return list(meta[SEGMENTS])
+
+    def _published(self, built: Built, sizes: list[int], first: bool) -> Shard:
+        self.close()
+        self.documents += built.documents
+        self.size += sum(sizes[:-1])
+        return Shard(
+            id=self.id,
+            engine=self.engine,
+            location=self.location,
+            documents=self.documents,
+            size=self.size + sizes[-1],
+            first=first,
+        )
+
+    def close(self) -> None:
+        """End a task's writer and give the local disk back; what was added and not published is dropped."""
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+        shutil.rmtree(self.local, ignore_errors=True)
+
+
+class OpenShards:
+    """All shards this process has open, least recently used first."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._open: dict[uuid.UUID, OpenShard] = {}
+
+    def of(self, job: uuid.UUID, engine: str) -> OpenShard:
+        """This process's shard of a job, made when there is none."""
+        shard = self._open.pop(job, None)
+        if shard is None or len(shard.segments) >= FULL_SEGMENTS:
+            while len(self._open) >= KEPT_OPEN:
+                self._open.pop(next(iter(self._open)))
+            shard = self._new(job, engine)
+        self._open[job] = shard
+        return shard
+
+    def _new(self, job: uuid.UUID, engine: str) -> OpenShard:
+        shard = uuid.uuid4()
+        local = self._scratch / "shards" / shard.hex
+        return OpenShard(id=shard, engine=engine, location=index_location(job, shard), local=local)
+
+    def abandon(self, job: uuid.UUID) -> None:
+        """Never go on with the job's shard after a task that was not written down: documents must not ride along with
+        the next publication, and what was published last may have no row, so that phase finalise takes it away."""
+        shard = self._open.pop(job, None)
+        if shard is not None:
+            shard.close()
+
+    def close(self) -> None:
+        """Close them all."""
+        while self._open:
+            self._open.popitem()[1].close()

@@ -1,0 +1,241 @@
+"""Every index engine: query language, snippets, shards on local disk."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageFault, UsageError
+from core.settings import INDEX_ENGINES
+from search.engine import QUERY_FIELDS, IndexDocument, IndexReader, new_writer, open_reader
+
+DOCUMENTS = [
+    IndexDocument(
+        item=uuid.UUID(int=1),
+        owner="1:1",
+        body="The wording of report-2024 was grün über alles; Straße naïve 日本語 😀 end",
+        subject="Quarterly results",
+        custodian="Ann Lee",
+        type="application/pdf",
+        kind="loose_file",
+        name="budget_plan.pdf",
+        path="ann/budget_plan.pdf",
+    ),
+    IndexDocument(
+        item=uuid.UUID(int=2),
+        owner="1:1",
+        body="Words about worms. the report of wording",
+        subject="Wormhole",
+        custodian="Bob Day",
+        type="text/plain",
+        kind="message",
+        sender="carol@example.org",
+        recipients="dave@example.org",
+    ),
+    IndexDocument(item=uuid.UUID(int=3), owner="2:1", body="", custodian="Ann Lee", title="Empty", author="Eve"),
+]
+
+
+@pytest.fixture(scope="module", params=INDEX_ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn: they are told apart by speed only."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader:
+    """A published shard of three documents."""
+    home = tmp_path_factory.mktemp("shard")
+    writer = new_writer(engine, home / "index")
+    for document in DOCUMENTS:
+        writer.add(document)
+    writer.finish()
+    writer.close()
+    return open_reader(engine, home / "index", home / "view")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("*", {1, 2, 3}),
+        ("wording", {1, 2}),
+        ("WORDING", {1, 2}),
+        ("wording worms", {2}),  # words without an operator must all be there
+        ("grün AND wording", {1}),
+        ("grün OR worms", {1, 2}),
+        ("wording NOT worms", {1}),
+        ("wording AND NOT worms", {1}),
+        ("NOT worms AND wording", {1}),
+        ("report AND wording AND NOT grün", {2}),
+        ('wording AND NOT "the wording"', {2}),
+        ("wording AND NOT (worms OR nothing)", {1}),
+        ("wording AND (NOT worms)", {1}),
+        ("* NOT wording", {3}),
+        ('"words NOT worms"', set()),  # in quotes it is a word
+        ("+wording -grün", {2}),
+        ("(grün OR worms) AND report", {1, 2}),
+        ('"the wording"', {1}),
+        ('"report of wording"', {2}),
+        ('"wording of the"', set()),
+        ('"report wording"~1', {2}),  # one other word between them
+        ('"about wording"~1', set()),
+        ('"about wording"~4', {2}),
+        ("subject:[v TO x]", {2}),
+        ("subject:[worm TO wormhole}", set()),
+        ("sender:[a TO *]", {2}),
+        ("body:(grün OR worms)", {1, 2}),
+        ("'the wording'", {1}),
+        ("wor*", {1, 2}),
+        ("Quart*", {1}),  # a prefix is looked for where a word is: the subject too
+        ("budg*", {1}),
+        ("report-20*", {1}),
+        ("budget_pl*", {1}),
+        ("grü*", {1}),
+        ("wor* AND NOT worms", {1}),
+        ("-wor* +Empty", {3}),
+        ("subject:wormhole", {2}),
+        ("subject:worm*", {2}),
+        ("subject:wording", set()),
+        ("quarterly", {1}),
+        ("custodian:ann", {1, 3}),
+        ("custodian:Ann", {1, 3}),
+        ('custodian:"ann lee"', {1, 3}),
+        ("custodian:a*", {1, 3}),
+        ("type:application/pdf", {1}),
+        ('type:"text/plain"', {2}),
+        ("kind:message", {2}),
+        ("sender:carol", {2}),
+        ("recipients:dave", {2}),
+        ("author:eve", {3}),
+        ("title:empty", {3}),
+        ("name:budget", {1}),
+        ("path:ann", {1}),
+        ("日本語", {1}),
+        ("nothing", set()),
+    ],
+)
+def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
+    """Boolean operators, phrases, prefixes and fields find exactly what they say; count agrees with search."""
+    assert {hit.item.int for hit in reader.search(query, 10)} == found
+    assert reader.count(query) == len(found)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", '"open', "(a", "a AND", "nofield:x", "NOT worms", "-wor*", "body:/(/", "/[/", "a:b:c", "\ud800"]
+)
+def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, query: str) -> None:
+    """No traceback and no engine dialect: a UsageError in one line."""
+    for ask in (lambda: reader.search(query, 5), lambda: reader.count(query)):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) > 20
+
+
+def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
+    """Whoever mistypes a field sees what there is."""
+    with pytest.raises(UsageError, match="custodian, type, kind") as caught:
+        reader.search("costudian:ann", 5)
+    assert all(field in str(caught.value) for field in QUERY_FIELDS)
+
+
+@pytest.mark.parametrize("word", ["grün", "Straße", "naïve", "日本語", "end"])
+def test_snippets_mark_words_beyond_ascii(reader: IndexReader, word: str) -> None:
+    """The engine counts bytes; marks around words after umlauts and emoji still stand where they belong."""
+    (hit,) = reader.search(word if word != "end" else "end AND grün", 5)
+    assert f"\x02{word}\x03" in hit.snippet
+    assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
+
+
+SENTENCES = {
+    "会议记录": "各位同事现将昨天的会议记录发给大家请在星期五之前提出意见供货合同已经签订货款已经支付ABC公司",
+    "ABC": "各位同事现将昨天的会议记录发给大家请在星期五之前提出意见供货合同已经签订货款已经支付ABC公司",
+    "議事録": "昨日の会議の議事録をお送りします金曜日までにご意見をお寄せください",
+    "สัญญา": "ขอส่งรายงานการประชุมเมื่อวานนี้และสัญญาซื้อขายที่ลงนามแล้วให้ทุกท่าน",
+    "회의록": "어제 회의록 을 보내 드리니 금요일까지 의견을 보내 주시기 바랍니다",
+    "протокол": "Направляю вам протокол вчерашнего совещания",
+    "Vertragsänderung": "anbei die Vertragsänderung von gestern",
+    "פרוטוקול": "אני שולח לכם את פרוטוקול הישיבה של אתמול",
+}
+
+
+@pytest.mark.parametrize("word", SENTENCES)
+def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, word: str) -> None:
+    """Where they stand, as words of their own, in text and subject; the text comes back as it was."""
+    writer = new_writer(engine, tmp_path / "index")
+    text, other = SENTENCES[word], "録会事記议录员 無関係な文"
+    for number, body in enumerate((text, other)):
+        writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=body))
+    writer.finish()
+    writer.close()
+    shard = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    for query in (word, f'"{word}"', f"subject:{word}", f"{word}*"):
+        assert [hit.item.int for hit in shard.search(query, 10)] == [0], query
+    assert shard.body(uuid.UUID(int=0), "1:1") == text
+    hit = shard.search(word, 1)[0]
+    assert hit.fields["subject"] == text
+    assert "\ufdd0" not in hit.snippet
+    assert "\x02" in hit.snippet
+
+
+def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
+    """The caller needs item and owner of each hit, and every document of the shard can be listed."""
+    (hit,) = reader.search("quarterly", 5)
+    assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
+    assert hit.snippet.startswith("The wording")  # no match in the body: its beginning
+    assert dict(reader.owners()) == {d.item: d.owner for d in DOCUMENTS}
+    assert len(reader.search("*", 2)) == 2
+    assert reader.search("quarterly", 5, snippets=False)[0].snippet == ""
+
+
+def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: Path) -> None:
+    """A lone surrogate or NUL in a header costs one character, not the task."""
+    writer = new_writer(engine, tmp_path / "index")
+    writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
+    writer.finish()
+    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    assert reader.count("find AND here AND subject") == 1
+
+
+def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
+    """Lock files of the engine stay in the reader's own directory."""
+    writer = new_writer(engine, tmp_path / "index")
+    writer.add(DOCUMENTS[0])
+    writer.finish()
+    writer.close()
+    before = sorted(os.listdir(tmp_path / "index"))
+    os.chmod(tmp_path / "index", 0o555)
+    assert open_reader(engine, tmp_path / "index", tmp_path / "view").count("wording") == 1
+    os.chmod(tmp_path / "index", 0o755)
+    assert sorted(os.listdir(tmp_path / "index")) == before
+
+
+@pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
+def test_a_shard_that_cannot_be_opened_is_a_storage_fault(engine: str, tmp_path: Path, broken: str) -> None:
+    """One line that names the shard, whether its directory or its meta file is at fault."""
+    published = tmp_path / "published"
+    if broken != "missing":
+        published.mkdir()
+    if broken == "torn":
+        (published / "meta.json").write_bytes(b'{"segm')
+    with pytest.raises(StorageFault, match="cannot be opened") as caught:
+        open_reader(engine, published, tmp_path / "view")
+    assert str(published) in str(caught.value)
+
+
+def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> None:
+    """A local disk that cannot be written suspends the job; it is no bug to be counted."""
+    writer = new_writer(engine, tmp_path / "index")
+    writer.add(DOCUMENTS[0])
+    (tmp_path / "index").rename(tmp_path / "gone")
+    with pytest.raises(StorageFault, match="scratch"):
+        writer.finish()
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    """The message lists the engines there are."""
+    with pytest.raises(UsageError, match="tantivy"):
+        new_writer("lucene", tmp_path)
