@@ -125,7 +125,7 @@ bench-formats: setup ## compare speed and text of each format with Apache Tika o
 bench-charsets: setup ## measure how many texts in 45 languages and 68 undeclared character sets are read correctly
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about half an hour (ARGS="--work DIR")
+calibration: setup ## measure what the pipeline demands by phase and type of item, for `edbench simulate`; about an hour (ARGS="--work DIR")
 	@$(PYTHON) scripts/calibration.py $(ARGS)
 
 fit-r1: setup ## fit the seven parameters of simulate/sites/r1.toml to report R1's rows with one database; a quarter of an hour

@@ -44,7 +44,6 @@ ROOT = (
     Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
     Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
     Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
-    Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from productions import item, md5, swap, write_export
 
@@ -40,7 +40,6 @@ def _faults(root: Path) -> list[str]:
 
 
 @given(rows=st.lists(st.lists(_TEXTS, min_size=2, max_size=2), max_size=5), data=st.data())
-@settings(max_examples=150)
 def test_every_value_comes_back_from_a_dat(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], data: st.DataObject
 ) -> None:

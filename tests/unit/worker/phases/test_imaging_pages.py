@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -27,7 +27,6 @@ _CHOICE = OcrChoice(drawn=True)
 
 
 @given(st.text(max_size=3_000))
-@settings(max_examples=100)
 def test_no_character_that_shows_is_lost(text: str) -> None:
     """Whatever the text, its characters come in order, on lines and pages that are not too long."""
     pages = typeset(text, 1_000)
