@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from web import HOST
 if TYPE_CHECKING:
     from controller.jobs.orders import DiscoveryOrder
     from core.settings import Settings
-    from experiments.profiles.live import Live
-    from experiments.profiles.profile import Profile
     from experiments.workloads.discovery.site import Site
 
 commands = Commands()
@@ -114,32 +112,13 @@ def page_during(context: CommandContext, settings: Settings, port: int | None) -
 
 
 @contextlib.contextmanager
-def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[Site]:
-    """Show the runs of an experiment in the web UI while the block lasts; gives the site to run on. Raises UsageError when the port
+def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[None]:
+    """Show the runs of an experiment in the web UI while the block lasts. Raises UsageError when the port
     is in use."""
     if port is None:
-        yield site
+        yield
         return
     from web.beside import experiment_page
 
-    with experiment_page(site, settings, context.env, port, context.say) as shown:
-        yield shown
-
-
-@contextlib.contextmanager
-def test_page(
-    context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
-) -> Iterator[Live | None]:
-    """Show a storage test in the web UI while the block lasts; None where `port` is None. Raises UsageError when the port is in
-    use."""
-    if port is None:
-        yield None
-        return
-    from experiments.profiles.live import live
-    from web.beside import profile_page
-
-    with (
-        live(profile.name, profile.targets.paths) as watched,
-        profile_page(watched, settings, context.env, port, context.say),
-    ):
-        yield watched
+    with experiment_page(site, settings, context.env, port, context.say):
+        yield
