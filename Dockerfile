@@ -16,12 +16,12 @@ COPY packages/readers/pyproject.toml packages/readers/
 COPY packages/review/pyproject.toml packages/review/
 COPY packages/storage_tests/pyproject.toml packages/storage_tests/
 COPY packages/replay/pyproject.toml packages/replay/
+COPY packages/production/pyproject.toml packages/production/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core
 COPY search search
 COPY traces traces
-COPY production production
 COPY sql sql
 COPY monitoring monitoring
 COPY dataset_gen dataset_gen

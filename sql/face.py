@@ -9,7 +9,7 @@ read; None nothing, and the number of a statement that has no rows how many it c
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, SimpleNamespace, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def face(kind: type[Any]) -> Any:
-    """An object with the methods that `kind` declares. Raises KeyError for a statement that there is not."""
+def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
+    """An object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
     return SimpleNamespace(
-        **{name: _runner(QUERIES[name], hints_of(function)["return"]) for name, function in declared.items()}
+        **{name: _runner(queries[name], hints_of(function)["return"]) for name, function in declared.items()}
     )
 
 
