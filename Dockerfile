@@ -14,9 +14,9 @@ COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
 COPY packages/readers/pyproject.toml packages/readers/
 COPY packages/review/pyproject.toml packages/review/
+COPY packages/production/pyproject.toml packages/production/
 COPY packages/storage_tests/pyproject.toml packages/storage_tests/
 COPY packages/replay/pyproject.toml packages/replay/
-COPY packages/production/pyproject.toml packages/production/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core

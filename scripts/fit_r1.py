@@ -231,7 +231,7 @@ def main() -> None:
 
 _DATABASE = ("expand", "index", "finalise")  # phases in which items are processed; walk is as it was measured
 _WHOLE_TASKS = 1e9  # items served together
-_FINE_ROUNDS = 2  # with chunks
+_FINE_ROUNDS = 6  # with chunks
 _STEP = 0.06  # of a logarithm, for slopes
 
 if __name__ == "__main__":

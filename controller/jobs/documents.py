@@ -19,7 +19,7 @@ from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
 from sql.groups import GroupRow
-from sql.jobs import JobSummary
+from sql.jobs import JobProgress, JobSummary
 
 Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
 
@@ -47,9 +47,13 @@ class JobLine(Document):
 
 
 class ListedJob(JobLine):
-    """The same in a list of all databases' jobs."""
+    """The same in a list of all databases' jobs, with what is known of its work without counting its items."""
 
     database: str
+    items: int
+    raw_bytes: int
+    discovered_bytes: int
+    elapsed_s: Milli
 
 
 class JobHolds(JobLine):
@@ -112,9 +116,16 @@ class GroupDocument(Document):
     jobs: list[JobHolds]
 
 
-def line_of(summary: JobSummary, database: str) -> ListedJob:
+def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
     """A job's."""
-    return ListedJob(**_line(summary), database=database)
+    return ListedJob(
+        **_line(summary),
+        database=database,
+        items=done.items,
+        raw_bytes=done.raw_bytes,
+        discovered_bytes=done.raw_bytes + done.extracted_bytes,
+        elapsed_s=done.elapsed_s,
+    )
 
 
 def holds_of(counts: JobCounts, database: str) -> JobHolds:

@@ -36,8 +36,7 @@ from cli.output import bytes_text, flush, micros_text, print_json, table
 from cli.tree import writable_file
 from controller.jobs.rates import duration
 from core.reading import read_problem
-from replay.exports import ExportFormat, export_trace
-from replay.jsonl import FORMAT, import_jsonl
+from replay.jsonl import FORMAT, ExportFormat, import_jsonl
 from replay.merge import Align, merge_traces
 from replay.strace.importing import Imported, import_strace
 from replay.trace_summary import summarise, trace_info
@@ -95,6 +94,8 @@ def export(
     context = shared(ctx)
     if form is not ExportFormat.FIO:
         writable_file(target, "TARGET")
+    from replay.exports import export_trace
+
     with open_trace(trace) as opened:
         done = export_trace(opened, form, target)
     console = context.out

@@ -9,7 +9,6 @@ benchmark; it skips any other line, so that `#` starts a comment.
 
 from __future__ import annotations
 
-import enum
 import secrets
 from array import array
 from collections import Counter
@@ -21,7 +20,7 @@ from typing import TextIO
 
 from core.errors import UsageError
 from core.operations import Op
-from replay.jsonl import export_jsonl
+from replay.jsonl import ExportFormat, export_jsonl
 from replay.table import Layout
 from replay.trace_summary import Extents, LastNames
 from traces.model import UNKNOWN_RATIO, Call, Node, NodeKind, Trace
@@ -368,14 +367,6 @@ def _job(streams: list[int], losses: list[str], export: _Export) -> str:
 
 def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
-
-
-class ExportFormat(enum.StrEnum):
-    """What a trace can be written as."""
-
-    JSONL = "jsonl"
-    FIO = "fio"
-    ELBENCHO = "elbencho"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

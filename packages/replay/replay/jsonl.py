@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,14 @@ from traces.write import TraceWriter
 FORMAT = "edbench-trace-jsonl/1"
 _OPS = {op.label: op for op in Op}
 _KINDS = {kind.name.lower(): kind for kind in NodeKind}
+
+
+class ExportFormat(enum.StrEnum):
+    """What a trace can be written as."""
+
+    JSONL = "jsonl"
+    FIO = "fio"
+    ELBENCHO = "elbencho"
 
 
 def export_jsonl(trace: Trace, out: TextIO) -> None:

@@ -12,7 +12,8 @@ import pytest
 from trace_samples import directory, memory_trace, written_and_moved
 
 from core.operations import Op
-from replay.exports import ExportFormat, export_trace
+from replay.exports import export_trace
+from replay.jsonl import ExportFormat
 from replay.table import Layout
 from traces.model import MemoryTrace
 

@@ -12,8 +12,8 @@ from trace_samples import call, copied, directory, everything, file, memory_trac
 
 from core.errors import UsageError
 from core.operations import Op
-from replay.exports import LONGEST_NAME, ExportFormat, UsedFiles, export_elbencho, export_trace
-from replay.jsonl import import_jsonl
+from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
+from replay.jsonl import ExportFormat, import_jsonl
 from replay.table import Layout
 from traces.model import Call, MemoryTrace
 from traces.read import open_trace
