@@ -14,21 +14,21 @@ LAYERS = (
     ("readers",),
     ("core",),
     ("traces", "sql", "search"),
-    ("replay", "monitoring"),
+    ("monitoring",),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
     ("experiments",),
     ("simulate",),
     ("web",),
     ("cli",),
-    ("review", "production"),
+    ("review", "production", "storage_tests"),
+    ("replay",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-OPTIONAL = {"review", "production"}  # a checkout without it is whole
+OPTIONAL = {"review", "production", "storage_tests", "replay"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "search": {"core", "readers"},
     "traces": {"core"},
-    "replay": {"core", "traces"},
 }
 
 

@@ -18,7 +18,6 @@ from web.api import (
     looking,
     measure,
     named,
-    profile,
     results,
     system,
     timeline,
@@ -42,7 +41,6 @@ PARTS = (
     custody,
     measure,
     results,
-    profile,
 )
 
 
@@ -51,6 +49,7 @@ def api_router() -> APIRouter:
     router = APIRouter(prefix=PREFIX, dependencies=[Depends(refuse_unknown_parameters)])
     for part in PARTS:
         router.include_router(part.router)
+    router.include_router(measure.starts())
     for added in extension_modules("edbench.web"):
         router.include_router(added.api)
     return router

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from core.options.of_type import ProductionChoice
+from core.options.production import ProductionChoice
 from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
