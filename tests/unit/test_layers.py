@@ -35,7 +35,7 @@ LIBRARIES = {  # that import no more of what is below them
 def _modules() -> dict[str, Path]:
     found = {}
     for package in LEVEL:
-        root = ROOT if (ROOT / package).is_dir() else ROOT / "packages" / package
+        root = ROOT if (ROOT / package / "__init__.py").is_file() else ROOT / "packages" / package
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
