@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from core.limits import Limits as Limits
+from core.batches import Limits as Limits
 from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
 from core.options.choices import FilerChoice as FilerChoice
@@ -194,7 +194,7 @@ class ClaimedTask:
     token: uuid.UUID  # the claim token: random, made by the slot that claimed
     attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
-    portions: int = 0  # of findings that earlier claims of the task have written (sql.portions)
+    portions: int = 0  # of findings that earlier claims of the task have written (sql.groups)
 
     @property
     def owner(self) -> str:

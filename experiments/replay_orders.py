@@ -9,7 +9,7 @@ from pydantic import Field
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.filer.load import profile_names
-from core.options.bounds import MOST_SEED
+from core.options.tuning import MOST_SEED
 from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, MinSeconds, Repeats
 from experiments.result.steady import MIN_SECONDS

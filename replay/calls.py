@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.operations import Op
-from core.storage.entries import entry_kind
+from core.storage.beneath import entry_kind
 from core.storage.sync import syncfs
 from replay import script
 from replay.content import Content

@@ -26,7 +26,7 @@ from core.memory import free_memory
 from core.mounts import in_memory, read_mounts
 from core.operations import Op
 from core.records import ReplayChoice
-from core.services import launch
+from core.services import process
 from replay.host import plan_of
 from replay.local import run_local
 from replay.program import Program, compile_replay
@@ -58,7 +58,7 @@ class Ceiling:
 def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
     """The ceiling of these clients, or why it is not known, in one line."""
     wish = {"clients": choice.clients, "shared": choice.shared, "seed": choice.seed}
-    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-1", "-1", "",
+    command = [sys.executable, "-I", "-S", process.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-1", "-1", "",
                sys.executable, "-m", "replay.ceiling", str(trace), str(scratch), json.dumps(wish)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(core.__file__).parents[1], check=False)
     if done.returncode:

@@ -12,8 +12,8 @@ from core.errors import UsageError
 from core.options.production import JobType
 from core.records import JobOptions, JobState, NewTask, Phase
 from sql import bulk
+from sql.face import QUERIES
 from sql.producing.taken import refuse_taken
-from sql.queries import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

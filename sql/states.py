@@ -23,8 +23,8 @@ from core.records import (
     Phase,
 )
 from sql import bulk
+from sql.face import QUERIES
 from sql.producing.custody import note_ended
-from sql.queries import QUERIES
 from sql.recut import join, recut
 
 if TYPE_CHECKING:

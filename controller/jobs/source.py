@@ -15,8 +15,7 @@ from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
-from core.storage.whole import parts_below
-from core.storage.within import lies_in
+from core.storage.whole import lies_in, parts_below
 from production.loadfiles.imported import BESIDE, read_imported
 
 MANIFEST = "manifest.parquet"

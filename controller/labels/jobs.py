@@ -12,7 +12,7 @@ from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
 from controller.timeline.thresholds import EVIDENCE_SECONDS
 from core.records import GroupKind
-from monitoring.processes import capacities
+from monitoring.machine import capacities
 from sql import groups, replay
 from sql import jobs as ledger_jobs
 from sql.faces.timeline import TIMELINE, Values

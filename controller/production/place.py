@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.jobs.ownership import hand_over
+from controller.jobs.directories import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.options.production import MARKER
 from core.places import job_location
 from core.storage.layer import Storage
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from sql.faces.production import PRODUCTION
 from sql.jobs import get_job
 from sql.session import Database

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
+from controller.jobs.directories import hand_over
 from controller.jobs.jobs import job_directory
-from controller.jobs.ownership import hand_over
 from controller.labels.surroundings import surroundings_of
 from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError

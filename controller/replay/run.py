@@ -27,7 +27,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.settings import Settings
 from core.storage.layer import Storage
-from monitoring.filer.boot import boot_id
+from monitoring.filer.block import boot_id
 from replay.host import plan_of, replay_host, target_of
 from replay.plan import ReplayPlan
 from replay.program import Program

@@ -18,7 +18,7 @@ from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.options.production import JobType
 from core.storage.layer import EntryKind, Storage
-from core.storage.naming import strays
+from core.storage.whole import strays
 from production.layout import KINDS, Place, folder
 from production.loadfiles.check import Checked, check
 from sql.faces.production import PRODUCTION, FileRow

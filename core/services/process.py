@@ -3,16 +3,110 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import fcntl
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
-from core.services import launch
-from core.services.logs import open_log
+MOST_BYTES = 16_000_000  # of a log, and of the older one beside it
+_MODE = 0o640
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def open_log(log: Path, *, afresh: bool = False) -> IO[bytes]:
+    """For appending; whatever the umask and whatever made it, others than owner and group cannot read it."""
+    descriptor = os.open(log, _FLAGS | (os.O_TRUNC if afresh else os.O_APPEND), _MODE)
+    os.fchmod(descriptor, _MODE)
+    return open(descriptor, "wb")
+
+
+def rotate(log: Path) -> None:
+    """Keep one older log beside a new empty one; for one that nobody writes to."""
+    with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(PermissionError):  # root wrote it, in a directory that is not his
+            log.chmod(_MODE)
+        log.replace(_older(log))
+
+
+def trim(log: Path) -> None:
+    """The same while it is written to, once it has grown too large. Full disks do not keep it from being emptied."""
+    try:
+        if log.stat().st_size <= MOST_BYTES:
+            return
+        with log.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:  # nobody else was quicker
+                with contextlib.suppress(OSError):
+                    _copy(file, _older(log))
+                os.ftruncate(file.fileno(), 0)
+    except (FileNotFoundError, BlockingIOError):
+        return
+
+
+def _copy(source: IO[bytes], target: Path) -> None:
+    draft = target.with_name(f"{target.name}.tmp")
+    try:
+        with open_log(draft, afresh=True) as file:
+            shutil.copyfileobj(source, file)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _older(log: Path) -> Path:
+    return log.with_name(log.name + ".1")
+
+
+PR_SET_PDEATHSIG = 1
+KEEP = -1  # as UID and GID: stay who we are
+CANNOT_START = 126  # exit status
+
+
+def _limit(what: int, wanted: int) -> None:
+    """At most so much, or less where less is allowed already."""
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(what, (wanted, wanted))
+
+
+def main(argv: list[str]) -> None:
+    """Change user, ask for the signal, make sure that the parent still lives, set limits, and become the program."""
+    parent, signum, uid, gid = (int(text) for text in argv[1:5])
+    limits, program = argv[5], argv[6:]
+    if uid != KEEP:
+        os.setgroups([])
+        os.setgid(gid)
+        os.setuid(uid)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:  # it died before the signal was asked for
+        os._exit(1)
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGTERM, signal.SIGXFSZ, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(0o077)
+    for limit in filter(None, limits.split(",")):
+        what, _, most = limit.partition("=")
+        _limit(int(what), int(most))
+    os.execv(program[0], program)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv)
+    except OSError as error:
+        sys.stderr.write(f"cannot start {sys.argv[6:7]}: {error}\n")
+        sys.exit(CANNOT_START)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +129,13 @@ def tied(
     The kernel sends it `death_signal` when the *thread* that starts it ends. Exit status `launch.CANNOT_START` when it
     cannot be started.
     """
-    user = run_as or RunAs(launch.KEEP, launch.KEEP)
+    user = run_as or RunAs(KEEP, KEEP)
     limit_text = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
     wrapper = (
         sys.executable,
         "-I",
         "-S",
-        launch.__file__,
+        __file__,
         os.getpid(),
         int(death_signal),
         user.uid,

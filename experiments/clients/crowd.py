@@ -24,11 +24,11 @@ import msgspec
 
 import core
 from core.errors import RunFailed, UsageError
-from core.services import launch
+from core.services import process as launch
 from core.settings import Settings
 from experiments.clients.orders import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
 from experiments.clients.tally import Counted, merged
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 MOST = 1_000
 _AHEAD_NS = 20_000_000  # that all know of an order before it begins

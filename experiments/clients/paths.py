@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.errors import SourceFileError, StorageFault
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
-from core.storage.delay import Station
+from core.storage.files import Station
 from core.storage.layer import Storage
 from experiments.clients.store import Failed, Refused
 

@@ -18,7 +18,7 @@ from core.errors import EdbenchError, UsageError
 from core.filer.emulation import emulated_filer
 from core.records import FsyncPolicy
 from core.settings import read_settings
-from core.storage.delay import Station
+from core.storage.files import Station
 from experiments.clients.client import Client
 from experiments.clients.counters import Counters
 from experiments.clients.objects import ObjectStore, place_of

@@ -10,7 +10,7 @@ from typing import Any
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
 from core.settings import Settings
-from monitoring.emulated import EmulatedSampler
+from monitoring.observations import EmulatedSampler
 
 _EACH_NS = 1_000_000_000
 

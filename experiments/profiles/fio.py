@@ -26,7 +26,7 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
 from experiments.workload import Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

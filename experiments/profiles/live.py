@@ -14,7 +14,7 @@ from typing import Any
 from experiments.clients.counters import Counters
 from experiments.clients.crowd import MOST
 from monitoring.filer.block import BlockSampler
-from monitoring.processes import host_seconds
+from monitoring.machine import host_seconds
 
 _EACH_S = 1.0
 _MOST_POINTS = 600

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from core.filer import load_filer
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from experiments.profiles.owner import forget_dead, told
 from experiments.profiles.profile import Profile, Targets
 from experiments.report import words

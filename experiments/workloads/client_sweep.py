@@ -30,7 +30,7 @@ from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 TOGETHER, SPREAD = "together", "spread"
 WRITE: Final = "write"

@@ -30,7 +30,7 @@ from experiments.result.latency import latency
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 WHOLE = "whole write"
 

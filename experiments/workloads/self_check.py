@@ -23,7 +23,7 @@ from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 NAME = "self-check"
 NULL, MEMORY = "null", "memory"

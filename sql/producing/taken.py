@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from core.errors import UsageError
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

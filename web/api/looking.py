@@ -15,7 +15,7 @@ from controller.verify.production import ProductionVerification, verify_producti
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from web.api.models.common import responses
-from web.api.models.review import BackgroundTaskList, VerifyOrder
+from web.api.models.models import BackgroundTaskList, VerifyOrder
 from web.api.needs import Context, Found
 from web.background import BackgroundTask
 from web.context import WebContext

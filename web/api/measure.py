@@ -19,16 +19,16 @@ from experiments.profiles.catalogue import made, profiles, settings_of
 from experiments.profiles.profile import Targets as Places
 from experiments.profiles.refusal import refuse_filer, refuse_room
 from replay.room import check_paths
-from web.api.create import at_field
+from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.models.measure import MeasurementList, ProfileList, ProfileRow, SettingRow, TraceList
 from web.api.needs import Context, Rows
 from web.context import WebContext
-from web.corpora import allowed_target, chosen_source
 from web.errors import FieldErrors
 from web.measuring.kinds import KINDS, Kind, NewCorpus, Played, Targets, command
 from web.measuring.runs import Measurement, Measurements
 from web.measuring.traces import trace_of, traces
+from web.results import allowed_target, chosen_source
 
 _MOST_JOBS = 10_000  # as in the list of jobs
 _MOVING = (JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING)

@@ -18,13 +18,12 @@ from core.operations import NullRecorder
 from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 from core.settings import Settings
 from core.storage.layer import Storage
-from web.api.create import at_field, crew, server_settings
+from web.api.actions import at_field, crew, server_settings
 from web.api.models.common import responses
-from web.api.models.jobs import JobId
-from web.api.models.production import NewProduction
+from web.api.models.models import JobId, NewProduction
 from web.api.needs import Context
 from web.context import WebContext
-from web.corpora import allowed_output
+from web.results import allowed_output
 
 router = APIRouter(tags=["jobs"])
 

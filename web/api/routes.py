@@ -10,7 +10,6 @@ from fastapi.dependencies.models import Dependant
 from core.extensions import extension_modules
 from web.api import (
     actions,
-    create,
     custody,
     exceptions,
     items,
@@ -23,7 +22,6 @@ from web.api import (
     results,
     system,
     timeline,
-    viewing,
 )
 from web.errors import FieldErrors
 
@@ -32,12 +30,10 @@ _SHOWN = 20
 PARTS = (
     system,
     jobs,
-    create,
-    produce,
     actions,
+    produce,
     timeline,
     items,
-    viewing,
     named,
     exceptions,
     looking,

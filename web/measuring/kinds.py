@@ -38,7 +38,7 @@ from experiments.orders import (
 from experiments.replay_orders import ReplayStudyOrder
 from experiments.workloads.replay.scaling import parse_scaling
 from replay.plan import MAX_PATHS
-from web.api.models.jobs import NewJob
+from web.api.models.models import NewJob
 
 _OURS = frozenset(
     ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")

@@ -14,7 +14,7 @@ from controller.production.create import databases_of
 from core.options.production import JobType
 from web.api import jobs as jobs_api
 from web.api import named, system
-from web.api.models.production import NewProduction
+from web.api.models.models import NewProduction
 from web.api.needs import Context, Discovered, Rows
 from web.pages.filters import plain
 from web.pages.form import Input, inputs

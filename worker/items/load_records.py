@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.errors import SourceFileError
-from core.ids import item_id
 from core.names import LOAD_KEY, LOAD_PREFIX
+from core.places import item_id
 from production.loadfiles.imported import BESIDE, RECORDS, Record
 from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode

@@ -23,8 +23,7 @@ from readers.identification.identify import identify
 from readers.registry import handler_for
 from sql.findings import Item, TaskResult
 from sql.items import load_items
-from worker.costs.budget import Allowance, Budget
-from worker.costs.charges import Charges, of_expand
+from worker.costs.budget import Allowance, Budget, Charges, of_expand
 from worker.items.findings import Findings
 from worker.items.load_records import Families
 from worker.items.loose import loose_row

@@ -18,7 +18,7 @@ from typing import Any, Self
 from core.errors import DatabaseFault, RunFailed, StorageFault, SystemFault, TaskLost, UsageError
 from core.places import replayed_trace_location
 from core.records import JobState
-from monitoring.filer.boot import boot_id
+from monitoring.filer.block import boot_id
 from replay.client import run_client
 from replay.cold import drop_own
 from replay.host import ReplayHost, replay_host, target_of

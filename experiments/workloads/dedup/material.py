@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from core.errors import StorageFault
 from core.reading import read_problem
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 Data = Literal["zeros", "random", "scientific", "backups", "snapshots", "discovery", "own"]
 DATA_TYPES: tuple[Data, ...] = get_args(Data)
@@ -48,7 +48,7 @@ def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[
 
 
 def _series(profile: str, size: int, seed: int) -> Iterator[DataFile]:
-    from dataset_gen.material.series import (
+    from dataset_gen.material.blocks import (
         plan_series,
         series_blocks,
     )  # with all that a corpus is made of: slow to come

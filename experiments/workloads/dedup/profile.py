@@ -18,7 +18,7 @@ from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
@@ -28,7 +28,7 @@ from experiments.workloads.dedup.chunks import Expected, expected_of
 from experiments.workloads.dedup.material import Data, corpus_made, files_of
 from experiments.workloads.dedup.result import DedupLoad, DedupSeen
 from experiments.workloads.dedup.writing import Spec, write_all
-from monitoring.processes import host_seconds, processors
+from monitoring.machine import host_seconds, processors
 
 _SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
 _NULL_BYTES = 32 << 20

@@ -26,8 +26,8 @@ from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.serving import ServingMeter
 from experiments.workloads.discovery.site import Deployment, Machine, OfHosts, Target
-from monitoring.filer.boot import boot_id
-from monitoring.processes import host_seconds
+from monitoring.filer.block import boot_id
+from monitoring.machine import host_seconds
 from sql.faces.runs import RUNS
 
 

@@ -33,8 +33,7 @@ from experiments.workloads.replay.result import (
     Load,
     RecordedFigures,
 )
-from monitoring.machine import host, place
-from monitoring.processes import processors
+from monitoring.machine import host, place, processors
 from replay.ceiling import PLACE, ceiling
 from replay.host import plan_of
 from replay.plan import recorded_rate

@@ -9,8 +9,7 @@ from typing import Any
 
 from core.options.production import JobType, Priority, ProductionChoice
 from core.records import JobOptions, JobState
-from queue_manager.dispatcher import Dispatcher
-from queue_manager.sender import Sender
+from queue_manager.dispatcher import Dispatcher, Sender
 from sql import jobs, ledger
 from sql.findings import TaskResult
 from sql.session import Database

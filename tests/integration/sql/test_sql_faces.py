@@ -11,8 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from sql_faces import FACES
 
-from sql.face import hints_of, parameters
-from sql.queries import QUERIES
+from sql.face import QUERIES, hints_of, parameters
 from sql.session import Database
 
 # Types of PostgreSQL (pg_type.typname) that the driver gives as a type of Python.

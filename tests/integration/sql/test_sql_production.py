@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from benchmarks.driver import bare_job
-from sql.queries import QUERIES
+from sql.face import QUERIES
 from sql.session import Database
 
 _ITEMS, _TAKEN = 20_000, 200

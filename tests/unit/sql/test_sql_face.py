@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from sql_faces import FACES
 
-from sql.face import face, hints_of, parameters
-from sql.queries import QUERIES
+from sql.face import QUERIES, face, hints_of, parameters
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("core", "packages", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "experiments", "web", "cli")  # fmt: skip

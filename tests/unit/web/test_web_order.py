@@ -20,8 +20,7 @@ from core.options.production import JobType, Priority
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
 from experiments.orders import ALIKE
-from web.api.models.jobs import NewJob
-from web.api.models.production import NewProduction
+from web.api.models.models import NewJob, NewProduction
 from web.api.models.system import Choices
 from web.pages.form import inputs
 from web.pages.render import environment

@@ -19,7 +19,7 @@ from core.options.production import JobType, ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import FINALISE_LIST, FINALISE_REST
 from core.storage.layer import EntryKind
-from core.storage.naming import strays
+from core.storage.whole import strays
 from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
 from readers.errors import ExceptionCode
 from sql.faces.production import PRODUCTION
@@ -29,7 +29,7 @@ from worker.phases.producing.output import Growing, Output
 from worker.phases.producing.records import records
 from worker.phases.producing.reports import HashTable, MetadataLines, MetadataTable, Report
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 _NAMED: Mapping[str, type[Report]] = {
     kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable, Withheld)

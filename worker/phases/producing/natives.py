@@ -19,7 +19,7 @@ from worker.items.sources import FilerSource
 from worker.phases.producing.evidence import Evidence, items_gone
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 
 def run(work: TaskWork) -> TaskResult:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.options.production import MARKER, FileKind, ProducedFile
-from core.storage.chunks import WRITE_SIZE
+from core.storage.files import WRITE_SIZE
 from core.storage.layer import WriteFile
 from production.layout import Place, folder
 from worker.items.sources import hash_differs
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -17,7 +17,7 @@ from core.options.production import FileKind, ProductionChoice
 from production.loadfiles.fields import texts
 from readers.records import Kind
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
-from worker.items.names import own_name
+from worker.items.loose import own_name
 from worker.phases.producing.evidence import items_gone
 from worker.phases.task import TaskWork
 

@@ -26,7 +26,7 @@ from sql.findings import ItemException, TaskResult
 from worker.items.sources import CHUNK
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 ALIVE_EVERY = 100
 _LOST = "its text is no longer in the index shard that contained it when this job was created"

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cli.main import USAGE, main
 from controller.production.orders import ProductionOrder
 from core.options.production import JobType
-from web.api.models.production import NewProduction
+from web.api.models.models import NewProduction
 
 _SAYS = {
     "query": "the query is empty; give at least one word, or * for everything",

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from worker.box import lockdown, probe, seccomp
-from worker.box.confine import SYSTEM
-from worker.box.lockdown import Powers, lock_down_program
+from worker.box import lockdown, seccomp
+from worker.box.lockdown import SYSTEM, Powers, lock_down_program
 
 NOBODY = 65_534
 needs_landlock = pytest.mark.skipif(not lockdown.abi(), reason="this kernel has no Landlock")
@@ -44,7 +43,7 @@ def _as_ordinary_user(body: Callable[[], Any]) -> Any:
 
 
 def _lacking() -> list[str]:
-    return probe.try_out().lacking
+    return lockdown.try_out().lacking
 
 
 @needs_landlock

@@ -19,7 +19,7 @@ from readers.base import MemorySource
 from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
-from worker.ocr.rendering import rendered
+from worker.ocr.pages import rendered
 from worker.phases.producing.imaging.leaves import picture
 from worker.phases.producing.imaging.typeset import COLUMNS, LINES, can_shape, drawn, installed, typeset
 from worker.phases.producing.imaging.written import encoded, stamped

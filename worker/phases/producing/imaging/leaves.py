@@ -23,9 +23,8 @@ from worker.items.guard import guarded
 from worker.items.texts import take_text
 from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
-from worker.ocr.pages import rendering_of
-from worker.ocr.rendering import Rendering
-from worker.office.kinds import KINDS
+from worker.ocr.pages import Rendering, rendering_of
+from worker.office.converting import KINDS
 from worker.phases.producing.imaging.choice import MOST_PAGES
 from worker.phases.producing.imaging.office import kept
 from worker.phases.producing.imaging.typeset import A4_INCHES, drawn, typeset

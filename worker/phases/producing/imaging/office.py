@@ -17,11 +17,10 @@ from readers.errors import DocumentError, ExceptionCode
 from sql.findings import Item
 from sql.items import item_codes
 from worker.items.sources import FilerSource
-from worker.office.converting import Converter, Document, Verdict
-from worker.office.engine import OfficeUnavailable, find_office
-from worker.office.kinds import KINDS
+from worker.office.converting import KINDS, Converter, Document, Verdict
+from worker.office.process import OfficeUnavailable, find_office
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 _PDF = b"%PDF-"
 _SAID = {  # of what discovery found such a thing of, LibreOffice would draw less than there is and say nothing

@@ -19,7 +19,7 @@ from sql.findings import Item, TaskResult
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
 from worker.items.sources import FoundSource
-from worker.office.kinds import KINDS
+from worker.office.converting import KINDS
 from worker.phases.producing.evidence import Evidence
 from worker.phases.producing.imaging.choice import ImagingChoice
 from worker.phases.producing.imaging.leaves import Leaves, leaves_of, slip_sheet
