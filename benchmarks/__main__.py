@@ -5,42 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
-import redis
-
-from benchmarks import review, set_up
-from benchmarks.driver import BenchHome, Figure, Figures, bare_job, bench_home, microseconds_of, spent_below
+from benchmarks import demo, dispatcher, review, set_up
+from benchmarks.driver import BenchHome, Figure, Figures, bench_home, microseconds_of, spent_below
 from benchmarks.workers import measure as floor
-from core.celery_app import queue_name
 from core.operations import NullRecorder
 from core.records import Phase
-from core.roles import QUEUE_MANAGER
-from core.services import broker_keeper_url, embedded_services
-from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.live import REGION_BYTES, LiveRecorder
-from sql import workers
-from sql.migrate import migrate
-from sql.session import Database
 
 LABEL = "CPU throughput, local storage, cached"
 _WORKERS = (1, 2, 4)  # of the pipeline and its floor
 _CALLS = 20_000  # of each operation whose recording is measured
-_SLOTS = 32  # that the dispatcher serves
-_PENDING, _DISPATCHED_S, _WARM_S = 100_000, 8.0, 1.0
-_TASKS = """
-INSERT INTO task (job, phase, weight, payload)
-SELECT %(job)s, 'walk', 1 + n %% 1000, '{"custodian": 0, "directories": [], "files_only": true}'
-FROM generate_series(1, %(tasks)s) n
-"""
 
 
 def main() -> None:
@@ -51,10 +32,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     figures = Figures(arguments.output)
-    print(
-        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {LABEL}; medians of {arguments.repeats}\n", flush=True
-    )
-    rows = set_up.measure()  # first, while nothing else has filled a cache
+    print(f"{demo.machine()}; {LABEL}; medians of {arguments.repeats}\n", flush=True)
+    demo.measure(figures)  # first, while nothing else has filled a cache
+    rows = set_up.measure()
     set_up.show(figures.console, rows)
     figures.add("set_up_steps", Figure(value=sum(row[1] for row in rows), unit="steps"))
     figures.add("set_up_s", Figure(value=sum(row[2] for row in rows), unit="s", note="clone to removal, small corpus"))
@@ -75,10 +55,12 @@ def main() -> None:
             percent, note = _cost(home, corpus, arguments.repeats, options, on, off)
             figures.add(name, Figure(value=percent, unit="% of CPU seconds", target=target, at_most=True, note=note))
     with bench_home() as home:
-        rate, memory = _dispatched(home.directory)
-        note = f"marked and sent by the queue manager alone, {_PENDING:,} tasks pending"
-        figures.add("dispatcher", Figure(value=rate, unit="tasks/s", target=1_500, note=note))
-        figures.add("dispatcher_memory", Figure(value=memory / 1e6, unit="MB", target=300, at_most=True, note=note))
+        found = dispatcher.measure(home.directory)
+        note = f"marked and sent by the queue manager alone, {dispatcher.PENDING:,} tasks pending"
+        figures.add("dispatcher", Figure(value=found.rate, unit="tasks/s", target=1_500, note=note))
+        figures.add(
+            "dispatcher_memory", Figure(value=found.memory_bytes / 1e6, unit="MB", target=300, at_most=True, note=note)
+        )
     review.measure(figures)
     print()
     figures.show()
@@ -140,40 +122,6 @@ def _cost(
         runs.append((seconds[True], seconds[False]))
     note = "CPU seconds on : off " + ", ".join(f"{used:.1f} : {less:.1f}" for used, less in runs)
     return statistics.median((used / less - 1) * 100 for used, less in runs), note
-
-
-def _dispatched(directory: Path) -> tuple[float, float]:
-    """Tasks a second that `python -m queue_manager` marks and sends, and its largest resident memory in bytes.
-
-    Slots that take no time replace workers: what is dispatched is set done, and its messages are dropped, by a statement each.
-    """
-    settings = Settings(storage=directory / "storage", scratch=directory / "scratch")
-    with embedded_services(settings, slots=_SLOTS) as running:
-        database = Database("db1", running.databases[0].url)
-        migrate(database)
-        broker = redis.Redis.from_url(broker_keeper_url(running.scratch))
-        worker, about = uuid.uuid4(), {"name": "none", "host": "none", "boot_id": "", "version": "none"}
-        with database.transaction(durable=True) as conn:
-            workers.register(conn, incarnation=worker, pid=1, slots=_SLOTS, **about)
-            conn.exec_driver_sql(_TASKS, {"job": bare_job(conn, "dispatching"), "tasks": _PENDING})
-        environment = {**os.environ, **running.for_role(QUEUE_MANAGER).environment()}
-        manager = subprocess.Popen([sys.executable, "-m", "queue_manager"], env=environment, cwd=set_up.ROOT)
-        process, most, sent, start, began = psutil.Process(manager.pid), 0, 0, 0.0, time.monotonic()
-        try:
-            while (now := time.monotonic()) < (start or now) + _DISPATCHED_S and (not start or sent < _PENDING // 2):
-                with database.transaction() as conn:
-                    workers.seen(conn, worker, 0.0, 0.0)
-                    done = "UPDATE task SET state = 'done', deadline = NULL WHERE state = 'dispatched'"
-                    sent += int(conn.exec_driver_sql(done).rowcount)
-                broker.delete(queue_name("db1"))
-                most = max(most, process.memory_info().rss)
-                if not start and sent and now > began + _WARM_S:
-                    start, sent = now, 0
-            return sent / (time.monotonic() - start), most
-        finally:
-            manager.terminate()
-            manager.wait()
-            database.dispose()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Where the architecture stops: simulations of 1,000 and 10,000 workers, 1 to 64 databases, up to 1 PB. `make bench-scale`.
 
 Hosts, filer and network grow with the workers, so that what stops is a part of ours: database servers, and the dispatcher of each
-database. Demands are those of the shipped calibration; the dispatcher's rate is in the site (docs/scale.md). The first rows show
-the error of drawing tasks against the full plan of a million items.
+database. Demands are those of the shipped calibration. The dispatcher sends a task as fast as the CPU seconds allow that queue
+manager, database and broker take for one, one after the other: measured first, in some seconds, unless `--dispatched` is given.
+The first rows show the error of drawing tasks against the full plan of a million items.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import dataclasses
 import resource
 import time
 
+from benchmarks import dispatcher
+from benchmarks.driver import bench_home
 from simulate.demands import shipped
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import Case, limits, run_case
@@ -24,8 +27,8 @@ _SECTION_6 = Case(workers=100, databases=2)  # R1's largest installations: 50 to
 _HEADER = "site      workers databases      TB    items/s  elapsed s  GB/hour  CPU s   GB  limits"
 
 
-def site_for(workers: int) -> Site:
-    """The site `cluster` with hosts, filer and network for so many workers."""
+def site_for(workers: int, dispatched_per_s: float) -> Site:
+    """The site `cluster` with hosts, filer and network for so many workers, and dispatchers of this rate."""
     site = load_site("cluster")
     hosts = -(-workers // _WORKERS_A_HOST)
     factor = hosts / len(site.hosts)
@@ -35,8 +38,19 @@ def site_for(workers: int) -> Site:
     }
     disks = dataclasses.replace(site.disks, count=max(1, round(site.disks.count * factor)))
     return dataclasses.replace(
-        site, hosts=site.hosts[:1] * hosts, bytes_per_s=site.bytes_per_s * factor, disks=disks, **grown
+        site, hosts=site.hosts[:1] * hosts, bytes_per_s=site.bytes_per_s * factor, disks=disks,
+        dispatched_per_s=dispatched_per_s, **grown,
+    )  # fmt: skip
+
+
+def _measured() -> float:
+    """Tasks that a dispatcher sends a second on a machine that does nothing else."""
+    with bench_home() as home:
+        found = dispatcher.measure(home.directory)
+    print(
+        f"dispatcher: {found.task_cpu_s * 1e3:.2f} ms of CPU a task, at most {1 / found.task_cpu_s:,.0f} tasks/s; {found.rate:,.0f} tasks/s now"
     )
+    return 1 / found.task_cpu_s
 
 
 def main() -> None:
@@ -46,6 +60,7 @@ def main() -> None:
     parser.add_argument("--database-cores", type=int, help="give each database server so many cores")
     parser.add_argument("--dispatched", type=float, help="let each dispatcher send so many tasks a second; 0: no limit")
     args = parser.parse_args()
+    dispatched_per_s = _measured() if args.dispatched is None else args.dispatched
     calibration = shipped()
     contents = contents_of_plain(calibration.contents)
     whole = plan_of("reference", 1.0, 1, contents)
@@ -62,8 +77,9 @@ def main() -> None:
 
     if not args.only:
         small = Case(workers=8, databases=1, shard=True)
-        planned = row(site_for(8), small, whole)
-        drawn = row(site_for(8), small, plan_of("reference", 1.0, 1, contents, most=0, sample=100_000))
+        few = site_for(8, dispatched_per_s)
+        planned = row(few, small, whole)
+        drawn = row(few, small, plan_of("reference", 1.0, 1, contents, most=0, sample=100_000))
         print(f"tasks drawn from a tenth against all {whole.items:,} items planned: {drawn / planned - 1:+.1%}")
         report = load_site("r1")
         grown = dataclasses.replace(report, name="r1 x 2", hosts=report.hosts * 2)
@@ -71,12 +87,10 @@ def main() -> None:
     for number, (workers, databases, times) in enumerate(POINTS[: args.points], 1):
         if args.only and number not in args.only:
             continue
-        site = site_for(workers)
+        site = site_for(workers, dispatched_per_s)
         if args.database_cores:
             servers = tuple(DatabaseServer(cores=args.database_cores, ghz=one.ghz) for one in site.databases)
             site = dataclasses.replace(site, databases=servers)
-        if args.dispatched is not None:
-            site = dataclasses.replace(site, dispatched_per_s=args.dispatched)
         row(site, Case(workers=workers, databases=databases, shard=True), dataclasses.replace(whole, copies=times))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,6 +21,7 @@ from readers.errors import ExceptionCode
 
 if TYPE_CHECKING:
     import uuid
+    from datetime import datetime
 
     from rich.console import Console
     from rich.table import Table
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle, Jobs
     from core.records import JobState
     from sql.groups import GroupRow
-    from sql.jobs import JobSummary
+    from sql.jobs import JobProgress, JobSummary
     from sql.session import Database
 
 commands = Commands()
@@ -55,44 +56,75 @@ def list_jobs(
             print_json([line_of(summary, database.name).to_json() for database, summary in found])
         elif found:
             groups = {row.id: row for row in list_groups(installed.databases)}
-            context.out.print(jobs_table(found, groups))
+            context.out.print(jobs_table(found, groups, {s.job.id: _progress(d, s) for d, s in found}))
         else:
             context.say("no job yet; create one with `edbench discover DIR`")
 
 
-def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:
-    """The list of jobs, newest first; the jobs of a group are below its line."""
+def _progress(database: Database, summary: JobSummary) -> JobProgress:
+    from sql.jobs import progress
+
+    with database.transaction() as conn:
+        return progress(conn, summary.job.id)
+
+
+def jobs_table(
+    jobs: Iterable[tuple[Database, JobSummary]],
+    groups: Mapping[uuid.UUID, GroupRow],
+    done: Mapping[uuid.UUID, JobProgress],
+) -> Table:
+    """The list of jobs, newest first; the jobs of a group are below its line, which has their sums.
+
+    `done`: of each job, by its id.
+    """
     from controller.jobs.groups.progress import group_state
+    from controller.labels.surroundings import storage_text
 
     rows: list[tuple[object, ...]] = []
     shown: set[uuid.UUID] = set()
     jobs = list(jobs)
+
+    def add(database: Database, s: JobSummary, indent: str = "") -> None:
+        state = f"{s.job.state}" if s.job.state.over else f"{s.job.state}, {s.job.phase}"
+        names = (f"{indent}{s.job.id}", s.job.name, s.type, database.name, state)
+        rows.append(
+            (*names, *_sums([done[s.job.id]]), _time(s.created_at), s.job.reason or "", storage_text(s.surroundings))
+        )
+
     for database, summary in jobs:
         group = groups.get(summary.group_id) if summary.group_id else None
         if group is None:
-            rows.append(_job_row(database, summary))
+            add(database, summary)
         elif group.id not in shown:
             shown.add(group.id)
             order = [member.job for member in group.members]
             members = [(d, s) for d, s in jobs if s.job.id in order]
             members.sort(key=lambda one: order.index(one[1].job.id))
-            state = group_state([s.job.state for _, s in members])
-            created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
-            rows.append(
-                (group.id, group.name, "", "", state, "", created, "", f"group of {len(group.members)}, {group.kind}")
-            )
-            rows += [_job_row(d, s, indent="  ") for d, s in members]
-    return table(
-        ("job", "name", "type", "database", "state", "phase", "created (UTC)", "storage", "reason"), rows, whole=(0, 4)
-    )
+            names = (group.id, group.name, "", "sum", group_state([s.job.state for _, s in members]))
+            sums = _sums([done[s.job.id] for _, s in members])
+            rows.append((*names, *sums, _time(group.created_at), f"group of {len(order)}, {group.kind}", ""))
+            for member in members:
+                add(*member, indent="  ")
+    columns = ("job", "name", "type", "database", "state", "items", "discovered", "elapsed", "created (UTC)", "reason")
+    made = table((*columns, "storage"), rows, right=(5, 6, 7), whole=(0, 4))
+    storages = {str(row[-1]) for row in rows} - {""}
+    if len(storages) == 1:  # one line instead of a wide column
+        made.columns.pop()
+        made.caption, made.caption_justify = f"storage: {storages.pop()}", "left"
+    return made
 
 
-def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
-    from controller.labels.surroundings import storage_text
+def _sums(jobs: Sequence[JobProgress]) -> tuple[int, str, str]:
+    """Items and discovered bytes of jobs, and the longest job's elapsed time."""
+    from controller.jobs.rates import duration
 
-    created = f"{s.created_at:%Y-%m-%d %H:%M:%S}"
-    storage, reason = storage_text(s.surroundings), s.job.reason or ""
-    return f"{indent}{s.job.id}", s.job.name, s.type, database.name, s.job.state, s.job.phase, created, storage, reason
+    discovered = sum(job.raw_bytes + job.extracted_bytes for job in jobs)
+    elapsed = max((job.elapsed_s for job in jobs), default=0.0)
+    return sum(job.items for job in jobs), bytes_text(discovered), duration(elapsed)
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 @commands.add("show", "edbench job show last")
@@ -106,6 +138,7 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
     context = shared(ctx)
     with installation(context.settings(), broker=False, work=("controller.browse.counts", "rich.table")) as installed:
         from controller.browse.counts import count_job
+        from core.job_types import types_of
 
         selected = installed.find(job)
         if output == "json":
@@ -121,8 +154,8 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             if selected.group is not None:
                 context.out.print()
             show_counts(context.out, counts)
-            _show_production(context, handle)
             flush()  # counts can be read while the rest is computed
+            types_of(handle.job.options.of_type).sections(context.out, handle)
         if selected.group is None:
             _show_replay(context, selected.each[0])
         from controller.observe.wire import wire_shares  # brings documents
@@ -166,7 +199,7 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     """The counts of one job."""
     from controller.jobs.rates import duration
     from controller.labels.surroundings import storage_text
-    from core.options.production import JobType
+    from core.job_types import JobType
 
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
@@ -196,9 +229,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             console.print()
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
-    if job.options.production.asked:
-        choice = job.options.production
-        console.print(f"\n{progress.items:,} items produced, written to {choice.out}", markup=False)
+    if (given := job.options.of_type) is not None and given.out:
+        console.print(f"\n{progress.items:,} items produced, written to {given.out}", markup=False)
         return
     children = counts.children
     console.print(
@@ -209,20 +241,11 @@ def show_counts(console: Console, counts: JobCounts) -> None:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
 
 
-def _show_production(context: CommandContext, handle: JobHandle) -> None:
-    """What a production omitted and why."""
-    if not handle.job.options.production.asked:
-        return
-    from controller.production.figures import production_lines, production_told  # brings documents
-
-    if (made := production_told(handle)) is not None:
-        for name, line in production_lines(made):
-            context.out.print(f"{name}: {line}", markup=False, soft_wrap=True)
-
-
 def _show_replay(context: CommandContext, handle: JobHandle) -> None:
     """The figures of a replay's clients."""
-    if not handle.job.options.replay.asked:
+    from core.job_types import JobType
+
+    if handle.job.options.type is not JobType.REPLAY:
         return
     from cli.summary import show_played
     from controller.replay.outcome import played
@@ -235,13 +258,14 @@ def _print_documents(selected: Jobs) -> None:
     from controller.browse.counts import count_job
     from controller.jobs.documents import document_of, group_document, holds_of
     from controller.observe.wire import wire_shares
-    from controller.production.figures import production_told
-    from controller.replay.outcome import played
+    from core.job_types import types_of
 
     wire = wire_shares(selected.each)
     if selected.group is None:
         (handle,) = selected.each
-        print_json(document_of(count_job(handle), wire, played(handle), production_told(handle)).to_json())
+        with handle.database.transaction() as conn:
+            own = types_of(handle.job.options.of_type).figures(conn, handle)
+        print_json(document_of(count_job(handle), wire, own).to_json())
     else:
         holds = [holds_of(count_job(handle), handle.database.name) for handle in selected.each]
         print_json(group_document(selected.group, wire, holds).to_json())

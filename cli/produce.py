@@ -14,7 +14,8 @@ from cli.installation import Installation, installation
 from cli.output import flush
 from cli.tree import Commands
 from core.errors import RunFailed, UsageError
-from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
+from core.job_types import JobType
+from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, ProductionChoice
 
 if TYPE_CHECKING:
     from controller.production.orders import ProductionOrder
@@ -193,7 +194,7 @@ def _created_and_followed(
     if pages is not None:
         options = options_with_images(pages, options, sources)
     options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
-    choice = options.production
+    choice = options.of(ProductionChoice)
     database = sources[0].database
     refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
     crew = (workers, installed.settings.slots) if installed.embedded else crew_of(database)
@@ -207,7 +208,7 @@ def _created_and_followed(
         databases=installed.databases,
     )
     created = create_production(Storage(NullRecorder()), installed.settings, plan)
-    made = created.each[0].job.options.production
+    made = created.each[0].job.options.of(ProductionChoice)
     if made.withhold:
         context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
     if made.system_files:

@@ -73,7 +73,8 @@ Workers = Annotated[
     typer.Option(
         "--workers",
         metavar="N,N,...",
-        help="With `all`: discover with these workers.  [default: 1,2,4, with --small 1]",
+        help="With `all`: discover with these workers; else: wait for N workers to have the test's clients."
+        "  [default: 1,2,4, with --small 1; else 1]",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the same command after an interruption.")]
@@ -93,6 +94,8 @@ def storage_test(
     scale: Scale = None,
     workers: Workers = None,
     resume: Resume = False,
+    listen: opt.Listen = None,
+    wait: opt.Wait = None,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,
     serve_port: opt.ServePort = opt.PORT,
@@ -101,8 +104,8 @@ def storage_test(
     """Run a storage test of reports R2 to R5.
 
     Without NAME, list the tests; `all` runs every test and a discovery, to one page. The command accepts only empty directories
-    and removes what it wrote: also after Ctrl-C, and after kill -9 when the next command starts. The last line is the path of the
-    report.
+    and removes what it wrote: also after Ctrl-C, and after kill -9 when the next command starts. With EDBENCH_DATABASES set or
+    --listen, the clients of client-sweep and insert-drift run at the connected workers. The last line is the path of the report.
     """
     context = shared(ctx)
     if not name:
@@ -127,14 +130,19 @@ def storage_test(
         resume=resume,
         output=output,
         serve_port=serve_port if serve else None,
+        listen=listen,
+        wait=wait,
+        workers=max(opt.numbers(workers, "--workers")) if workers and name != ALL else 1,
     )
     if name == ALL:
+        if listen is not None:
+            raise UsageError(f"--listen: most tests of `{ALL}` run on this host only")
         counts = tuple(opt.numbers(workers or ("1" if order.small else "1,2,4"), "--workers"))
         discovering = Discovering(package=discovery, scale=scale or (0.0003 if order.small else 0.01), workers=counts)
         _run_all(ctx, settings, targets, setting or [], wish, discovering, small=order.small)
         return
-    if discovery or scale is not None or workers:
-        raise UsageError(f"--discovery, --scale and --workers require the test `{ALL}`")
+    if discovery or scale is not None:
+        raise UsageError(f"--discovery and --scale require the test `{ALL}`")
     _carry_out(context, settings, made(name, targets, setting or [], small=order.small), wish)
 
 
@@ -235,6 +243,9 @@ class Wish:
     resume: bool = False
     output: str = "table"
     serve_port: int | None = None  # of the web UI; None: it is not served
+    listen: str | None = None  # as `experiments.crew.system.Ways`, and …
+    wait: float | None = None
+    workers: int = 1  # that are awaited, to have the test's own clients
 
 
 def _carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
@@ -252,6 +263,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     """Raises what `conduct` does."""
     from cli.progress import live_line
     from cli.serve import test_page
+    from experiments.crew.system import Ways
     from experiments.profiles.refusal import refuse_filer, refuse_room
     from experiments.profiles.study import ProfileStudy
     from experiments.study import conduct, new_id
@@ -261,6 +273,16 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     profile.check()
     refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=wish.yes)
+    ways = Ways(listen=wish.listen, wait=wish.wait)
+    # An order carries no address of an endpoint, and clients of an emulated filer share its arbiter.
+    own = profile.emulates and profile.targets.s3 is None and settings.filer == "none"
+    at_members = own and not (settings.embedded and ways.listen is None)
+    if ways.listen is not None and not own:
+        raise UsageError(f"--listen: the load of {profile.name} runs on this host only")
+    if wish.workers > 1 and not at_members:
+        raise UsageError(
+            f"--workers: the load of {profile.name} runs on this host; use --listen, or set EDBENCH_DATABASES"
+        )
     least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
     run_id = new_id(profile.name, now)
@@ -277,7 +299,10 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
             live_line(context.err) as tell,
             test_page(context, profile, settings, wish.serve_port) as live,
         ):
-            shown = ProfileStudy(profile, settings, context.clock, context.say, tell, study.sessions, live)
+            shown = ProfileStudy(
+                profile, settings, context.clock, context.say, tell, study.sessions, live,
+                env=context.env if at_members else None, ways=ways, workers=wish.workers,
+            )  # fmt: skip
             try:
                 return conduct(shown, kind, least, study)
             except KeyboardInterrupt as error:
@@ -516,7 +541,7 @@ def _discovered(
         with reporter(context.err, context.clock, "generating") as report:
             generate_corpus(corpus, _CORPUS_PROFILE, scale, _SEED, usable_cores(), report)
         at = dataclasses.replace(settings, storage=own / "storage")
-        study = Study(repeats=wish.repeats, min_seconds=wish.min_seconds or MIN_SECONDS)
+        study = Study(repeats=wish.repeats, min_seconds=wish.min_seconds or MIN_SECONDS, wait=wish.wait)
         plan = scale_up(PointSpec(1, 1, at.slots), workers, repeats=study.repeats, seed=wish.seed)
         _, page = carry_out(ctx, at, corpus, plan, study, DiscoveryOrder(), brief=True, people=wish.output)
         shutil.copytree(page.parent, there, copy_function=shutil.copyfile)

@@ -17,13 +17,13 @@ from controller.jobs.figures import (
     JobFigures,
     ProductionFigures,
     TraceFigures,
+    production_lines,
 )
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
 from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures, IoKind
 from controller.observe.wire import WireShare, WireShares
-from controller.production.figures import production_lines
 from controller.replay.outcome import Played, PlayedTimes
 from controller.timeline.thresholds import DOMINATED_MARK
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from controller.databases import JobHandle
     from controller.verify.group import GroupVerification
     from controller.verify.job import Count, Example, Verification
-    from controller.verify.production import ProductionVerification
 
 commands = Commands()
 
@@ -62,8 +61,7 @@ def verify(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         target = installed.find(job)
-        if target.each and target.each[0].job.options.production.asked:
-            _verify_production(context, target.each[0], examples, output)
+        if target.each and _verify_own(context, target.each[0], examples, output):
             return
         chosen = choose_manifest(target.source, manifest, internal=internal)
         progress = context.say if context.err.is_terminal else _quiet
@@ -87,53 +85,28 @@ def verify(
         raise RunFailed(f"job {target.id} differs from its manifest: {outcome.differences:,} differences, listed above")
 
 
-def _verify_production(context: CommandContext, handle: JobHandle, examples: int, output: str) -> None:
-    """Compare the files that the job wrote with its rows."""
+def _verify_own(context: CommandContext, handle: JobHandle, examples: int, output: str) -> bool:
+    """Verify a job as its type does (core.job_types); False where that is as a discovery is verified."""
     from controller.verify.noted import note_verified
-    from controller.verify.production import verify_production
+    from core.job_types import types_of
     from core.operations import NullRecorder
     from core.storage.layer import Storage
 
     progress = context.say if context.err.is_terminal else _quiet
-    done = verify_production(handle, Storage(NullRecorder()), examples=examples, progress=progress)
+    types = types_of(handle.job.options.of_type)
+    done = types.verify(handle, Storage(NullRecorder()), examples=examples, progress=progress)
+    if done is None:
+        return False
     if output == "json":
         print_json(done.to_json())
-    _show_production(context.people(output), done)
+    types.print_verified(context.people(output), done)
     flush()
     note_verified([handle], done)  # last, as above
     if done.differences:
         raise RunFailed(
-            f"job {done.job_id} differs from what it wrote, or in its load files: {done.differences:,} differences"
+            f"job {handle.id} differs from what it wrote, or in its load files: {done.differences:,} differences"
         )
-
-
-def _show_production(console: Console, done: ProductionVerification) -> None:
-    if done.examples:
-        rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
-        console.print(table(("difference", "file", "expected", "found"), rows))
-    console.print(
-        f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
-        f" {done.extra:,} extra, {done.wrong:,} wrong",
-        markup=False,
-    )
-    for line in _pages(done):
-        console.print(line, markup=False)
-    for line in done.load_file_examples:
-        console.print(line, markup=False, soft_wrap=True)
-    console.print(f"{' '.join(done.load_files) or 'load files'}: {done.load_file_faults:,} faults", markup=False)
-
-
-def _pages(done: ProductionVerification) -> Iterator[str]:
-    """A line for what has to agree with the discovery, and one for each other type that does not."""
-    if exact := [each for each in done.pages if each.exact]:
-        items, pages = sum(each.items for each in exact), sum(each.pages for each in exact)
-        yield f"{items:,} PDF and TIFF items have {pages:,} pages, {done.pages_wrong:,} of them others than were found"
-    for each in done.pages:
-        if each.differing and not each.exact:
-            yield (
-                f"{each.media_type}: {each.pages:,} pages were made of {each.items:,} items, {each.found_pages:,} were found"
-                f" ({each.differing:,} items differ)"
-            )
+    return True
 
 
 def _quiet(_line: str) -> None:

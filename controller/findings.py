@@ -43,6 +43,15 @@ _COMMANDS = {
 }
 
 
+_SOUGHT = {
+    ReviewKind.DEDUPE: "duplicates",
+    ReviewKind.DENIST: "system files",
+    ReviewKind.THREADS: "threads",
+    ReviewKind.NEAR: "near-duplicates",
+    ReviewKind.LANGUAGES: "languages",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """The latest finding of one kind in some jobs."""
@@ -64,9 +73,9 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
         with handle.database.transaction() as conn:
             row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
         if row is None:
-            raise UsageError(f"job {handle.id} has no {kind.value} findings yet; {again}")
+            raise UsageError(f"job {handle.id} was not searched for {_SOUGHT[kind]} yet; {again}")
         if row.stale:
-            raise UsageError(f"job {handle.id} was processed again after its {kind.value} findings; {again} again")
+            raise UsageError(f"job {handle.id} was processed again after the search for {_SOUGHT[kind]}; {again} again")
         rows.append(row)
     first = rows[0]
     tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)

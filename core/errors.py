@@ -30,6 +30,10 @@ class SystemFault(EdbenchError):
     """Something under the job is broken; the job is suspended and can be resumed."""
 
 
+class PackageMissing(SystemFault):
+    """A job needs an optional package that is not installed here."""
+
+
 class StorageFault(SystemFault):
     """The filer or scratch failed (gone, full, read-only, I/O error); `errno` is 0 where the system gave none."""
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
-_DISTRIBUTIONS = "edbench_"
+_DISTRIBUTIONS = "edbench"
 
 
 def extensions(group: str) -> Mapping[str, tuple[str, ...]]:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import enum
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from core.batches import Limits as Limits
+from core.job_types import PHASES as PHASES
+from core.job_types import PRODUCING_PHASES as PRODUCING_PHASES
+from core.job_types import JobType as JobType
+from core.job_types import MissingOptions, TypeOptions, key_of, registered, types_of
+from core.job_types import Phase as Phase
+from core.limits import Limits as Limits
 from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
 from core.options.choices import FilerChoice as FilerChoice
 from core.options.choices import OcrChoice as OcrChoice
 from core.options.choices import ReplayChoice as ReplayChoice
-from core.options.production import JobType, Priority, ProductionChoice
 from core.plain import surplus
+
+T = TypeVar("T", bound=TypeOptions)
+_OWN_PHASES = (Phase.WALK, Phase.EXPAND, Phase.INDEX, Phase.OCR, Phase.FINALISE)  # of a discovery
 
 
 class JobState(enum.StrEnum):
@@ -53,31 +60,6 @@ class GroupKind(enum.StrEnum):
     SHARDED = "sharded"  # each is over some of the custodians, all of them together over the data set
 
 
-class Phase(enum.StrEnum):
-    """The phases that a job may have, in order; see JobOptions.phases."""
-
-    WALK = "walk"
-    EXPAND = "expand"
-    INDEX = "index"
-    OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
-    REPLAY = "replay"  # in place of all before it, in a job that replays a trace
-    EXTRACT = "extract"  # of a job that extracts or exports: texts out of the index, in place of all before it
-    RENDER = "render"  # of a job that processes: its pages counted …
-    STAMP = "stamp"  # … and drawn, with the numbers that the barrier gave them
-    EXPORT = "export"  # of a job that exports: natives, and pages that another job made
-    FINALISE = "finalise"
-
-
-PHASES: tuple[Phase, ...] = tuple(Phase)
-_PRODUCING: Mapping[JobType, tuple[Phase, ...]] = {
-    JobType.EXTRACTION: (Phase.EXTRACT, Phase.FINALISE),
-    JobType.PROCESSING: (Phase.RENDER, Phase.STAMP, Phase.FINALISE),
-    JobType.EXPORT: (Phase.EXTRACT, Phase.EXPORT, Phase.FINALISE),
-}
-PRODUCING_PHASES = frozenset(p for phases in _PRODUCING.values() for p in phases)
-_OF_OTHERS = PRODUCING_PHASES - {Phase.FINALISE} | {Phase.REPLAY}
-
-
 class TaskState(enum.StrEnum):
     """States of a task in the ledger."""
 
@@ -110,6 +92,14 @@ class Layout(enum.StrEnum):
     PER_WORKER = "per-worker"
 
 
+class Priority(enum.StrEnum):
+    """The share of the slots that a job gets among others: each step has four times the tasks of the one below."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
@@ -128,7 +118,6 @@ class JobOptions:
     passwords: BankNote = field(default_factory=BankNote)
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
-    replay: ReplayChoice = field(default_factory=ReplayChoice)
     index_streams: int | None = (
         None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
     )
@@ -139,35 +128,60 @@ class JobOptions:
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
     priority: Priority = Priority.NORMAL
     time_zone: str = DEFAULT_ZONE  # of dates that note none
-    load_file: bool = False  # the source was made of one (production.loadfiles.imported)
-    production: ProductionChoice = field(default_factory=ProductionChoice)
+    load_file: bool = False  # the source was made of one (core.imported)
+    of_type: TypeOptions | None = None  # of a job whose type a package registers (core.job_types)
 
     @property
     def type(self) -> JobType:
-        """What kind of job it is."""
-        return JobType.REPLAY if self.replay.asked else self.production.type
+        """The type of the job."""
+        return JobType.DISCOVERY if self.of_type is None else self.of_type.type
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        """Those that the job goes through, in order."""
-        if self.replay.asked:
-            return (Phase.REPLAY, Phase.FINALISE)
-        if self.production.asked:
-            return _PRODUCING[self.production.type]
-        return tuple(p for p in PHASES if p not in _OF_OTHERS and (p is not Phase.OCR or self.ocr.asked))
+        """Those that the job goes through, in order. Raises PackageMissing."""
+        if self.of_type is not None:
+            return types_of(self.of_type).phases[self.type]
+        return tuple(p for p in _OWN_PHASES if p is not Phase.OCR or self.ocr.asked)
+
+    def of(self, kind: builtins.type[T]) -> T:
+        """The options of a registered type. Raises PackageMissing; TypeError where the job is of another type."""
+        if not isinstance(self.of_type, kind):
+            types_of(self.of_type)
+            raise TypeError(f"a job of type {self.type} has no {kind.__name__}")
+        return self.of_type
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for the job row."""
-        return dataclasses.asdict(self)
+        """Plain data for the job row: the options of a registered type have a key of their own, and `type` names it."""
+        given = self.of_type
+        out = dataclasses.asdict(self if given is None else dataclasses.replace(self, of_type=None))
+        del out["of_type"]
+        if given is not None:
+            own: Any = given.data if isinstance(given, MissingOptions) else dataclasses.asdict(given)  # type: ignore[call-overload]
+            out |= {"type": self.type.value, key_of(given): own}
+        return out
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> JobOptions:
         """The inverse of `to_json`. Raises TypeError for unknown keys (a newer version wrote them), ValueError for values
         of another type."""
-        options = msgspec.convert(data, cls)
+        rest = dict(data)
+        of_type = _of_type(rest) if "type" in rest else None
+        options = msgspec.convert(rest, cls)
+        if of_type is not None:
+            options = dataclasses.replace(options, of_type=of_type)
         if unknown := surplus(data, options.to_json(), "options"):
             raise TypeError(f"unknown field {unknown}")
         return options
+
+
+def _of_type(data: dict[str, Any]) -> TypeOptions:
+    """The options of a registered type, which are taken out of `data`."""
+    kind = JobType(data.pop("type"))
+    known = [key for key in data if key in registered()]
+    keys = known or [key for key in data if key not in JobOptions.__dataclass_fields__]
+    key = keys[0] if keys else ""
+    own = data.pop(key, None)
+    return msgspec.convert(own, registered()[key].options) if known else MissingOptions(key, kind, own)
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,7 +208,7 @@ class ClaimedTask:
     token: uuid.UUID  # the claim token: random, made by the slot that claimed
     attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
-    portions: int = 0  # of findings that earlier claims of the task have written (sql.groups)
+    portions: int = 0  # of findings that earlier claims of the task have written (sql.portions)
 
     @property
     def owner(self) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def one_decimal(value: float) -> str:
-    """1,234.5."""
-    return f"{value:,.1f}"
+    """1,234.5; below 1 two significant digits: 0.18."""
+    return f"{value:,.1f}" if abs(value) >= 1 or value == 0 else f"{float(f'{value:.2g}')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

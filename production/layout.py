@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.options.production import FileKind, JobType, ProductionChoice
+from core.job_types import FileKind, JobType
+from core.options.production import ProductionChoice
 
 _TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
 KINDS = tuple(_TOPS)

@@ -116,7 +116,6 @@ class Outage:
         self._name = name
         self._attempts = 0
         self._retry_at = 0.0
-        self.began = 0.0  # when the first attempt failed, while it is on
 
     @property
     def on(self) -> bool:
@@ -127,7 +126,6 @@ class Outage:
         """Note a failed attempt; returns the seconds to wait before the next one."""
         if not self.on:
             log.warning("%s; retrying until it answers", error)
-            self.began = now
         wait = _BACKOFF_SECONDS[min(self._attempts, len(_BACKOFF_SECONDS) - 1)]
         self._attempts += 1
         self._retry_at = now + wait

@@ -13,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from functools import partial
 
 import redis
 from sqlalchemy.exc import IntegrityError
@@ -25,7 +27,7 @@ from monitoring.collector import Collector
 from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.dispatcher import Commons
 from queue_manager.manager import Manager, Runs, forget_messages
-from queue_manager.metrics import QueueMetrics, collectors
+from queue_manager.metrics import DatabaseNumbers, QueueMetrics, collectors
 from sql.session import Database
 
 log = logging.getLogger("queue_manager")
@@ -34,16 +36,27 @@ log = logging.getLogger("queue_manager")
 DRAIN_SECONDS = 3.0  # at the end, for what workers recorded last
 
 
-def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
+def manage_all(
+    settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE, metrics: QueueMetrics | None = None
+) -> None:
     """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
 
-    `endpoint`: where to answer Prometheus.
+    `endpoint`: where to answer Prometheus; `metrics`: of a run, those of the system's own databases.
     """
     if not settings.databases:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
     if settings.broker is None:
         raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
-    metrics = QueueMetrics(a.name for a in settings.databases)
+    metrics = metrics or QueueMetrics(a.name for a in settings.databases)
+    numbers = metrics.of_run(a.name for a in settings.databases) if settings.run else nullcontext(metrics.of)
+    with numbers as of:
+        _manage(settings, stop, endpoint, metrics, of)
+
+
+def _manage(
+    settings: Settings, stop: Stop, endpoint: Endpoint, metrics: QueueMetrics, numbers: Mapping[str, DatabaseNumbers]
+) -> None:
+    assert settings.broker is not None
     databases = [
         Database(a.name, a.url, application="edbench queue_manager", timer=metrics.timers.timer(a.name))
         for a in settings.databases
@@ -55,7 +68,7 @@ def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> 
             settings.broker,
             stop,
             commons,
-            metrics.of[d.name],
+            numbers[d.name],
             observe=settings.observe,
             apart=len(settings.hosts) > 1,
             run=settings.run,
@@ -66,7 +79,7 @@ def manage_all(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> 
     silence = endpoint.serve_or_tell(collectors(metrics, collector))
     parts = [collector.run, *(manager.run for manager in managers)]
     if not settings.run:  # of a run there are no further runs
-        parts.append(Runs(settings, manage_all, stop).run)
+        parts.append(Runs(settings, partial(manage_all, metrics=metrics), stop).run)
     with ThreadPoolExecutor(len(parts), thread_name_prefix="manager") as threads:
         ends = [threads.submit(_until_any_ends, part, stop) for part in parts]
         stop.wait()

@@ -22,7 +22,7 @@ from monitoring.broker import connect
 from monitoring.sender import stream_of
 from queue_manager.dispatcher import Commons, Dispatcher, Look, Outage, Sender
 from queue_manager.metrics import DatabaseNumbers, QueueSample
-from sql import workers
+from queue_manager.pulse import measuring
 from sql.faces.calls import OBSERVING
 from sql.held import HeldConnection, driver_errors
 from sql.ledger import CHANNEL
@@ -292,7 +292,8 @@ class Manager:
 
     def run(self) -> None:
         """Until stopped. Raises UsageError when the schema is newer than this code."""
-        with observing(self._database, self._numbers) if self._observe else nullcontext():
+        observed = observing(self._database, self._numbers) if self._observe else nullcontext()
+        with measuring(self._database), observed:
             self._run()
         self._database.dispose()
 
@@ -301,9 +302,7 @@ class Manager:
             try:
                 migrate(self._database)
                 with self._database.listen() as held:
-                    if self._outage.over():  # jobs of that time are labelled
-                        with self._database.transaction(durable=True) as conn:
-                            workers.note_outage(conn, time.monotonic() - self._outage.began)
+                    self._outage.over()
                     if wait_for_lock(held, self._database.name, self._stop):
                         self._dispatch(held)
             except DatabaseFault as fault:

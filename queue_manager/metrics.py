@@ -5,8 +5,10 @@ Each database's manager writes its own numbers from its own thread; a scrape onl
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from core.records import Phase, TaskState
 from monitoring.collector import Collector as FrameCollector
@@ -66,13 +68,38 @@ class QueueMetrics(Collector):
     def __init__(self, databases: Iterable[str]) -> None:
         self.of = {name: DatabaseNumbers() for name in databases}
         self.timers = Timers(self.of)
+        self._lock = threading.Lock()  # of these two
+        self._runs: list[Mapping[str, DatabaseNumbers]] = []
+        self._ended = {name: DatabaseNumbers() for name in self.of}  # counters of runs that have ended
+
+    @contextmanager
+    def of_run(self, databases: Iterable[str]) -> Iterator[Mapping[str, DatabaseNumbers]]:
+        """Numbers of a run's databases, which are shown together with those of the server that has them, and stay counted."""
+        own = {name: DatabaseNumbers() for name in databases}
+        with self._lock:
+            self._runs.append(own)
+        try:
+            yield own
+        finally:
+            with self._lock:
+                self._runs.remove(own)
+                for name, numbers in own.items():
+                    self._ended[name] = _together(
+                        (self._ended[name], replace(numbers, active=False, slots=0, queue=()))
+                    )
+
+    def _shown(self) -> dict[str, DatabaseNumbers]:
+        with self._lock:
+            parts = (self.of, self._ended, *self._runs)
+            return {name: _together([part[name] for part in parts if name in part]) for name in self.of}
 
     def collect(self) -> Iterator[Metric]:
         """The families."""
-        active = {name: numbers for name, numbers in self.of.items() if numbers.active}
+        shown = self._shown()
+        active = {name: numbers for name, numbers in shown.items() if numbers.active}
         for metric, read in _NUMBERS.items():
             family = SPECS[metric].simple()
-            for name, numbers in (active if metric in _OF_THE_ACTIVE_ONE else self.of).items():
+            for name, numbers in (active if metric in _OF_THE_ACTIVE_ONE else shown).items():
                 family.add_metric((name,), float(read(numbers)))
             yield family
         yield from _queue(active)
@@ -83,6 +110,23 @@ class QueueMetrics(Collector):
                     family.add_metric((name,), numbers.server[key])
             yield family
         yield transactions(self.timers.read())
+
+
+def _together(parts: Sequence[DatabaseNumbers]) -> DatabaseNumbers:
+    """Databases of one server as one."""
+    return DatabaseNumbers(
+        active=any(part.active for part in parts),
+        slots=sum(part.slots for part in parts if part.active),
+        dispatched=sum(part.dispatched for part in parts),
+        unclaimed=sum(part.unclaimed for part in parts),
+        lease_expiries=sum(part.lease_expiries for part in parts),
+        queue=[sample for part in parts for sample in part.queue],
+        server={
+            key: sum(part.server[key] for part in parts if key in part.server)
+            for key in _SERVER.values()
+            if any(key in part.server for part in parts)
+        },
+    )
 
 
 def _queue(active: Mapping[str, DatabaseNumbers]) -> Iterator[Metric]:

@@ -6,7 +6,7 @@ import heapq
 import uuid
 from collections.abc import Sequence
 
-from core.options.production import Priority
+from core.records import Priority
 from sql.states import Demand
 
 LEAST_FACTOR = 2  # beside the task a slot works on, one waits for it in the broker

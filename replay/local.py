@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 from core.errors import EdbenchError, Interrupted, RunFailed
 from core.filer.use import SHARED_MEMORY
-from core.services.process import PR_SET_PDEATHSIG
+from core.services.launch import PR_SET_PDEATHSIG
 from core.storage.files import Station
 from replay.client import run_client
 from replay.cold import drop_own

@@ -1,6 +1,7 @@
-"""Write docs/images/*.png: the web UI during and after a real job, and a chart of a real scale-up: `make screenshots`.
+"""Write docs/images/*.png: the web UI before, during and after a real job, a result, and a chart of a real scale-up:
+`make screenshots`.
 
-Runs the commands of this checkout in a temporary directory and takes pictures with headless Chromium. Exit status 1 with
+Runs the commands of this checkout in /tmp/edbench, which must not exist, and takes pictures with headless Chromium. Exit status 1 with
 one line on standard error if Chromium is missing or a command fails.
 """
 
@@ -13,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -35,6 +35,10 @@ EDBENCH = ROOT / ".venv" / "bin" / "edbench"
 FILER = "cloud-nas"  # emulated, because a laptop has no filer
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 DEADLINE_S = 600.0  # for a job on a busy machine
+HOME = Path("/tmp/edbench")
+HEIGHT = 1400  # of a window, so that charts are in the picture
+LOOKS: tuple[tuple[int, Literal["light", "dark"], str], ...] = ((1400, "light", ""), (400, "dark", "-narrow"))
+CHARTS = "canvas"  # a selector
 SEEN_S = 8.0  # of the phase in which the running job is photographed, so that its charts have points
 COLOURS = 128  # of a palette: text and lines need no more, and the files are a third as large
 
@@ -51,46 +55,55 @@ def main() -> int:
         sys.stderr.write("screenshots: Chromium is missing; apt-get install chromium fonts-dejavu-core\n")
         return 1
     wanted.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="edbench-screenshots-") as home:
-        os.environ |= {"EDBENCH_STORAGE": f"{home}/storage", "EDBENCH_SCRATCH": f"{home}/scratch"}
-        try:
-            if wanted.only != "scale-up":
-                with sync_playwright() as playwright:
-                    browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-                    _job(browser, Path(home), wanted.out, wanted.scale)
-                    browser.close()
-            if wanted.only != "job":
-                _scale_up(Path(home), wanted.out)
-        except subprocess.CalledProcessError as error:
-            sys.stderr.write(f"screenshots: {error}\n")
-            return 1
+    try:
+        HOME.mkdir(mode=0o700)  # of ours alone; the pictures show its name
+    except FileExistsError:
+        sys.stderr.write(f"screenshots: {HOME} exists; remove it\n")
+        return 1
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+            _pictures(browser, wanted.out, wanted.scale, wanted.only)
+            browser.close()
+    except subprocess.CalledProcessError as error:
+        sys.stderr.write(f"screenshots: {error}\n")
+        return 1
+    finally:
+        shutil.rmtree(HOME)
     for file in sorted(wanted.out.glob("*.png")):
         sys.stdout.write(f"{file.name}: {file.stat().st_size // 1000} kB\n")
     return 0
+
+
+def _pictures(browser: Browser, out: Path, scale: str, only: str | None) -> None:
+    os.environ |= {"EDBENCH_STORAGE": f"{HOME}/storage", "EDBENCH_SCRATCH": f"{HOME}/scratch"}
+    if only != "scale-up":
+        with _served(HOME) as server:
+            _taken(browser, server, "/", out, "first", "Nothing to process yet")
+        _job(browser, HOME, out, scale)
+    if only != "job":
+        _scale_up(HOME, out)
+        (result,) = (HOME / "storage" / "results").glob("scale-up-*")
+        with _served(HOME) as server:
+            _taken(browser, server, f"/results/{result.name}", out, "result", "Everything as ZIP")
 
 
 def _job(browser: Browser, home: Path, out: Path, scale: str) -> None:
     """The page of a discovery in phase index, of the same job once it is over, and of one whose source disappears."""
     corpus = home / "storage" / "corpora" / "sample"
     _edbench("corpus", "generate", str(corpus), "--profile", "reference", "--scale", scale)
-    with _served(home) as (address, token):
-        job = _created(address, token, "sample")
-        pages = {
-            "run": _opened(browser, address, token, job, 1400, "light"),
-            "run-dark": _opened(browser, address, token, job, 1400, "dark"),
-            "run-narrow": _opened(browser, address, token, job, 400, "light"),
-        }
-        _until(lambda: _job_of(address, token, job)["phase"] in ("index", "finalise"))
+    with _served(home) as server:
+        job = _created(*server, "sample")
+        _until(lambda: _job_of(*server, job)["phase"] in ("index", "finalise"))
         time.sleep(SEEN_S)
-        for name, page in pages.items():
-            _taken(page, out / f"{name}.png")
-        _until(lambda: _job_of(address, token, job)["state"].startswith("completed"))
-        _taken(_opened(browser, address, token, job, 1400, "light"), out / "finished.png")
-        failing = _created(address, token, "unmounted")
-        _until(lambda: _job_of(address, token, failing)["phase"] != "walk")
+        _taken(browser, server, f"/jobs/{job}", out, "run", CHARTS)
+        _until(lambda: _job_of(*server, job)["state"].startswith("completed"))
+        _taken(browser, server, f"/jobs/{job}", out, "finished", CHARTS)
+        failing = _created(*server, "unmounted")
+        _until(lambda: _job_of(*server, failing)["phase"] != "walk")
         corpus.rename(corpus.with_name("unmounted"))
-        _until(lambda: _job_of(address, token, failing)["state"] == "suspended")
-        _taken(_opened(browser, address, token, failing, 1400, "light"), out / "suspended.png")
+        _until(lambda: _job_of(*server, failing)["state"] == "suspended")
+        _taken(browser, server, f"/jobs/{failing}", out, "suspended", CHARTS)
 
 
 def _scale_up(home: Path, out: Path) -> None:
@@ -155,24 +168,22 @@ def _asked(url: str, token: str, body: dict[str, Any] | None = None) -> dict[str
     return found
 
 
-def _opened(browser: Browser, address: str, token: str, job: str, width: int, scheme: Literal["light", "dark"]) -> Page:
-    """The job's page, logged in."""
-    context = browser.new_context(viewport={"width": width, "height": 1050}, color_scheme=scheme)
-    context.set_default_timeout(1000 * DEADLINE_S)
-    page = context.new_page()
-    page.goto(f"{address}/login#token={token}")
-    page.wait_for_url(lambda url: "/login" not in url)
-    page.goto(f"{address}/jobs/{job}")
-    page.wait_for_selector("h1")
-    return page
-
-
-def _taken(page: Page, file: Path) -> None:
-    """What a window of that size shows."""
-    page.wait_for_selector("canvas")
-    page.evaluate("window.scrollTo(0, 0)")
-    page.screenshot(path=file)
-    _smaller(file)
+def _taken(browser: Browser, server: tuple[str, str], path: str, out: Path, name: str, until: str) -> None:
+    """A page in a wide light window (NAME.png) and in a narrow dark one (NAME-narrow.png), once it shows a text or a chart."""
+    address, token = server
+    for width, scheme, ending in LOOKS:
+        context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
+        context.set_default_timeout(1000 * DEADLINE_S)
+        page = context.new_page()
+        page.goto(f"{address}/login#token={token}")
+        page.wait_for_url(lambda url: "/login" not in url)
+        page.goto(f"{address}{path}")
+        page.wait_for_selector(until if until == CHARTS else f"text={until}")
+        page.wait_for_load_state("load")
+        file = out / f"{name}{ending}.png"
+        page.screenshot(path=file, animations="disabled")
+        _smaller(file)
+        context.close()
 
 
 def _smaller(file: Path) -> None:

@@ -66,6 +66,10 @@ class Answer:
 def simulate(wish: Wish, say: Say) -> Answer:
     """Run every point. Raises UsageError."""
     site = wish.site
+    if wish.result is not None and site.report:
+        raise UsageError(
+            f"site {site.name} is fitted to the shipped calibration; use --from with a site without `report`"
+        )
     cases = _cases(wish)
     calibration = shipped()
     say("planning the data set")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +26,10 @@ PHASES = (Phase.WALK.value, Phase.EXPAND.value, Phase.INDEX.value, Phase.FINALIS
 OPS = tuple(op.label for op in Op)
 CPU, DATABASE_CPU, TRANSACTIONS, ROWS = "cpu_s", "database_cpu_s", "transactions", "rows"
 READ_BYTES, WRITTEN_BYTES = "read_bytes", "written_bytes"
-QUANTITIES = (CPU, DATABASE_CPU, TRANSACTIONS, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
+QUANTITIES = (CPU, DATABASE_CPU, ROWS, *OPS, READ_BYTES, WRITTEN_BYTES)
 
-_WITH_TIME = frozenset(
-    {DATABASE_CPU, TRANSACTIONS}
-)  # a part of it comes with time alone: looks of queue manager and monitors
-
-# In phase index, where a slot spends its time in the index engine, most of what the database does comes with time alone: looks of
-# queue manager and monitors.
 _WITH_ITEMS = frozenset(OPS) - {Op.READ.label, Op.WRITE.label}
-_OF_DATABASE = frozenset({DATABASE_CPU, TRANSACTIONS, ROWS})
+_OF_DATABASE = frozenset({DATABASE_CPU, ROWS})
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -92,10 +87,12 @@ def job_of(result: Mapping[str, Any], manifest: Path, name: str) -> dict[str, An
 def phases_of(run: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Quantities by phase of one run of a result."""
     out = {}
+    begins = [phase["start_s"] for phase in run["phases"]]
     for phase in run["phases"]:
         calls = phase["calls"]
-        begin, end = phase["start_s"], phase["start_s"] + phase["elapsed_s"]
-        commits, rows = _database(run["series"]["database_activity"], phase["database"], begin, end)
+        # A database counts rows late: what it has counted at a barrier belongs to the phase before it.
+        end = min((begin for begin in begins if begin > phase["start_s"]), default=math.inf)
+        commits, rows = _database(run["series"]["database_activity"], phase["database"], phase["start_s"], end)
         took = {op: float(calls.get(op, {}).get("calls", 0)) for op in OPS}
         took |= {CPU: phase["cpu_s"].get("workers", 0.0), DATABASE_CPU: phase["cpu_s"].get("databases", 0.0)}
         took |= {TRANSACTIONS: commits, ROWS: rows, "tasks": float(phase["tasks"]), "elapsed_s": phase["elapsed_s"]}
@@ -140,22 +137,17 @@ def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
         for name in QUANTITIES:
             took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
             if name in _OF_DATABASE:
-                phases[phase][name] = _pooled(
-                    counts, took, None if phase == Phase.EXPAND.value or name == ROWS else lasted
-                )
+                phases[phase][name] = _pooled(counts, took, lasted)
             else:
                 phases[phase][name] = _by_kind(counts, took, name)
     return Demands(phases=phases, source=source)
 
 
-def _pooled(counts: Array, took: Array, lasted: Array | None) -> Array:
-    """So much an item of every kind. `lasted`: seconds of each job, where a part of it comes with time alone."""
+def _pooled(counts: Array, took: Array, lasted: Array) -> Array:
+    """So much an item of every kind, without what comes with the seconds that a job lasted: looks of queue manager and monitors."""
     items = counts[:, :, 0].sum(axis=1)
-    if lasted is None:
-        each = took.sum() / items.sum()
-    else:
-        columns = np.stack((items, lasted), axis=1)
-        each = _nonnegative(columns / items[:, None], took / items, np.zeros(2), np.zeros(2))[0]
+    columns = np.stack((items, lasted), axis=1)
+    each = _nonnegative(columns / items[:, None], took / items, np.zeros(2), np.zeros(2))[0]
     return np.stack((np.full(KINDS, each), np.zeros(KINDS)), axis=1)
 
 
@@ -246,9 +238,10 @@ def shipped() -> Calibration:
 
 
 def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array, source: str) -> Demands:
-    """The shipped demands, each phase and quantity by as much more or less as the job of a result took.
+    """The shipped demands, each phase and quantity by as much more or less as the workers of a result took.
 
-    `items`: number and bytes of its data set by kind. The mean of all its runs is taken.
+    `items`: number and bytes of its data set by kind. The mean of all its runs is taken. What the database takes stays: the totals of
+    a job hold what comes with time too.
     """
     runs = [phases_of(run) for point in result["points"] for run in point["repeats"]]
     phases: dict[str, dict[str, Array]] = {}
@@ -257,5 +250,5 @@ def of_result(calibration: Calibration, result: Mapping[str, Any], items: Array,
         for name, each in quantities.items():
             took = sum(_took(run.get(phase, {}), phase, name) for run in runs) / len(runs)
             expected = float((each * items).sum())
-            phases[phase][name] = each * (took / expected) if expected else each
+            phases[phase][name] = each * (took / expected) if expected and name not in _OF_DATABASE else each
     return Demands(phases=phases, source=source)

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from core.options.production import FileKind
+from core.job_types import FileKind
 from sql.schema import fenced_job_column, job_column, metadata, one_of
 
 # What people call items. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
-from core.options.production import ProducedFile
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
 from sql.face import QUERIES
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
@@ -28,25 +24,6 @@ class Origin(NamedTuple):
 
     id: uuid.UUID | None
     token: uuid.UUID | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedItem:
-    """One row of table `production_item`."""
-
-    number: int
-    item: uuid.UUID
-    source_job: uuid.UUID
-    family_first: int
-    family_last: int
-    parent: int | None
-    volume: int
-    folder: int
-    suffix: str
-    bytes: int
-    shard: uuid.UUID | None
-    pages: int | None = None
-    first_page: int | None = None
 
 
 def storable(text: str) -> str:
@@ -96,7 +73,8 @@ def _id(value: uuid.UUID | None) -> str | None:
     return None if value is None else value.hex
 
 
-def _run(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
+def write_rows(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
+    """Run a statement that takes rows as JSON, some at a time."""
     for start in range(0, len(rows), ROWS_AT_ONCE):
         text = json.dumps(rows[start : start + ROWS_AT_ONCE], separators=(",", ":"), allow_nan=False)
         QUERIES[query].run(conn, rows=text, **parameters)
@@ -129,7 +107,7 @@ def _item_row(item: Item) -> dict[str, Any]:
 
 def insert_items(conn: Connection, job: uuid.UUID, items: Iterable[Item]) -> None:
     """Insert items; those that exist already stay as they are."""
-    _run(conn, "insert_items", [_item_row(item) for item in items], job=job)
+    write_rows(conn, "insert_items", [_item_row(item) for item in items], job=job)
 
 
 def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterable[ItemException]) -> None:
@@ -144,7 +122,7 @@ def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterab
         }
         for e in exceptions
     ]
-    _run(
+    write_rows(
         conn,
         "insert_exceptions",
         rows,
@@ -185,7 +163,7 @@ def add_containers(conn: Connection, job: uuid.UUID, counts: Iterable[ContainerC
         }
         for c in merge_counts(counts)
     ]
-    _run(conn, "add_containers", rows, job=job)
+    write_rows(conn, "add_containers", rows, job=job)
 
 
 def put_texts(conn: Connection, job: uuid.UUID, texts: Iterable[ItemText]) -> None:
@@ -200,13 +178,13 @@ def put_texts(conn: Connection, job: uuid.UUID, texts: Iterable[ItemText]) -> No
         }
         for t in texts
     ]
-    _run(conn, "put_texts", rows, job=job)
+    write_rows(conn, "put_texts", rows, job=job)
 
 
 def put_owners(conn: Connection, claimed: ClaimedTask, owners: Iterable[IndexOwner]) -> None:
     """Set which shard owns each item's index document, as written under this claim."""
     rows = [{"item": o.item.hex, "shard": o.shard.hex} for o in owners]
-    _run(conn, "put_owners", rows, job=claimed.job, owner=claimed.owner)
+    write_rows(conn, "put_owners", rows, job=claimed.job, owner=claimed.owner)
 
 
 def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:
@@ -235,44 +213,10 @@ def insert_tasks(
     """
     rows = [{"phase": t.phase.value, "weight": t.weight, "payload": t.payload} for t in tasks]
     made_by = (None, None) if origin is None else (origin.id, origin.token)
-    _run(conn, "insert_tasks", rows, job=job, state=state.value, origin=made_by[0], origin_token=made_by[1])
+    write_rows(conn, "insert_tasks", rows, job=job, state=state.value, origin=made_by[0], origin_token=made_by[1])
 
 
 def insert_custodians(conn: Connection, job: uuid.UUID, custodians: Iterable[Custodian]) -> None:
     """Insert a new job's custodians."""
     rows = [{"number": c.number, "name": c.name.hex(), "display": storable(display_name(c.name))} for c in custodians]
-    _run(conn, "insert_custodians", rows, job=job)
-
-
-def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
-    """The items of a new job that takes those of others; however many, some are in memory."""
-    names = [field.name for field in dataclasses.fields(NumberedItem)]
-    rows = ({name: _plain(getattr(item, name)) for name in names} for item in items)
-    while some := list(islice(rows, ROWS_AT_ONCE)):
-        _run(conn, "insert_production_items", some, job=job)
-
-
-def _plain(value: int | str | uuid.UUID | None) -> int | str | None:
-    return value.hex if isinstance(value, uuid.UUID) else value
-
-
-def put_production_files(conn: Connection, job: uuid.UUID, files: Iterable[ProducedFile]) -> None:
-    """What was written; only behind the fence of its task."""
-    rows = [
-        {
-            "number": f.number,
-            "kind": f.kind.value,
-            "page": f.page,
-            "path": f.path,
-            "bytes": f.size,
-            "sha256": f.sha256.hex(),
-            "md5": f.md5.hex(),
-        }
-        for f in files
-    ]
-    _run(conn, "put_production_files", rows, job=job)
-
-
-def put_production_pages(conn: Connection, job: uuid.UUID, pages: Iterable[tuple[int, int]]) -> None:
-    """(number, pages) of items; only behind the fence of its task."""
-    _run(conn, "put_production_pages", [{"number": number, "pages": many} for number, many in pages], job=job)
+    write_rows(conn, "insert_custodians", rows, job=job)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.options.production import ProducedFile
-from core.records import ExceptionLevel, NewTask, Shard
+from core.job_types import FileKind
+from core.records import ClaimedTask, ExceptionLevel, NewTask, Shard
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +80,24 @@ class IndexOwner(msgspec.Struct, frozen=True, kw_only=True):
     shard: uuid.UUID
 
 
+class OwnFindings(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of what a task of a registered job type found (core.job_types)."""
+
+    @property
+    def durable(self) -> bool:
+        """Whether its commit has to outlive a crash of the database."""
+        return False
+
+    @property
+    def kinds(self) -> Iterable[FileKind]:
+        """The kind of each file that it wrote below the output directory, to be counted."""
+        return ()
+
+    def write(self, conn: Connection, claimed: ClaimedTask) -> None:
+        """Write the rows, in the transaction that ends the task."""
+        raise NotImplementedError
+
+
 class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
     at all."""
@@ -86,9 +108,7 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[ItemText, ...] = ()
     owners: tuple[IndexOwner, ...] = ()
     shard: Shard | None = None
-    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (replay)
-    files: tuple[ProducedFile, ...] = ()  # of a job that produces: what was written below its output directory
-    pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
+    own: OwnFindings | None = None  # of a registered job type
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
     portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
@@ -101,6 +121,6 @@ class TaskResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def durable(self) -> bool:
-        """Whether its commit has to outlive a crash of the database, because something outside goes on from it: a slot
-        publishes to its shard again and again, and a replay cannot be gone on with."""
-        return self.replay_client is not None or (self.shard is not None and self.shard.first)
+        """Whether its commit has to outlive a crash of the database, because something outside depends on it: a slot
+        publishes to its shard again and again."""
+        return (self.own is not None and self.own.durable) or (self.shard is not None and self.shard.first)

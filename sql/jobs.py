@@ -259,7 +259,7 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
     """Where the job stands; raises UsageError when there is none."""
     now = get_job(conn, job)
     phases = _phases(conn, job)
-    if now.options.production.asked:
+    if now.options.type.produces:
         return _producing(conn, now, phases)
     first = [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # they write each item once
     counts = QUERIES["job_counts"].run(conn, job=job).one()
@@ -293,7 +293,7 @@ def _producing(conn: Connection, now: Job, phases: Mapping[Phase, PhaseProgress]
         phase=now.phase,
         reason=now.reason,
         phases=phases,
-        items=now.options.production.items,
+        items=now.options.of_type.items if now.options.of_type else 0,
         items_indexed=phases[now.phase].items if now.phase in phases else 0,
         containers=0,
         exceptions=QUERIES["job_counts"].run(conn, job=now.id).one().exceptions,

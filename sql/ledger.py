@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.errors import TaskLost
 from core.records import ClaimedTask, Phase
 from readers.errors import ExceptionCode
-from sql import bulk, costs, replay
+from sql import bulk, costs
 from sql.costs import Death
 from sql.face import QUERIES
 from sql.findings import TaskResult
@@ -106,10 +106,8 @@ def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     costs.add_spent(conn, claimed.job, claimed.phase, result.spent)
     if result.shard is not None:
         bulk.put_shard(conn, claimed.job, result.shard)
-    if result.replay_client is not None:
-        replay.put_result(conn, claimed.job, *result.replay_client)
-    bulk.put_production_files(conn, claimed.job, result.files)
-    bulk.put_production_pages(conn, claimed.job, result.pages)
+    if result.own is not None:
+        result.own.write(conn, claimed)
     if result.follow_on or result.portions is not None:
         was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job).scalar_one()
         if result.portions is not None:

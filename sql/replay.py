@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import SystemFault, TaskLost
 from core.records import ClaimedTask, JobState
 from sql.face import QUERIES
+from sql.findings import OwnFindings
 from sql.workers import LIVE_SECONDS
 
 if TYPE_CHECKING:
@@ -100,9 +101,21 @@ def replay_status(conn: Connection, job: uuid.UUID) -> ReplayStatus | None:
     return ReplayStatus(state=JobState(row.state), clients=row.clients, ready=row.ready, start=row.start, now=row.now)
 
 
-def put_result(conn: Connection, job: uuid.UUID, client: int, result: dict[str, Any]) -> None:
-    """What a client found; only behind the fence of its task."""
-    QUERIES["put_replay_result"].run(conn, job=job, client=client, result=json.dumps(result))
+class ReplayFindings(OwnFindings, frozen=True, kw_only=True):
+    """What a client found."""
+
+    client: int  # its number
+    result: dict[str, Any]
+
+    @property
+    def durable(self) -> bool:
+        """A replay cannot be continued after a client is lost."""
+        return True
+
+    def write(self, conn: Connection, claimed: ClaimedTask) -> None:
+        """Set the client's result."""
+        result = json.dumps(self.result)
+        QUERIES["put_replay_result"].run(conn, job=claimed.job, client=self.client, result=result)
 
 
 def clients(conn: Connection, job: uuid.UUID) -> list[ReplayClient]:

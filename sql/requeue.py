@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
-from core.options.production import JobType
-from core.records import JobOptions, JobState, NewTask, Phase
+from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
+from sql.dependents import refuse_taken
 from sql.face import QUERIES
-from sql.producing.taken import refuse_taken
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

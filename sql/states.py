@@ -7,24 +7,23 @@ operator asked for. A suspension is charged: an outage of the system under test 
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import UsageError
-from core.options.production import Priority
+from core.errors import PackageMissing, UsageError
+from core.job_types import types_of
 from core.records import (
     FINALISE_LIST,
-    FINALISE_REST,
     FINALISE_SHARES,
-    FINALISE_TABLES,
     JobOptions,
     JobState,
     NewTask,
     Phase,
+    Priority,
 )
 from sql import bulk
 from sql.face import QUERIES
-from sql.producing.custody import note_ended
 from sql.recut import join, recut
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def settle(conn: Connection, job: uuid.UUID) -> JobState:
         QUERIES["stop_job"].run(conn, job=job, state=JobState.PAUSED.value, reason=None)
         return JobState.PAUSED
     QUERIES["end_job"].run(conn, job=job, state=JobState.CANCELLED.value)
-    note_ended(conn, job, _options(conn, job).production, JobState.CANCELLED)
+    _note_ended(conn, job, _options(conn, job), JobState.CANCELLED)
     return JobState.CANCELLED
 
 
@@ -150,41 +149,46 @@ def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
     return bool(QUERIES["phase_open"].run(conn, job=job, phase=phase.value).scalar_one())
 
 
-def _numbered(conn: Connection, job: uuid.UUID, options: JobOptions) -> str | None:
-    from sql.producing.numbers import number_pages  # of no other job, and every process has this module
+def _note_ended(conn: Connection, job: uuid.UUID, options: JobOptions, state: JobState) -> None:
+    """A job whose package is not installed can be cancelled all the same."""
+    with suppress(PackageMissing):
+        types_of(options.of_type).ended(conn, job, options.of_type, state)
 
-    return number_pages(conn, job, options.production)
+
+def _suspended(conn: Connection, job: uuid.UUID, reason: str) -> JobState:
+    QUERIES["stop_job"].run(conn, job=job, state=JobState.SUSPENDED.value, reason=bulk.storable(reason))
+    return JobState.SUSPENDED
 
 
 def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     """The barrier: leave the phase when none of its tasks is open; call it in a durable transaction.
 
-    Returns the phase entered (a phase without tasks is entered and left at once), the final state after
-    finalise, `suspended` where pages would have numbers that others have, or None when there is nothing to change: a task is
-    open, or the job does not run.
+    Returns the phase entered (a phase without tasks is entered and left at once), the final state after finalise, `suspended`
+    where the job's type refuses to leave the phase or its package is not installed, or None when there is nothing to change: a
+    task is open, or the job does not run.
     """
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
         return None
     options = _options(conn, job)
-    phases = options.phases
+    try:
+        types, phases = types_of(options.of_type), options.phases
+    except PackageMissing as error:
+        return _suspended(conn, job, str(error))
     while True:
-        if phase is Phase.RENDER and (twice := _numbered(conn, job, options)) is not None:
-            QUERIES["stop_job"].run(conn, job=job, state=JobState.SUSPENDED.value, reason=bulk.storable(twice))
-            return JobState.SUSPENDED
+        if (refused := types.leave(conn, job, options.of_type, phase)) is not None:
+            return _suspended(conn, job, refused)
         QUERIES["close_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
             final = JobState(QUERIES["final_state"].run(conn, job=job).scalar_one())
             QUERIES["end_job"].run(conn, job=job, state=final.value)
-            note_ended(conn, job, options.production, final)
+            types.ended(conn, job, options.of_type, final)
             return final
         phase = phases[phases.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
-            # What was produced is told of in order, so that a report is one task's.
-            shares = (FINALISE_TABLES, FINALISE_REST) if options.production.asked else FINALISE_SHARES
-            payload = {FINALISE_LIST: [*shares]}
+            payload = {FINALISE_LIST: [*(types.finalise or FINALISE_SHARES)]}
             bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=payload)])
         if phase is Phase.INDEX and options.index_tasks is not None:
             join(conn, job, phase, options.index_tasks)

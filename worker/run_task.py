@@ -19,6 +19,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
+from core.job_types import registered, types_of
 from core.moments import reached
 from core.places import job_location
 from core.records import ClaimedTask, Phase
@@ -30,7 +31,6 @@ from worker.items.portions import Portions
 from worker.ocr import phase as ocr
 from worker.phases import expand, finalise, index, walk
 from worker.phases.finalise import remove_leftovers
-from worker.phases.producing import finish, natives, texts
 from worker.phases.task import TaskWork
 from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
@@ -39,28 +39,13 @@ from worker.slots.noting import note_parsers
 log = logging.getLogger(__name__)
 
 
-def _replay(work: TaskWork) -> TaskResult:
-    from worker.phases import (
-        replay_task,  # numpy's library starts threads, which must not be before the slots are forked
-    )
-
-    return replay_task.run(work)
-
-
-def _render(work: TaskWork) -> TaskResult:
-    from worker.phases.producing.imaging import phase  # Pillow: few jobs draw
-
-    return phase.render(work)
-
-
-def _stamp(work: TaskWork) -> TaskResult:
-    from worker.phases.producing.imaging import phase
-
-    return phase.stamp(work)
+_OWN = {types: types.bodies() for types in registered().values()}  # of registered job types (core.job_types)
 
 
 def _finalise(work: TaskWork) -> TaskResult:
-    return finish.run(work) if work.job.options.production.asked else finalise.run(work)
+    types = types_of(work.job.options.of_type)
+    result: TaskResult = _OWN.get(types, {}).get(Phase.FINALISE, finalise.run)(work)
+    return result
 
 
 BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
@@ -68,11 +53,7 @@ BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.EXPAND: expand.run,
     Phase.INDEX: index.run,
     Phase.OCR: ocr.run,
-    Phase.REPLAY: _replay,
-    Phase.EXTRACT: texts.run,
-    Phase.RENDER: _render,
-    Phase.STAMP: _stamp,
-    Phase.EXPORT: natives.run,
+    **{phase: body for own in _OWN.values() for phase, body in own.items()},
     Phase.FINALISE: _finalise,
 }
 _WITH_PASSWORDS = (Phase.EXPAND, Phase.INDEX, Phase.OCR)  # they open items
@@ -155,6 +136,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         job = jobs.get_job(conn, claimed.job)
         custodians = context.custodians.of(conn, claimed.job)
         spoilt = _spoilt(conn, claimed, job.options.limits.loose_seconds)
+    types_of(job.options.of_type)  # raises PackageMissing
     if job.options.filer.digest != context.filer_digest:
         wanted = job.options.filer.source
         raise StorageFault(
@@ -176,13 +158,13 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         **spoilt,
     )
     context.storage.keep_below(work.root, own=True, hold=True)
-    if not job.options.production.asked:  # which looks at the sources of others, where it reads of them
+    if not job.options.type.produces:  # which looks at the sources of others, where it reads of them
         context.storage.keep_below(job.source, hold=True)
     # The job's folder was made when the job was: without it the storage is not the one the job writes to.
     context.storage.floor = os.path.join(work.root, job_location(work.job.id))
     context.crumb.doing(Activity.LOOKING, context.storage.floor)
     context.storage.stat_floor()
-    if claimed.phase is not Phase.FINALISE and not job.options.production.asked:
+    if claimed.phase is not Phase.FINALISE and not job.options.type.produces:
         context.crumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
     work.portions.clear(context.crumb.alive)

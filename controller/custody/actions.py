@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
+SUSPENDED = "suspended"
 
 
 class Action(Document):
@@ -45,6 +46,17 @@ def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
     CUSTODY.note_action(
         conn, job=job, who=operator(), action=action, details=json.dumps(details, ensure_ascii=False, default=str)
     )
+
+
+def note_end_of_suspension(conn: Connection, job: uuid.UUID, action: str) -> None:
+    """Write down this action, which ends a suspension, after the suspension itself, if the job is suspended.
+
+    It is not written down when it begins: on a full disk no row can be added, and a worker may not write to the list.
+    """
+    FIGURES.lock_job(conn, job=job)
+    if suspension := CUSTODY.suspension(conn, job=job):
+        note(conn, job, SUSPENDED, reason=suspension.reason, since=suspension.since.isoformat())
+    note(conn, job, action)
 
 
 def last_chain(conn: Connection, job: uuid.UUID) -> str | None:

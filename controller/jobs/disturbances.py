@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from controller.jobs.rates import duration
-from sql.faces.figures import FIGURES
+from sql.faces.figures import FIGURES, Stop
 from sql.workers import LIVE_SECONDS
 
 PAUSED, SUSPENDED, WORKERS_CHANGED, DATABASE_AWAY = "PAUSED", "SUSPENDED", "WORKERS CHANGED", "DATABASE AWAY"
@@ -20,12 +20,18 @@ _AGAIN = "run it again to measure"
 def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
     """A label for each kind, what it means and what to do; empty when nothing happened. A requeued job's rest between
     its end and its going on is no pause."""
-    paused, suspended, reason = _stopped(conn, job)
+    stops = FIGURES.stops_of_job(conn, job=job)
+    # Labels are kept for some seconds: they would give another duration than `elapsed_note` while the job is stopped.
+    lasting = {stop.state for stop in stops if stop.lasting}
+    paused, suspended = _seconds(stops, "paused"), _seconds(stops, "suspended")
     labels = []
     if paused:
-        labels.append(f"{PAUSED} for {duration(paused)}, subtracted from elapsed; caches had time to change: {_AGAIN}")
+        how_long = "" if "paused" in lasting else f" for {duration(paused)}"
+        labels.append(f"{PAUSED}{how_long}, subtracted from elapsed; caches had time to change: {_AGAIN}")
     if suspended:
-        labels.append(f"{SUSPENDED} for {duration(suspended)}, which elapsed includes ({reason}): fix that, {_AGAIN}")
+        how_long = "" if "suspended" in lasting else f" for {duration(suspended)}"
+        reason = [stop.reason for stop in stops if stop.state == "suspended"][-1]
+        labels.append(f"{SUSPENDED}{how_long}, which elapsed includes ({reason}): fix that, {_AGAIN}")
     away = FIGURES.outages_of_job(conn, job=job)
     if away >= _LEAST_AWAY_S:
         labels.append(f"{DATABASE_AWAY} for {duration(away)}, which elapsed includes: {_AGAIN}")
@@ -34,21 +40,15 @@ def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
 
 def elapsed_note(conn: Connection, job: uuid.UUID) -> str:
     """What was taken off a job's elapsed time and what was not; empty where it did not stop."""
-    paused, suspended, _ = _stopped(conn, job)
+    stops = FIGURES.stops_of_job(conn, job=job)
+    paused, suspended = _seconds(stops, "paused"), _seconds(stops, "suspended")
     off = f"less {duration(paused)} of pauses" if paused else ""
     held = f"with {duration(suspended)} of suspension" if suspended else ""
     return ", ".join(filter(None, (off, held)))
 
 
-def _stopped(conn: Connection, job: uuid.UUID) -> tuple[float, float, str]:
-    """Seconds of pauses, seconds of suspensions, and why it was suspended last."""
-    stops = FIGURES.stops_of_job(conn, job=job)
-    suspended = [stop for stop in stops if stop.state == "suspended"]
-    return (
-        sum(stop.seconds for stop in stops if stop.state == "paused"),
-        sum(stop.seconds for stop in suspended),
-        str(suspended[-1].reason) if suspended else "",
-    )
+def _seconds(stops: Sequence[Stop], state: str) -> float:
+    return sum(stop.seconds for stop in stops if stop.state == state)
 
 
 def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:

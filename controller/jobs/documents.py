@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer
@@ -123,11 +123,9 @@ def holds_of(counts: JobCounts, database: str) -> JobHolds:
     return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
 
 
-def document_of(
-    counts: JobCounts, wire: WireShares | None, played: Played | None, made: ProductionFigures | None = None
-) -> JobDocument:
-    """A job's."""
-    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, replay=played, production=made)
+def document_of(counts: JobCounts, wire: WireShares | None, own: Mapping[str, Any]) -> JobDocument:
+    """A job's; `own`: the fields of its type (core.job_types)."""
+    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, **own)
 
 
 def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds]) -> GroupDocument:

@@ -16,7 +16,7 @@ from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
-from core.options.production import JobType
+from core.job_types import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip
@@ -123,6 +123,33 @@ class ProductionFigures(Document):
         0, description="Produced items that are duplicates, by bytes or as messages, of an item with such a tag."
     )
     files: list[ProducedFiles]
+
+
+def production_lines(made: ProductionFigures) -> list[tuple[str, str]]:
+    """Items that it chose and did not take, with the reason, and then the warnings; each line with a label."""
+    withheld = f"{made.withheld:,} items: tag {', '.join(made.withhold)}, with families"
+    known = (
+        ("chosen", made.chosen, f"{made.chosen or 0:,} items, of which {made.items:,} are taken"),
+        ("withheld", made.withhold, withheld),
+        ("copies", made.copies, f"{made.copies:,} items, left out as duplicates"),
+        ("system files", made.system_files, f"{made.system_files:,} items, left out"),
+        ("containers", made.containers, f"{made.containers:,}: their content is produced where it was chosen itself"),
+    )
+    return [(name, line) for name, there, line in known if there] + production_warnings(made)
+
+
+def production_warnings(made: ProductionFigures) -> list[tuple[str, str]]:
+    """The lines that a user must look at before the production is handed out."""
+    known = (
+        ("left out", made.left_out, f"{made.left_out:,} copies without pages, whose original is withheld"),
+        (
+            "tags",
+            made.tag_changes,
+            f"given or taken {made.tag_changes:,} times since it chose its items, which are those of before",
+        ),
+        ("equal", made.equal, f"{made.equal:,} items are in it that equal one with such a tag"),
+    )
+    return [(name, line) for name, there, line in known if there]
 
 
 class Figures(Document):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note
+from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note, note_end_of_suspension
 from controller.databases import JobHandle, refuse_experiment
 from controller.jobs.directories import hand_over, store_bank
 from controller.jobs.plan import DiscoveryPlan
@@ -22,9 +22,9 @@ from controller.jobs.source import (
     refuse_own_output,
 )
 from controller.labels.surroundings import Surroundings, surroundings_of
-from controller.production.removal import remove_output, wrote
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
+from core.job_types import types_of
 from core.names import display_name
 from core.places import job_location
 from core.records import JobState
@@ -32,11 +32,9 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
+from sql.dependents import ended, kin_of, refuse_taken
 from sql.faces.figures import FIGURES
-from sql.faces.production import PRODUCTION
 from sql.jobs import NewJob
-from sql.producing.custody import ended
-from sql.producing.taken import refuse_taken
 from sql.session import Database
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
@@ -120,7 +118,7 @@ def pause_job(handle: JobHandle) -> JobState:
 def cancel_job(handle: JobHandle) -> JobState:
     """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
     with handle.database.transaction(durable=True) as conn:
-        note(conn, handle.id, CANCELLED)
+        note_end_of_suspension(conn, handle.id, CANCELLED)
         return ledger_jobs.request_cancel(conn, handle.id)
 
 
@@ -133,7 +131,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
     refuse_experiment(handle.database)
     with handle.database.transaction(durable=True) as conn:
         state = ledger_jobs.get_job(conn, handle.id).state
-        note(conn, handle.id, RESUMED)
+        note_end_of_suspension(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
                 raise UsageError(
@@ -197,8 +195,7 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> str:
     refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
         _begin_deletion(conn, handle)  # from here on nobody resumes it
-    choice = handle.job.options.production
-    left = remove_output(storage, choice, handle.id, wrote(handle)) if choice.asked else ""
+    left = types_of(handle.job.options.of_type).remove_output(handle, storage)
     storage.remove_tree(job_directory(storage_root, handle.id))
     deletion.delete_rows(handle.database, handle.id)
     return left
@@ -208,7 +205,7 @@ def _begin_deletion(conn: Connection, handle: JobHandle) -> None:
     """Once, whatever goes wrong behind it: its own actions go with it, so that this one is written down with the jobs whose
     items it took, and with those that took its items, and with it what a production wrote. All are locked in one order,
     whichever of them is deleted."""
-    kin = PRODUCTION.production_kin(conn, job=handle.id)
+    kin = kin_of(conn, handle.id)
     for job in sorted((handle.id, *kin)):
         FIGURES.lock_whole_job(conn, job=job)
     refuse_taken(conn, handle.id, "delete that job, or wait until it has ended")

@@ -20,10 +20,9 @@ from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
 from core.options.dates import checked_zone
-from core.options.production import Priority
 from core.options.tuning import DAY_SECONDS
 from core.passwords import PasswordBank
-from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits
+from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
 

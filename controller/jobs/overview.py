@@ -21,8 +21,8 @@ from controller.labels.advice import advice_on
 from controller.labels.stored import KeptLabels
 from controller.labels.surroundings import storage_text
 from core.document import Document, Milli
+from core.job_types import JobType
 from core.names import display_name
-from core.options.production import JobType
 from core.records import DEFAULT_ZONE, JobState, Phase
 from core.settings import Settings
 from sql import jobs as ledger_jobs
@@ -163,7 +163,8 @@ class Overview:
 
 
 def _sources(summary: JobSummary) -> tuple[uuid.UUID, ...]:
-    return tuple(map(uuid.UUID, summary.job.options.production.sources))
+    given = summary.job.options.of_type
+    return () if given is None else tuple(map(uuid.UUID, given.sources))
 
 
 def allowed(row: JobRow) -> list[str]:

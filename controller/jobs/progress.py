@@ -44,7 +44,7 @@ class Pace:
 
     def __init__(self, options: JobOptions) -> None:
         not_timed = {Phase.FINALISE, Phase.INDEX} if options.single_pass else {Phase.FINALISE}
-        self._producing = options.production.asked
+        self._producing = options.type.produces
         self._working = [phase for phase in options.phases if phase not in not_timed]
         self._raw = Window(NOW_SECONDS)
         self._discovered = Window(NOW_SECONDS)

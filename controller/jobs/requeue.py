@@ -12,9 +12,9 @@ from controller.jobs.groups.find import refresh
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState
+from sql.dependents import refuse_taken
 from sql.faces.figures import FIGURES
 from sql.jobs import get_job, set_options
-from sql.producing.taken import refuse_taken
 from sql.requeue import TAKEN, requeue
 
 

@@ -26,8 +26,8 @@ from controller.labels.surroundings import storage_text
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
-from controller.production.figures import production_figures
 from core.clock import Clock
+from core.job_types import types_of
 from core.names import display_name
 from core.records import FilerChoice
 from core.settings import Settings
@@ -81,14 +81,14 @@ def job_result(
         around = surroundings_of_job(conn, handle, settings)
         span = FIGURES.job_span(conn, job=handle.id)
         held = FIGURES.job_held(conn, job=handle.id)
-        produced = production_figures(conn, handle)
+        own = types_of(options.of_type).figures(conn, handle)
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
     labels = job_labels(handle, settings, calls_complete=calls_complete)
     return JobFigures(
         **_counted(counts),
         type=options.type,
-        production=produced,
+        **{name: value for name, value in own.items() if name in JobFigures.model_fields},
         index_engine=options.index_engine,
         passes=1 if options.single_pass else 2,
         fsync=options.fsync,
@@ -124,7 +124,7 @@ def _filer(choice: FilerChoice) -> FilerFigures | None:
 def _counted(counts: JobCounts) -> dict[str, Any]:
     job, progress, children = counts.summary.job, counts.progress, counts.children
     raw, discovered = progress.raw_bytes, progress.raw_bytes + progress.extracted_bytes
-    items = progress.items if job.options.production.asked else counts.items
+    items = progress.items if job.options.type.produces else counts.items
     by_code: dict[str, int] = {}
     for row in counts.exceptions:
         by_code[row.code] = by_code.get(row.code, 0) + row.exceptions

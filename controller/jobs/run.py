@@ -189,7 +189,7 @@ def _checks(
             if slots:
                 continue
             name = handle.database.name
-            say(f"no worker is connected to database {name}: start `python -m queue_manager` and `python -m worker`")
+            say(f"no worker is connected to database {name}: start `python -m queue_manager` and `edbench worker`")
 
     return lonely
 

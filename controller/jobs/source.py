@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SourceFileError, StorageFault, UsageError
+from core.imported import BESIDE, read_imported
 from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import lies_in, parts_below
-from production.loadfiles.imported import BESIDE, read_imported
 
 MANIFEST = "manifest.parquet"
 _DESCRIPTION = "dataset.json"  # beside it, of a corpus that is whole

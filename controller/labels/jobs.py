@@ -11,6 +11,7 @@ from controller.labels.rules import Effort, FilerCache, is_cached, job_labels, s
 from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
 from controller.timeline.thresholds import EVIDENCE_SECONDS
+from core.job_types import JobType
 from core.records import GroupKind
 from monitoring.machine import capacities
 from sql import groups, replay
@@ -83,7 +84,7 @@ def labels_of(
 
 
 def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> float | None:
-    if any(s.job.options.replay.asked for s in statuses):
+    if any(s.job.options.type is JobType.REPLAY for s in statuses):
         return _replayed(jobs)
     if not all(p.total_known for p in done):
         return None

@@ -16,8 +16,8 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle
 from controller.timeline.readings import counter, number
 from core.document import Document
+from core.job_types import JobType
 from core.operations import Op
-from core.options.production import JobType
 from monitoring.aggregate import CallTotals, step_for
 from monitoring.observations import BLOCK, DATABASE, WIRE
 from sql import replay
@@ -72,7 +72,7 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
         jobs = [(stack.enter_context(handle.database.transaction()), handle) for handle in handles]
         databases = [_grown(conn, handle, [DATABASE]) for conn, handle in jobs]
         counters = _longest(_grown(conn, handle, list(_COUNTERS)) for conn, handle in jobs)
-        prepared = [_prepared(conn, handle) for conn, handle in jobs if handle.job.options.replay.asked]
+        prepared = [_prepared(conn, handle) for conn, handle in jobs if handle.job.options.type is JobType.REPLAY]
     kinds = [
         _calls(calls),
         _databases([pair for by_source in databases for pair in by_source.values()]),

@@ -13,7 +13,7 @@ import redis
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import DatabaseFault
-from core.options.production import JobType
+from core.job_types import JobType
 from core.records import JobState
 from core.settings import Settings
 from monitoring.backlog import Backlog, read_backlog

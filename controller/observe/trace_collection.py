@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import uuid
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from controller.databases import JobHandle
 from controller.jobs.figures import TraceFigures
 from core.clock import Clock
 from core.errors import UsageError
+from core.job_types import key_of
 from core.operations import NullRecorder
 from core.places import trace_location
 from core.records import Job
@@ -31,7 +33,6 @@ from traces.spool import SUFFIX
 
 WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
 _POLL_SECONDS = 0.2
-_NAMES = ("out", "query", "tag", "withhold", "prefix")  # that people gave a production
 
 
 def collect_trace(
@@ -87,23 +88,26 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
 
 def _roots(conn: Connection, job: Job) -> Iterator[bytes]:
     """Where a job read and wrote beside the storage root. One whose items or pages it took may be deleted by now."""
-    choice = job.options.production
     yield job.source
-    if choice.out:
-        yield os.fsencode(choice.out)
-    for other in filter(None, (*choice.sources, choice.images)):
+    if (given := job.options.of_type) is None:
+        return
+    if given.out:
+        yield os.fsencode(given.out)
+    for other in given.reads:
         with suppress(UsageError):
             yield from _roots(conn, jobs.get_job(conn, uuid.UUID(other)))
 
 
 def _origin(handle: JobHandle, labels: list[str]) -> dict[str, Any]:
     """What a trace says of its job. No names: it is passed on."""
-    options = handle.job.options.to_json()
-    options["production"] = {key: value for key, value in options["production"].items() if key not in _NAMES}
+    given = handle.job.options
+    options = dataclasses.replace(given, of_type=None).to_json()
+    if given.of_type is not None:
+        options |= {"type": given.type.value, key_of(given.of_type): given.of_type.anonymous()}
     return {
         "kind": "job",
         "job": str(handle.id),
-        "options": {key: value for key, value in options.items() if key not in ("passwords", "replay")},
+        "options": {key: value for key, value in options.items() if key != "passwords"},
         "filer": options["filer"],
         "labels": labels,
     }

@@ -57,7 +57,7 @@ class WireReads:
 
 def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireReads:
     """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
-    replayed = [path for handle in handles for path in handle.job.options.replay.paths]
+    replayed = [path for handle in handles if (given := handle.job.options.of_type) for path in given.paths]
     places = replayed or [os.fsdecode(handle.job.source) for handle in handles]
     rows: dict[tuple[str, int], WireReading] = {}
     for handle in handles:

@@ -58,7 +58,7 @@ def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionCho
 def asked_tags(sources: Sequence[JobHandle], choice: ProductionChoice, images: JobHandle | None) -> set[str]:
     """Those that decide what is taken. Raises UsageError for a query that cannot be read."""
     nodes = (_meant(handle, choice) for handle in sources)
-    before = () if images is None else images.job.options.production.withhold
+    before = () if images is None else images.job.options.of(ProductionChoice).withhold
     return {*choice.withhold, *before, *tags_in(node for node in nodes if node is not None)}
 
 

@@ -32,7 +32,8 @@ from controller.production.numbers import refuse_given_numbers
 from controller.production.place import claim, evidence_of, give_up, missing, refuse_inside
 from controller.production.told import refuse_other_findings, told_of
 from core.errors import UsageError
-from core.options.production import WITHHELD, JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import WITHHELD, ProductionChoice
 from core.records import JobOptions, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -40,8 +41,8 @@ from production.families import Batches, Numbered, Taken, numbered
 from production.layout import Layout, suffix_of
 from sql import bulk
 from sql import jobs as ledger_jobs
-from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
+from sql.producing.rows import NumberedItem, add_production_items
 from sql.session import Database
 
 _ROWS_AT_ONCE = 10_000
@@ -81,7 +82,7 @@ class ProductionPlan:
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
     """A running job in the database of its source jobs. Raises UsageError where these cannot be taken together, nothing is
     chosen, or the output directory is in use; StorageFault, DatabaseFault."""
-    choice = plan.options.production
+    choice = plan.options.of(ProductionChoice)
     refuse_sources(plan.sources)
     for handle in plan.sources:
         refuse_other_storage(handle, storage, settings.storage)
@@ -154,12 +155,12 @@ def _create(
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
     out, numbers = _chosen(conn, plan, picked)
-    bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
+    add_production_items(conn, job, tally.counting(numbers, plan.options))
     containers = PRODUCTION.production_containers(conn)
     if not tally.items:
         raise UsageError(_nothing(out, containers))
     choice = dataclasses.replace(
-        plan.options.production,
+        plan.options.of(ProductionChoice),
         items=tally.items,
         sources=tuple(handle.id.hex for handle in plan.sources),
         chosen=_accounted(conn, plan, picked, tally.items + out.items + containers),
@@ -170,10 +171,10 @@ def _create(
         goes_by=by.tags,
         tag_changes=by.changes,
         left_out=_left_out(conn, plan, picked),
-        equal=equal_to_withheld(conn, job, plan.sources, plan.options.production, _withheld_before(plan)),
+        equal=equal_to_withheld(conn, job, plan.sources, plan.options.of(ProductionChoice), _withheld_before(plan)),
     )
     refuse_given_numbers(conn, job, choice)
-    ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
+    ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, of_type=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
     told = told_of(conn, job, choice)
     note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
@@ -199,7 +200,7 @@ def _chosen(
     conn: Connection, plan: ProductionPlan, picked: Picked
 ) -> tuple[LeftOut, Iterator[tuple[NumberedItem, Numbered, int]]]:
     """How many items are left out of what was chosen; what is taken, each with its number and the characters of its text."""
-    choice = plan.options.production
+    choice = plan.options.of(ProductionChoice)
     if plan.images is None:
         prepare(conn, plan.sources, choice, picked)
         out = take(conn, plan.sources, choice, picked)
@@ -212,12 +213,12 @@ def _chosen(
 
 def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
     """The tags that the job whose pages are taken withheld."""
-    return () if plan.images is None else plan.images.job.options.production.withhold
+    return () if plan.images is None else plan.images.job.options.of(ProductionChoice).withhold
 
 
 def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
     """How many copies have no pages, whose original is withheld since these were made."""
-    choice = plan.options.production
+    choice = plan.options.of(ProductionChoice)
     if plan.images is None or not choice.originals or not choice.withhold:
         return 0
     take(conn, plan.sources, choice, picked)
@@ -254,7 +255,7 @@ class _Taken(Taken):
 
 def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, Numbered, int]]:
     """Every item that is taken, over all jobs."""
-    choice = plan.options.production
+    choice = plan.options.of(ProductionChoice)
     layout = Layout(choice.folder_files, choice.volume_bytes)
     taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
     for item in numbered(taken, choice.first, layout):

@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle
 from controller.production.choosing import Picked, called
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from production.families import Numbered, Taken
 from production.layout import Place
-from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION
+from sql.producing.rows import NumberedItem
 
 _THEIRS = (
     "query",
@@ -29,13 +30,13 @@ _THEIRS = (
     "folder_files",
     "volume_bytes",
 )
-_DEFAULT = ProductionChoice(prefix="EDB")  # what an order says that says nothing
+_DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # what an order says that says nothing
 
 
 def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
     """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
     UsageError."""
-    choice, theirs = options.production, images.job.options.production
+    choice, theirs = options.of(ProductionChoice), images.job.options.of(ProductionChoice)
     if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
         what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
         raise UsageError(
@@ -50,7 +51,7 @@ def options_with_images(images: JobHandle, options: JobOptions, sources: list[Jo
                 field="images",
             )
     kept = {name: getattr(theirs, name) for name in _THEIRS}  # and not what they withhold: that has gone already
-    return dataclasses.replace(options, production=dataclasses.replace(choice, images=images.id.hex, **kept))
+    return dataclasses.replace(options, of_type=dataclasses.replace(choice, images=images.id.hex, **kept))
 
 
 def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
@@ -66,7 +67,7 @@ def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
 
 def without_original(conn: Connection, images: JobHandle) -> int:
     """How many items have no pages, as copies of what this export withholds, and would be taken in its place."""
-    families = images.job.options.production.families
+    families = images.job.options.of(ProductionChoice).families
     found = PRODUCTION.production_without_original(conn, images=images.id, families=families)
     return found[0].items if found else 0
 

@@ -7,7 +7,8 @@ import uuid
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from sql.producing.numbers import given_twice
 
 

@@ -12,12 +12,13 @@ from controller.filer.choice import filer_choice
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.options.production import JobType, Priority, ProductionChoice
-from core.records import FsyncPolicy, JobOptions
+from core.job_types import JobType
+from core.options.production import ProductionChoice
+from core.records import FsyncPolicy, JobOptions, Priority
 from core.settings import Settings
 
 _GB = 1_000_000_000
-_CHOICE = ProductionChoice()
+_CHOICE = ProductionChoice(type=JobType.EXPORT)
 _LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
 _MOST_TAGS = 100
 _DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
@@ -159,7 +160,7 @@ class ProductionOrder(Order):
     def options(self, settings: Settings, choice: ProductionChoice) -> JobOptions:
         """What the job is created with. Raises UsageError."""
         return JobOptions(
-            production=choice,
+            of_type=choice,
             priority=self.priority,
             fsync=self.fsync,
             trace=self.trace,

@@ -14,7 +14,7 @@ from controller.labels.surroundings import surroundings_of
 from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError
 from core.places import replayed_trace_location
-from core.records import JobOptions, NewTask, Phase
+from core.records import JobOptions, NewTask, Phase, ReplayChoice
 from core.settings import Settings
 from core.storage.layer import Storage
 from sql import jobs as ledger_jobs
@@ -74,7 +74,7 @@ def create_replay(
                 storage=os.path.abspath(os.fsencode(storage_root)),
                 options=options,
                 custodians=[],
-                tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.replay.clients,
+                tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.of(ReplayChoice).clients,
                 workers=crew.workers,
                 slots=crew.slots,
                 surroundings=surroundings_of(settings, target, order.paths[0]).to_json(),

@@ -15,6 +15,8 @@ from controller.replay.order import pace_text
 from core.document import Document, Milli
 from core.errors import RunFailed
 from core.histogram import Histogram
+from core.job_types import JobType
+from core.records import ReplayChoice
 from replay.result import ClientResult, Difference, OpResult, merge_results
 from sql import replay
 from sql.replay import ReplayClient
@@ -105,7 +107,7 @@ class Played(Document):
 
 def played(handle: JobHandle) -> Played | None:
     """None for another job, and for a replay that did not go through."""
-    if not handle.job.options.replay.asked:
+    if handle.job.options.type is not JobType.REPLAY:
         return None
     try:
         outcome = replay_outcome(handle)
@@ -114,7 +116,7 @@ def played(handle: JobHandle) -> Played | None:
     whole = outcome.result
     return Played(
         clients=outcome.clients,
-        pace=pace_text(handle.job.options.replay.speed, handle.job.options.replay.closed),
+        pace=pace_text(handle.job.options.of(ReplayChoice).speed, handle.job.options.of(ReplayChoice).closed),
         prepared_s=outcome.prepared_s,
         elapsed_s=whole.elapsed_s,
         calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,

@@ -72,7 +72,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
     job = uuid.uuid4()
     choice = order.choice(clients)
     order = order if order.name else dataclasses.replace(order, name=default_name(trace.header, order.trace))
-    options = JobOptions(replay=choice, filer=filer_choice(stage.settings))
+    options = JobOptions(of_type=choice, filer=filer_choice(stage.settings))
     plan = plan_of(trace.header, choice)
     crew, hosts = _crew(stage, plan)
     with replay_host(stage.settings.scratch, job) as host:

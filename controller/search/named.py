@@ -16,9 +16,9 @@ from controller.search.meaning import meaning, refuse_unknown
 from controller.search.opened import Opened
 from core.document import Document
 from core.errors import UsageError
+from core.job_types import registered
 from search.language import checked_name, parse
 from search.query import Node
-from sql.faces.production import PRODUCTION
 from sql.faces.search import SEARCH
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _changed(handles: Sequence[JobHandle], tag: str, found: int, changed: int) -
     unaware: dict[uuid.UUID, None] = {}
     for handle in handles if changed else ():
         with handle.database.transaction() as conn:
-            jobs = PRODUCTION.production_unfinished(conn, sources=[handle.id.hex], tag=tag)
-            unaware.update((job.id, None) for job in jobs)
+            for types in registered().values():
+                unaware.update(dict.fromkeys(types.unaware(conn, handle.id, tag)))
     return TagChange(tag=tag, found=found, changed=changed, unaware=list(unaware))
 
 

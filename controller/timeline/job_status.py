@@ -119,5 +119,5 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         index_bytes=latest["index_bytes"],
         index_written_bytes=written,
         elapsed_s=latest["elapsed_s"],
-        total_known=job.options.production.asked or phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE),
+        total_known=job.options.type.produces or phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE),
     )

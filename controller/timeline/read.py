@@ -32,6 +32,7 @@ from controller.timeline.panels import (
 from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.thresholds import WINDOW_SECONDS
+from core.job_types import JobType
 from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
@@ -122,7 +123,7 @@ def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Itera
     ]
     produced = all(status.job.options.type.produces for status in statuses)
     volumes, items, exceptions = work_panels(axis, jobs, produced=produced)
-    discovers = not all(status.job.options.replay.asked for status in statuses)  # a replay has calls alone
+    discovers = not all(status.job.options.type is JobType.REPLAY for status in statuses)  # a replay has calls alone
     if discovers:
         yield volumes
     yield from call_panels(axis, timeline_data.calls, ops)

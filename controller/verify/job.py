@@ -18,11 +18,11 @@ from controller.search.opened import opened_shards
 from controller.verify.tables import check_documents, check_files, check_terms, load_documents, load_manifest
 from core.document import Document
 from core.errors import UsageError
+from core.imported import read_imported
 from core.names import display_name
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from production.loadfiles.imported import read_imported
 from readers.records import Kind
 from sql.faces.custody import VERIFY, run_check
 from sql.faces.figures import FIGURES

@@ -15,8 +15,9 @@ from pydantic import computed_field
 from controller.databases import JobHandle
 from core.document import Document
 from core.errors import SourceFileError, UsageError
+from core.job_types import JobType
 from core.names import display_name
-from core.options.production import JobType
+from core.options.production import ProductionChoice
 from core.storage.layer import EntryKind, Storage
 from core.storage.whole import strays
 from production.layout import KINDS, Place, folder
@@ -99,7 +100,7 @@ def verify_production(
     """Read every file of the job. Raises UsageError while it is not over, StorageFault, DatabaseFault."""
     if not handle.job.state.completed:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only one that has completed can be verified")
-    choice, found = handle.job.options.production, _Found(examples)
+    choice, found = handle.job.options.of(ProductionChoice), _Found(examples)
     out = os.fsencode(choice.out)
     files = size = 0
     for row in _rows(handle):
@@ -149,7 +150,7 @@ def _pages(handle: JobHandle) -> list[PageCount]:
 
 def _rows(handle: JobHandle) -> Iterator[FileRow]:
     """Reports, then the files of the items, some at a time."""
-    choice = handle.job.options.production
+    choice = handle.job.options.of(ProductionChoice)
     last = choice.last
     ranges = [(0, 0), *((at, min(at + _AT_ONCE - 1, last)) for at in range(choice.first, last + 1, _AT_ONCE))]
     for first, until in ranges:

@@ -24,7 +24,8 @@ OF_MEMBER, PROVISIONER = "member:", "provisioner"  # whose orders they are: `mem
 ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is lost
 BEAT_SECONDS = 1.0
 OWN = "own"  # the filer that the member was configured with
-MOST_DATABASES, MOST_WORKERS, MOST_SLOTS = 64, 1_000, 1_024
+MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 1_024, 1_000
+CLIENTS_MODULE = "experiments.clients.process"  # a process of a storage test's clients
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
@@ -95,6 +96,36 @@ class Ceiling(_Order, frozen=True, kw_only=True):
     seed: int
 
 
+class Clients(_Order, frozen=True, kw_only=True):
+    """Have clients of a storage test there for a run until `Return`; the answer is how many each of their processes has."""
+
+    run: Run
+    first: Annotated[int, Meta(ge=0, le=MOST_CLIENTS)]  # number of the first of them, of all clients, and …
+    step: Annotated[int, Meta(ge=1, le=MOST_CLIENTS)]  # … from each to the next
+    count: Annotated[int, Meta(ge=1, le=MOST_CLIENTS)]
+    places: Annotated[tuple[Place, ...], Meta(min_length=1, max_length=16)]  # that clients take in turn
+    seed: int
+    fsync: Literal["none", "file"]
+    io_bytes: Annotated[int, Meta(ge=1, le=1 << 30)]
+    compressible: Annotated[float, Meta(ge=0, le=1)]
+
+
+class Act(_Order, frozen=True, kw_only=True):
+    """Have each client do this with these numbers of files; the answer is what the processes report, by the clock of `start_ns` in
+    it."""
+
+    run: Run
+    deed: Literal["write", "read", "remove", "forget"]
+    shares: Annotated[
+        tuple[tuple[int, int], ...], Meta(max_length=MOST_CLIENTS)
+    ]  # of each process: first, one past the last
+    size: Annotated[int, Meta(ge=0)]
+    shared_directory: bool
+    shared_numbers: bool
+    start: float  # the member's clock, seconds since the epoch
+    delays_ns: Annotated[tuple[int, ...], Meta(max_length=MOST_CLIENTS)]  # of each client by its number
+
+
 class Make(_Order, frozen=True, kw_only=True):
     """To the provisioner: make the run's database on the first so many servers."""
 
@@ -109,7 +140,7 @@ class Remove(_Order, frozen=True, kw_only=True):
     databases: Databases
 
 
-MemberOrder = Lease | Return | Look | Clock | Drop | Ceiling
+MemberOrder = Lease | Return | Look | Clock | Drop | Ceiling | Clients | Act
 ProvisionerOrder = Make | Remove
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from core.crew.messages import Place
-from core.errors import UsageError
+from core.errors import SystemFault, UsageError
 from core.settings import Settings
 
 NULL_ROOT = Path("/dev/shm")
+_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
 
 
 def roots_of(settings: Settings, env: Mapping[str, str]) -> dict[str, Path]:
@@ -41,6 +43,15 @@ def place_at(path: Path, roots: Mapping[str, Path]) -> Place | None:
         if _below(real, top):
             return Place(root=name, path=os.path.relpath(real, top))  # type: ignore[arg-type]
     return None
+
+
+def wait_for(path: Path) -> None:
+    """Until it is here. Raises SystemFault when it does not come."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise SystemFault(f"{path}, which the controller made, is not here: is the same storage mounted?")
+        time.sleep(0.1)
 
 
 def _below(real: str, top: str) -> bool:

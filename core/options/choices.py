@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.job_types import JobType, TypeOptions
+
 DEFAULT_ZONE = "UTC"
 FILER = "EMULATED FILER"  # how its label begins
 
@@ -57,10 +59,10 @@ class OcrChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayChoice:
-    """What a job that replays a trace is to do (replay); the default is none: the job is a discovery job."""
+class ReplayChoice(TypeOptions):
+    """Options of a job that replays a trace (replay)."""
 
-    clients: int = 0  # processes, all at the same time; 0: the job replays nothing
+    clients: int = 0  # processes, all at the same time
     paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
     speed: float = 1.0  # times the recorded one; 0: no think time
     closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
@@ -68,6 +70,6 @@ class ReplayChoice:
     seed: int = 0  # of the files' contents
 
     @property
-    def asked(self) -> bool:
-        """Whether the job is a replay."""
-        return self.clients > 0
+    def type(self) -> JobType:
+        """A replay."""
+        return JobType.REPLAY

@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-
-class JobType(enum.StrEnum):
-    """What a job does (glossary); a replay plays a trace and knows no items."""
-
-    DISCOVERY = "discovery"
-    EXTRACTION = "extraction"
-    PROCESSING = "processing"
-    EXPORT = "export"
-    REPLAY = "replay"
-
-    @property
-    def produces(self) -> bool:
-        """Whether such a job writes files out of items that others have found."""
-        return self in (JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)
-
-
-class Priority(enum.StrEnum):
-    """What share of the slots a job gets beside others: each step has four times the tasks out of the one below."""
-
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-
-
-class FileKind(enum.StrEnum):
-    """What a file of a production is."""
-
-    NATIVE = "native"
-    TEXT = "text"
-    IMAGE = "image"
-    REPORT = "report"  # of the job as a whole: load files, metadata, hashes
-
+from core.job_types import FileKind, JobType, TypeOptions
 
 DAT_ENCODING = "dat_encoding"  # of an export's extras
 IMAGE_FORMAT, DPI = "format", "dpi"  # of those of a processing job
 WITHHELD = "withheld"  # in the payload of a task of phase export: numbers of items whose natives are not written
+_NAMES = ("out", "query", "tag", "withhold", "prefix")  # that people gave a production
 MARKER = ".edbench-production.json"  # in the output directory: whose it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProductionChoice:
-    """What a job that extracts, processes or exports is to do; the default is none: the job is a discovery or a replay."""
+class ProductionChoice(TypeOptions):
+    """Options of a job that extracts, processes or exports."""
 
-    type: JobType = JobType.DISCOVERY
+    type: JobType
     sources: tuple[str, ...] = ()  # jobs whose items are taken, ids in hex, in the order of the numbers
     out: str = ""  # absolute; everything is written below it
     query: str = ""  # that chose the items; empty: all of them
@@ -81,9 +51,13 @@ class ProductionChoice:
     extras: tuple[tuple[str, str], ...] = ()  # what one type alone is told, by name
 
     @property
-    def asked(self) -> bool:
-        """Whether the job produces files out of another's items."""
-        return self.type is not JobType.DISCOVERY
+    def reads(self) -> tuple[str, ...]:
+        """Ids of its sources and of the job whose pages it takes."""
+        return (*self.sources, self.images) if self.images else self.sources
+
+    def anonymous(self) -> dict[str, Any]:
+        """Without names of directories, tags and numbers, and without queries."""
+        return {key: value for key, value in asdict(self).items() if key not in _NAMES}
 
     @property
     def deduped(self) -> list[str]:

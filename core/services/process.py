@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -15,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from core.services import launch
 
 MOST_BYTES = 16_000_000  # of a log, and of the older one beside it
 _MODE = 0o640
@@ -65,50 +65,6 @@ def _older(log: Path) -> Path:
     return log.with_name(log.name + ".1")
 
 
-PR_SET_PDEATHSIG = 1
-KEEP = -1  # as UID and GID: stay who we are
-CANNOT_START = 126  # exit status
-
-
-def _limit(what: int, wanted: int) -> None:
-    """At most so much, or less where less is allowed already."""
-    _, hard = resource.getrlimit(what)
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    resource.setrlimit(what, (wanted, wanted))
-
-
-def main(argv: list[str]) -> None:
-    """Change user, ask for the signal, make sure that the parent still lives, set limits, and become the program."""
-    parent, signum, uid, gid = (int(text) for text in argv[1:5])
-    limits, program = argv[5], argv[6:]
-    if uid != KEEP:
-        os.setgroups([])
-        os.setgid(gid)
-        os.setuid(uid)
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != parent:  # it died before the signal was asked for
-        os._exit(1)
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGTERM, signal.SIGXFSZ, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    os.umask(0o077)
-    for limit in filter(None, limits.split(",")):
-        what, _, most = limit.partition("=")
-        _limit(int(what), int(most))
-    os.execv(program[0], program)
-
-
-if __name__ == "__main__":
-    try:
-        main(sys.argv)
-    except OSError as error:
-        sys.stderr.write(f"cannot start {sys.argv[6:7]}: {error}\n")
-        sys.exit(CANNOT_START)
-
-
 @dataclass(frozen=True, slots=True)
 class RunAs:
     """The user a child process runs as."""
@@ -129,13 +85,13 @@ def tied(
     The kernel sends it `death_signal` when the *thread* that starts it ends. Exit status `launch.CANNOT_START` when it
     cannot be started.
     """
-    user = run_as or RunAs(KEEP, KEEP)
+    user = run_as or RunAs(launch.KEEP, launch.KEEP)
     limit_text = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
     wrapper = (
         sys.executable,
         "-I",
         "-S",
-        __file__,
+        launch.__file__,
         os.getpid(),
         int(death_signal),
         user.uid,

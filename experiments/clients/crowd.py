@@ -1,41 +1,37 @@
-"""Clients that act together: processes with threads on this host, told what to do and when, heard when they have done it.
+"""Clients that act together: processes with threads, on this host or at members of the crew, told what to do and when.
 
 A client is a thread; a host has as many processes as processors, so that no interpreter lock holds all of them. With an
 emulated filer a client is a process: its arbiter takes one of each process.
 
-They die with their parent, and end on the way out. Limits: one host; at most MOST clients.
+They die with their parent, and end on the way out. Limit: at most MOST clients.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import selectors
-import signal
-import subprocess
-import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
-import core
+from core.crew.messages import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, UsageError
-from core.services import process as launch
+from core.program.lines import LineProcess, heard
 from core.settings import Settings
 from experiments.clients.orders import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
 from experiments.clients.tally import Counted, merged
 from monitoring.machine import processors
 
-MOST = 1_000
+MOST = MOST_CLIENTS
 _AHEAD_NS = 20_000_000  # that all know of an order before it begins
 _AHEAD_EACH_NS = 200_000  # and for each client
-_LOOK_S = 1.0
-_END_S = 10.0
-_SIZE = 1 << 20
+
+Elsewhere = Callable[["Place", int, Callable[[], None]], AbstractContextManager["Crowd"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +47,7 @@ class Place:
     filer: Settings | None = None  # that name the emulated filer which delays the calls
     compressible: float = 0.0
     counters: Path | None = None  # where they count for whoever watches (experiments.clients.counters)
+    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for nobody who watches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +70,17 @@ class Done:
         return sum(one.done for one in self.clients)
 
 
-class Crowd:
+class Crowd(ABC):
     """Use `crowd`."""
 
-    def __init__(self, processes: Sequence[_Process], clients: int, between: Callable[[], None]) -> None:
-        self._processes, self._clients, self._between = processes, clients, between
+    def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
+        """`clients`: how many each process has; `processors`: that all may use; `ahead_ns`: of an order, until it begins."""
+        self._clients, self.processors = clients, processors
+        self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
+
+    @abstractmethod
+    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        """An order for each process; what came of them, by this host's monotonic clock."""
 
     def do(
         self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
@@ -85,17 +88,19 @@ class Crowd:
     ) -> Done:  # fmt: skip
         """Each client does it with all these numbers, or all clients `together`, each number once.
 
-        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, what `between` raises.
+        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a member of the
+        crew is lost, what `between` raises.
         """
-        start = time.monotonic_ns() + _AHEAD_NS + _AHEAD_EACH_NS * self._clients
+        start = time.monotonic_ns() + self._ahead_ns
         delays = tuple(round(delay * 1e9) for delay in delays_s)
-        shares = self._shares(numbers) if together else [numbers] * len(self._processes)
-        for process, share in zip(self._processes, shares, strict=True):
-            process.tell(
+        shares = self._shares(numbers) if together else [numbers] * len(self._clients)
+        said = self._obeyed(
+            [
                 Order(deed=deed, first=share.start, last=share.stop, size=size, shared_directory=shared_directory,
                       shared_numbers=together, start_ns=start, delays_ns=delays)
-            )  # fmt: skip
-        said = [msgspec.json.decode(line, type=ProcessDone) for line in _heard(self._processes, self._between)]
+                for share in shares
+            ]
+        )  # fmt: skip
         by_second = [one.bytes_by_second for one in said]
         longest = max(map(len, by_second))
         return Done(
@@ -109,65 +114,25 @@ class Crowd:
     def _shares(self, numbers: range) -> list[range]:
         """As many for each process as it has of the clients."""
         out, first, clients = [], numbers.start, 0
-        for process in self._processes:
-            clients += process.clients
-            last = numbers.start + len(numbers) * clients // self._clients
+        for its in self._clients:
+            clients += its
+            last = numbers.start + len(numbers) * clients // sum(self._clients)
             out.append(range(first, last))
             first = last
         return out
 
 
-class _Process:
-    """The parent's side of one."""
+class _Here(Crowd):
+    """Processes of this host."""
 
-    def __init__(self, spec: Spec, filer: Settings | None) -> None:
-        self.clients = len(spec.clients)
-        command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGKILL)), "-1", "-1",
-                   "", sys.executable, "-m", "experiments.clients.process"]  # fmt: skip
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],
-            start_new_session=True, env=None if filer is None else os.environ | filer.environment(),
-        )  # fmt: skip
-        self._unread = b""
-        self.tell(spec)
+    def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int], between: Callable[[], None]) -> None:
+        super().__init__(clients, processors())
+        self._processes, self._between = processes, between
 
-    @property
-    def out(self) -> IO[bytes]:
-        assert self.process.stdout is not None
-        return self.process.stdout
-
-    def tell(self, what: object) -> None:
-        """One line; raises RunFailed."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(msgspec.json.encode(what) + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError as error:
-            raise self.died() from error
-
-    def hear(self) -> bytes | None:
-        """A whole line, when there is one; raises RunFailed."""
-        more = os.read(self.out.fileno(), _SIZE)
-        if not more:
-            raise self.died()
-        self._unread += more
-        if not self._unread.endswith(b"\n"):
-            return None
-        line, self._unread = self._unread, b""
-        return line
-
-    def died(self) -> RunFailed:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_END_S)
-        return RunFailed(f"a process of clients died (status {self.process.returncode}); the run has ended")
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        for process, order in zip(self._processes, orders, strict=True):
+            process.tell(order)
+        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes, self._between)]
 
 
 @contextlib.contextmanager
@@ -177,15 +142,22 @@ def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None
     Raises UsageError, RunFailed.
     """
     if not 1 <= clients <= MOST:
-        raise UsageError(f"{clients:,} clients on one host; use 1 to {MOST:,}")
+        raise UsageError(f"{clients:,} clients of one test; use 1 to {MOST:,}")
+    if place.elsewhere is not None:
+        with place.elsewhere(place, clients, between) as people:
+            yield people
+        return
     parts = min(clients, processors()) if place.filer is None else clients
-    processes: list[_Process] = []
+    numbers = [tuple(range(part, clients, parts)) for part in range(parts)]
+    processes: list[LineProcess] = []
     try:
-        for part in range(parts):
-            numbers = tuple(range(part, clients, parts))
-            processes.append(_Process(_spec(place, numbers), place.filer))
-        _heard(processes, between)
-        yield Crowd(processes, clients, between)
+        for own in numbers:
+            env = None if place.filer is None else place.filer.environment()
+            processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
+            processes[-1].tell(_spec(place, own))
+        for line in heard(processes, between):
+            _checked(line)
+        yield _Here(processes, [len(own) for own in numbers], between)
     finally:
         for process in processes:
             process.end()
@@ -204,22 +176,6 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         compressible=place.compressible,
         counters=None if place.counters is None else str(place.counters),
     )
-
-
-def _heard(processes: Sequence[_Process], between: Callable[[], None]) -> list[bytes]:
-    """A line of each, in their order."""
-    said: dict[int, bytes] = {}
-    with selectors.DefaultSelector() as waiting:
-        for number, process in enumerate(processes):
-            waiting.register(process.out, selectors.EVENT_READ, number)
-        while len(said) < len(processes):
-            for key, _ in waiting.select(_LOOK_S):
-                line = processes[key.data].hear()
-                if line is not None:
-                    said[key.data] = _checked(line)
-                    waiting.unregister(key.fileobj)
-            between()
-    return [said[number] for number in range(len(processes))]
 
 
 def _checked(line: bytes) -> bytes:

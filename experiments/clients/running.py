@@ -40,7 +40,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
         for root in roots:
             root.mkdir()
         yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
-                    counters=arena.counters)  # fmt: skip
+                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
         for root in roots:
             shutil.rmtree(root)
     except OSError as error:

@@ -105,11 +105,15 @@ class Admission:
         """Of each by id: its clock less this one's, and by how much that may be off. Raises SystemFault, HostLost."""
         return {member.id: self.crew.offset(member) for member in members}
 
+    def here(self) -> list[Hello]:
+        """Members that are admitted and connected. Raises BrokerFault."""
+        present = {hello.id for hello in self.crew.present()}
+        return [member for member in self.admitted if member.id in present]
+
     def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
         """Have every member that is admitted and here drop its caches, at the same time."""
-        here = {hello.id for hello in self.crew.present()}
         places = tuple(filter(None, (place_at(path, self._roots) for path in directories)))
-        asked = [(member, DropOrder(places=places)) for member in self._admitted.values() if member.id in here]
+        asked = [(member, DropOrder(places=places)) for member in self.here()]
         answers = self.crew.ask_all(asked, LONG_SECONDS)
         return [
             Drop(when=when, host=member.name, **_dropped(answer))

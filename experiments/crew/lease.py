@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import msgspec
 
-from core.crew.messages import ALIVE_SECONDS, Hello, Lease, Meters, Place, Return
-from core.errors import BrokerFault, DatabaseFault, SystemFault
+from core.crew.messages import Hello, Lease, Meters, Place, Return
+from core.errors import DatabaseFault, SystemFault
 from core.services.run_databases import RunMark
 from experiments.crew.admission import Admission, Seat
 from experiments.workload import HostLost
@@ -22,7 +22,6 @@ from sql.session import Database
 
 _ALL_UP_SECONDS, _LOOK_SECONDS = 180.0, 0.1
 _CHECK_SECONDS = 1.0
-_HOLD_SECONDS = ALIVE_SECONDS / 5
 _DETACH_SECONDS = 20.0  # for the queue manager to store what workers sent last
 
 log = logging.getLogger(__name__)
@@ -41,8 +40,7 @@ class Leased:
         self._place, self._slots, self._filer = place, slots, filer
         self._members = [seat.member for seat in seats]
         self._next_check = 0.0
-        self._over = threading.Event()
-        self._holder = threading.Thread(target=self._hold, name="lease", daemon=True)
+        self._held, self._over = contextlib.ExitStack(), False
         self._latest: dict[str, Hello] = {}
         self.left: list[dict[str, Any]] = []
 
@@ -71,8 +69,7 @@ class Leased:
             self._crew.check(self._members)
 
     def __enter__(self) -> Self:
-        self._crew.hold(self._run)
-        self._holder.start()
+        self._held.enter_context(self._crew.held(self._run))
         try:
             self._before = self._admission.offsets(self._members)
             self._crew.ask_all([(seat.member, self._lease(seat)) for seat in self.seats])
@@ -97,7 +94,7 @@ class Leased:
 
     def leave(self) -> None:
         """The members' workers end, and `left` has what each counted; does nothing the second time."""
-        if self._over.is_set():
+        if self._over:
             return
         after = self._admission.offsets(self._members)
         counted = self._crew.ask_all([(member, Return(run=self._run)) for member in self._members])
@@ -126,13 +123,6 @@ class Leased:
             hosts=(seat.host, *others) if others else (),
         )
 
-    def _hold(self) -> None:
-        while not self._over.wait(_HOLD_SECONDS):
-            try:
-                self._crew.hold(self._run)
-            except BrokerFault as fault:
-                log.warning("run %s: %s", self._run, fault)
-
     def _end(self) -> None:
         """After a failure: members that are here return; what a lost one held ends when it notices."""
         for member in self._members:
@@ -144,17 +134,16 @@ class Leased:
 
     def _detach(self) -> None:
         """The queue manager lets go of the databases, so that they can be removed."""
-        if self._over.is_set():
+        if self._over:
             return
-        self._over.set()
-        self._holder.join()
+        self._over = True
+        self._held.close()
         try:
-            self._crew.release(self._run)
             self._mark(None)
             deadline = time.monotonic() + _DETACH_SECONDS
             while time.monotonic() < deadline and self._managed():
                 time.sleep(_LOOK_SECONDS)
-        except (BrokerFault, DatabaseFault) as fault:
+        except DatabaseFault as fault:
             log.warning("run %s: %s", self._run, fault)
 
     def _managed(self) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import secrets
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -35,7 +38,10 @@ from monitoring.broker import connect
 ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
 _SLACK_SECONDS = 30.0  # of a broker on a machine whose processors are all busy
 _WAIT_SECONDS = 1.0  # for an answer, between two looks whether the member is still there
+_HOLD_SECONDS = ALIVE_SECONDS / 5
 _AWAY = "the broker does not answer"
+
+log = logging.getLogger(__name__)
 
 
 class Crew:
@@ -126,19 +132,36 @@ class Crew:
         error, offset = min(measured)
         return round(offset, 6), round(error, 6)
 
-    def hold(self, run: str) -> None:
-        """Report that the run is still wanted: members that do not hear this for `ALIVE_SECONDS` leave it. Raises BrokerFault."""
+    @contextlib.contextmanager
+    def held(self, run: str) -> Iterator[None]:
+        """The run is wanted for as long as the block lasts: members that do not hear this for `ALIVE_SECONDS` leave it. Raises
+        BrokerFault."""
+        over = threading.Event()
+        self._hold(run)
+        holder = threading.Thread(target=self._keep_holding, args=(run, over), name="lease", daemon=True)
+        holder.start()
+        try:
+            yield
+        finally:
+            over.set()
+            holder.join()
+            try:
+                self._client.delete(f"{LEASED}{run}")
+            except redis.RedisError as error:
+                log.warning("run %s: %s: %s", run, _AWAY, error)
+
+    def _hold(self, run: str) -> None:
         try:
             self._client.set(f"{LEASED}{run}", "1", px=int(ALIVE_SECONDS * 1_000))
         except redis.RedisError as error:
             raise BrokerFault(f"{_AWAY}: {error}") from error
 
-    def release(self, run: str) -> None:
-        """The run is over. Raises BrokerFault."""
-        try:
-            self._client.delete(f"{LEASED}{run}")
-        except redis.RedisError as error:
-            raise BrokerFault(f"{_AWAY}: {error}") from error
+    def _keep_holding(self, run: str, over: threading.Event) -> None:
+        while not over.wait(_HOLD_SECONDS):
+            try:
+                self._hold(run)
+            except BrokerFault as fault:
+                log.warning("run %s: %s", run, fault)
 
     def close(self) -> None:
         """Let go of the connection."""

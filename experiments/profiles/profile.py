@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from core.document import Order
 from core.settings import Settings
+from experiments.clients.crowd import Elsewhere
 from experiments.kinds.kind import Kind
 from experiments.profiles.result import Observed
 from experiments.workload import About, Turn
@@ -49,6 +50,7 @@ class Arena:
     tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
     counters: Path | None = None  # where clients count for whoever watches; None: nobody does
+    elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
     look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,13 @@ from core.filer import load_filer
 from core.memory import client_memory, free_memory
 from core.mounts import in_memory, read_mounts
 from core.settings import Settings
+from experiments.clients.crowd import Elsewhere
 from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import emulated
+from experiments.crew.admission import described
+from experiments.crew.clients import crowd_at
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.profiles.direct import Direct, direct_on
 from experiments.profiles.filer_meter import FilerMeter, metered
 from experiments.profiles.live import Live
@@ -27,7 +32,7 @@ from experiments.profiles.profile import Arena, Profile
 from experiments.profiles.queues import restore_dead
 from experiments.profiles.result import Observed
 from experiments.result.schema import At
-from experiments.workload import Observe, Turn, Workload
+from experiments.workload import HostLost, Observe, Turn, Workload
 from monitoring.machine import host, place
 
 MEMORY = Path("/dev/shm")
@@ -41,7 +46,10 @@ class ProfileStudy(Workload):
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
         tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
+        env: Mapping[str, str] | None = None, ways: Ways | None = None, workers: int = 1,
     ) -> None:  # fmt: skip
+        """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
+        this host."""
         self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
         self.storage, self.clock = settings.storage, clock
         self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
@@ -54,6 +62,8 @@ class ProfileStudy(Workload):
         self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
         self._direct: list[Direct | None] = []
+        self._env, self._ways, self._workers = env, ways or Ways(), workers
+        self._system: System | None = None
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -63,6 +73,10 @@ class ProfileStudy(Workload):
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             if self._live is not None and self._meter is not None:
                 self._stack.enter_context(self._live.beside(self._meter.busy_s))
+            if self._env is not None:
+                wanted, path = Wanted(workers=self._workers, databases=1, slots=1), self._profile.targets.paths[0]
+                taken = taken_system(self._settings, self._env, path, wanted, self.say, self._ways)
+                self._system, _ = self._stack.enter_context(taken)
             self._own = self._arena(self._stack)
             self._direct = self._tried_direct(self._own.paths)
             self._stack.enter_context(self._profile.prepared(self._own))
@@ -76,7 +90,12 @@ class ProfileStudy(Workload):
         filer, meter = None if self._filer is None else self._settings, self._meter
         look = _nothing if meter is None else meter.look
         return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
-                     counters=self._counters)  # fmt: skip
+                     counters=self._counters, elsewhere=self._elsewhere)  # fmt: skip
+
+    @property
+    def _elsewhere(self) -> Elsewhere | None:
+        """Who has the clients in place of this host."""
+        return None if self._system is None else partial(crowd_at, self._system)
 
     @property
     def _counters(self) -> Path | None:
@@ -122,7 +141,7 @@ class ProfileStudy(Workload):
             self._null = self._null or self._null_arena()
             profile, arena = self._null
             run = self.about.run_of(profile.observe(turn, arena))
-        except (RunFailed, StorageFault) as error:
+        except (RunFailed, StorageFault, HostLost) as error:
             self._no_pair = str(error)
             return {}
         known = ((figure.name, figure.of(run)) for figure in self.about.figures)
@@ -142,20 +161,23 @@ class ProfileStudy(Workload):
             paths = self._memory(profile)
         else:
             s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
-        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters)
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters,
+                      elsewhere=self._elsewhere)  # fmt: skip
         self._stack.enter_context(profile.prepared(arena))
         return profile, arena
 
     def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
-        """As many directories as it has paths. Raises RunFailed where memory does not hold them, StorageFault."""
-        if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
-            raise RunFailed(f"{MEMORY} is not a memory file system")
+        """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
+        where memory does not hold them, StorageFault."""
+        memory = MEMORY if self._system is None else self._system.roots["null"]
+        if not memory.is_dir() or not in_memory(memory, read_mounts()):
+            raise RunFailed(f"{memory} is not a memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
         if wanted > free_memory() * _SHARE:
             raise RunFailed(
                 f"{wanted / 1e9:,.2f} GB do not fit into {_SHARE:.0%} of {free_memory() / 1e9:,.2f} GB of free memory"
             )
-        own = self._stack.enter_context(place_of_own(MEMORY, "edbench-profile-null"))
+        own = self._stack.enter_context(place_of_own(memory, "edbench-profile-null"))
         paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
         for path in paths:
             path.mkdir()
@@ -191,7 +213,7 @@ class ProfileStudy(Workload):
                 "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
             "sessions": list(self._sessions),
-            "hosts": [host()],
+            "hosts": [host()] if self._system is None else described(self._system.admission.admitted),
         }
 
 

@@ -30,7 +30,6 @@ from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.machine import processors
 
 TOGETHER, SPREAD = "together", "spread"
 WRITE: Final = "write"
@@ -260,7 +259,7 @@ class ClientSweep(Profile[SweepSettings]):
         elapsed = sum(done.elapsed_s for done in told)
         return SweepSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=sum(done.cpu_s for done in told) / (elapsed * processors()), phases=phases,
+            worker_cpu=sum(done.cpu_s for done in told) / (elapsed * people.processors), phases=phases,
         )  # fmt: skip
 
     def _phase(self, people: Crowd, deed: Deed, load: SweepLoad, turn: Turn, arena: Arena) -> Done:

@@ -30,7 +30,6 @@ from experiments.result.latency import latency
 from experiments.result.schema import At, PointOf, ResultOf, Steady
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.machine import processors
 
 WHOLE = "whole write"
 
@@ -269,7 +268,7 @@ class InsertDrift(Profile[InsertSettings]):
         cpu = sum(done.cpu_s for done, _ in told)
         return InsertSeen(
             repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
-            worker_cpu=cpu / (elapsed * processors()), groups=tuple(seen), before=before, after=after, said=said,
+            worker_cpu=cpu / (elapsed * people.processors), groups=tuple(seen), before=before, after=after, said=said,
         )  # fmt: skip
 
     def _inserted(self, people: Crowd, shared: bool, arena: Arena) -> Any:

@@ -210,7 +210,7 @@ SPECS = {spec.name: spec for spec in _specs()}
 
 
 def transactions(by_database: Mapping[str, Sequence[int]]) -> Metric:
-    """The family of transactions, from the words of `monitoring.metrics.buckets`."""
+    """The family of transactions, from the words of `monitoring.metrics.catalogue`."""
     family = SPECS["edbench_database_transaction_seconds"].histogram()
     for database, words in by_database.items():
         family.add_metric((database,), *cumulative(words))

@@ -19,8 +19,7 @@ from itertools import product
 from typing import TypeVar
 
 from core.filer.emulation import SERVED_WORDS
-from core.options.production import FileKind
-from core.records import PHASES, PRODUCING_PHASES, Phase
+from core.job_types import PHASES, PRODUCING_PHASES, FileKind, Phase
 from monitoring.metrics import catalogue
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
@@ -107,7 +106,7 @@ class CallCounters:
         """Items, texts, produced files and exceptions that were committed; those of a task that is done again count again."""
         self._add(KINDS, Counter(item.kind for item in result.items))
         self._add(TEXTS, Counter(text.state for text in result.texts))
-        self._add(FILES, Counter(file.kind for file in result.files))
+        self._add(FILES, Counter(() if result.own is None else result.own.kinds))
         self._add(CODES, Counter(exception.code for exception in result.exceptions))
 
     def slot_died(self) -> None:

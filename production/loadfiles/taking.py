@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from core.errors import UsageError
+from core.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from core.names import display_name
-from production.loadfiles.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
 from production.loadfiles.numbers import Names, Numbers
 from production.loadfiles.places import Place
 from production.loadfiles.reading import read_dat

@@ -93,6 +93,13 @@ class ActionRow(NamedTuple):
     begun: bool
 
 
+class Suspension(NamedTuple):
+    """Why a job is suspended, and since when."""
+
+    reason: str
+    since: datetime
+
+
 class CustodyRow(NamedTuple):
     """An item as it was read, and by which task its text was; `before` made that task, `first` the one before."""
 
@@ -134,6 +141,7 @@ class ParserSetRow(NamedTuple):
 
 class _Custody(Protocol):
     def note_action(self, conn: Connection, *, job: uuid.UUID, who: str, action: str, details: str) -> int: ...
+    def suspension(self, conn: Connection, *, job: uuid.UUID) -> Suspension | None: ...
     def list_actions(self, conn: Connection, *, job: uuid.UUID) -> list[ActionRow]: ...
     def custody_items(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[CustodyRow]: ...
     def custody_tasks(self, conn: Connection, *, tasks: Sequence[uuid.UUID]) -> list[TaskRow]: ...

@@ -36,6 +36,7 @@ class Stop(NamedTuple):
     state: str
     reason: str | None
     seconds: float
+    lasting: bool
 
 
 class JobLabels(NamedTuple):

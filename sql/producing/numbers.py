@@ -10,7 +10,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from sql.faces.production import PRODUCTION, Range
 
@@ -55,7 +56,7 @@ def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> T
     found: uuid.UUID | None = None
     last = 0
     for sibling in PRODUCTION.production_siblings(conn, job=job, sources=list(choice.sources)):
-        theirs = JobOptions.from_json(dict(sibling.options)).production
+        theirs = JobOptions.from_json(dict(sibling.options)).of(ProductionChoice)
         if theirs.prefix != choice.prefix:
             continue
         numbers = PRODUCTION.production_range(conn, job=sibling.id)

@@ -9,6 +9,11 @@ SELECT n.job, n.at, n.who, n.action, n.details, sha256(
 FROM (SELECT id AS job, clock_timestamp() AS at, %(who)s::text AS who, %(action)s::text AS action,
     %(details)s::jsonb AS details FROM job WHERE id = %(job)s) AS n;
 
+-- name: suspension
+-- Why a job is suspended and since when; no row when it is not.
+SELECT reason, stopped_at AS since FROM job
+WHERE id = %(job)s AND reason IS NOT NULL AND stopped_at IS NOT NULL AND state = 'suspended';
+
 -- name: list_actions
 -- Who did what, in the order that it was written down, with the hash that each has, the one that it should have, and the
 -- text that this is over.

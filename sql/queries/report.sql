@@ -62,21 +62,23 @@ ORDER BY w.name, w.started_at;
 
 -- name: stops_of_job
 -- When it stood still since its first claim, as what, why and for how long; what lasts still, until now.
-SELECT state, reason, extract(epoch FROM coalesce(finished_at, clock_timestamp()) - started_at)::float8 AS seconds
+SELECT state, reason, extract(epoch FROM coalesce(finished_at, clock_timestamp()) - started_at)::float8 AS seconds,
+    finished_at IS NULL AS lasting
 FROM job_pause WHERE job = %(job)s AND state IN ('paused', 'suspended')
 UNION ALL
 SELECT CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason,
-    extract(epoch FROM clock_timestamp() - stopped_at)::float8
+    extract(epoch FROM clock_timestamp() - stopped_at)::float8, true
 FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at IS NOT NULL
   AND first_claim_at IS NOT NULL
   AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at);
 
 -- name: outages_of_job
--- Seconds of its course in which this database could not be reached, as far as the queue manager noticed.
-SELECT coalesce(sum(least(o.seconds, extract(epoch FROM o.ended_at - j.first_claim_at))), 0)::float8
-FROM job j JOIN outage o ON o.ended_at > j.first_claim_at
-    AND o.ended_at - interval '1 second' * o.seconds < coalesce(j.finished_at, clock_timestamp())
-WHERE j.id = %(job)s;
+-- Seconds of its course in which this database did not answer, as far as queue managers noticed; several may note the same.
+SELECT coalesce(sum(extract(epoch FROM upper(away) - lower(away))), 0)::float8
+FROM job j, unnest((
+    SELECT range_agg(tstzrange(o.ended_at - make_interval(secs => o.seconds), o.ended_at)) FROM outage o
+) * tstzmultirange(tstzrange(j.first_claim_at, coalesce(j.finished_at, clock_timestamp())))) AS away
+WHERE j.id = %(job)s AND j.first_claim_at IS NOT NULL;
 
 -- name: workers_changed
 -- How many workers a job was planned with, how many different names did its tasks, and which processes of these names

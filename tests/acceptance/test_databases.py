@@ -65,6 +65,8 @@ def _look_at(bench: Bench, found: dict[str, Any], term: str) -> None:
     assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2
     shown = bench.ask("job", "list").stdout
     assert all(text in shown for text in (group, first["job_id"], second["job_id"], "group of 2"))
+    (line,) = [line.split() for line in shown.splitlines() if line.startswith(group)]
+    assert f"{first['items'] + second['items']:,}" in line
     items = [json.loads(line) for line in bench.ask("review", "items", group, "-o", "jsonl").stdout.splitlines()]
     assert Counter((item["database"], item["job"]) for item in items) == {
         (job["database"], job["job_id"]): job["items"] for job in found["jobs"]

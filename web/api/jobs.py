@@ -13,6 +13,7 @@ from controller.jobs.figures import GroupFigures, JobFigures
 from controller.jobs.groups.find import refresh
 from controller.jobs.groups.results import figures_of
 from controller.jobs.overview import JobRow, allowed
+from core.job_types import JobType
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
@@ -58,7 +59,7 @@ def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
 
 def replayed(jobs: Jobs) -> bool:
     """Whether it replays a trace: then it has no items that could be verified."""
-    return any(handle.job.options.replay.asked for handle in jobs.each)
+    return any(handle.job.options.type is JobType.REPLAY for handle in jobs.each)
 
 
 def with_problem(context: WebContext, row: JobRow) -> JobRow:

@@ -9,9 +9,10 @@ from fastapi import APIRouter
 from controller.databases import Jobs
 from controller.jobs.source import find_manifest
 from controller.verify.group import GroupVerification, verify_group
-from controller.verify.job import Progress, Verification, choose_manifest, verify_job
+from controller.verify.job import Progress, choose_manifest, verify_job
 from controller.verify.noted import note_verified
-from controller.verify.production import ProductionVerification, verify_production
+from core.document import Document
+from core.job_types import types_of
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from web.api.models.common import responses
@@ -50,8 +51,9 @@ def _verification(context: WebContext, jobs: Jobs, internal: bool | None) -> Any
     context.refuse_measuring()
     settings, filer = context.settings, Storage(NullRecorder())
     how: _How = {"examples": _EXAMPLES, "progress": _quiet}
-    if jobs.each and jobs.each[0].job.options.production.asked:
-        return lambda: _noted(jobs, verify_production(jobs.each[0], filer, **how))
+    if jobs.each and jobs.each[0].job.options.type.produces:
+        types = types_of(jobs.each[0].job.options.of_type)
+        return lambda: _noted(jobs, types.verify(jobs.each[0], filer, **how))
     if internal is None:
         internal = find_manifest(jobs.source) is None
     chosen = choose_manifest(jobs.source, None, internal=internal)
@@ -60,7 +62,7 @@ def _verification(context: WebContext, jobs: Jobs, internal: bool | None) -> Any
     return lambda: _noted(jobs, verify_job(jobs.each[0], settings, filer, chosen, **how))
 
 
-def _noted(jobs: Jobs, done: Verification | ProductionVerification | GroupVerification) -> dict[str, Any]:
+def _noted(jobs: Jobs, done: Document | GroupVerification) -> dict[str, Any]:
     """The outcome as JSON, after it was added to the chain of custody of each job."""
     note_verified(jobs.each, done)
     return done.to_json()

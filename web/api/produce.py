@@ -14,8 +14,9 @@ from controller.production.create import ProductionPlan, create_production, refu
 from controller.production.findings import with_findings
 from controller.production.imaged import options_with_images
 from core.errors import UsageError
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
+from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT
 from core.settings import Settings
 from core.storage.layer import Storage
 from web.api.actions import at_field, crew, server_settings

@@ -131,7 +131,8 @@ def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
 
 
 def _figures(workload: About) -> list[FigureName]:
-    return [FigureName(name=figure.name, title=figure.column, headline=figure.headline) for figure in workload.figures]
+    shown = (figure for figure in workload.figures if not figure.aside)
+    return [FigureName(name=figure.name, title=figure.column, headline=figure.headline) for figure in shown]
 
 
 def _point(point: Point) -> PointRow:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from controller.production.figures import production_lines, production_told, production_warnings
+from controller.databases import Jobs
+from controller.jobs.figures import ProductionFigures, production_lines, production_warnings
+from core.job_types import types_of
 from core.records import JobState
 from web.api import jobs as api
 from web.api import measure, system
@@ -58,7 +61,7 @@ def _turned(state: str, offset: int) -> str:
 @router.get("/jobs/{job}")
 def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """One job or group, while it runs and after."""
-    made = production_told(jobs.each[0]) if jobs.each else None
+    made = _production(jobs)
     return page(
         request,
         "run.html",
@@ -66,3 +69,11 @@ def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response
         production=production_lines(made) if made else [],
         warned=bool(made and production_warnings(made)),
     )
+
+
+def _production(jobs: Jobs) -> ProductionFigures | None:
+    if not jobs.each:
+        return None
+    with jobs.each[0].database.transaction() as conn:
+        own: Mapping[str, Any] = types_of(jobs.each[0].job.options.of_type).figures(conn, jobs.each[0])
+    return own.get("production")

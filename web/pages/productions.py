@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from controller.jobs.overview import JobRow
 from controller.production.create import databases_of
-from core.options.production import JobType
+from core.job_types import JobType
 from web.api import jobs as jobs_api
 from web.api import named, system
 from web.api.models.models import NewProduction

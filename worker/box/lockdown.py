@@ -12,13 +12,10 @@ import ctypes
 import json
 import os
 import resource
-import signal
 import socket
 import struct
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 from worker.box import seccomp
 from worker.processes import die_with_parent
@@ -124,7 +121,7 @@ class Powers:
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
-    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.probe)
+    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.lockdown)
 
     @property
     def lacking(self) -> list[str]:
@@ -202,42 +199,6 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
     header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
     if libc.capset(header, none) != 0:
         raise OSError(ctypes.get_errno(), "capset")
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-
-
-CANNOT_START = 126  # exit status, as core.services.process has it
-# Where programs, libraries and what these read lie; nobody's evidence and no configuration with a password in it.
-SYSTEM = (
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/opt",
-    "/etc/ld.so.cache",
-    "/etc/alternatives",
-    "/dev/null",
-    "/dev/urandom",
-)
-
-
-def main(argv: list[str]) -> None:
-    """Lock down, and become the program."""
-    parent, readable, work, program = int(argv[1]), argv[2], argv[3], argv[4:]
-    lock_down_program(parent, (program[0], *filter(None, readable.split("\n")), *SYSTEM), work)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # that Python ignores, and so would the program
-        signal.signal(number, signal.SIG_DFL)
-    os.execv(program[0], program)
-
-
-if __name__ == "__main__":
-    try:
-        main(sys.argv)
-    except OSError as error:
-        sys.stderr.write(f"cannot start {sys.argv[4:5]}: {error}\n")
-        sys.exit(CANNOT_START)
 
 
 def try_out() -> Powers:

@@ -1,7 +1,7 @@
 """Unpacks loose files without any database, for `edbench inspect`: the same engine, other places to put things.
 
 Runs in a process of its own that may die: what was found before is in the spool file already, and the trace says which
-file and which item it was at (worker.inspect.trace).
+file and which item it was at (worker.inspect.file).
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def inspect_files(
     """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
     lie in. Gives the titles of formats by the media types that were met: whoever counts these need load no reader.
 
-    `trace` (worker.inspect.trace) always says which file and item is being read; the `convicted` are items at which
+    `trace` (worker.inspect.file) always says which file and item is being read; the `convicted` are items at which
     earlier processes died, and they are not read again.
     """
     storage = Storage(NullRecorder())

@@ -34,6 +34,7 @@ from core.crew.messages import (
     OF_MEMBER,
     ORDERS,
     OWN,
+    Act,
     Answer,
     Ceiling,
     Clock,
@@ -49,7 +50,8 @@ from core.crew.messages import (
     Sight,
     Used,
 )
-from core.crew.places import resolved, roots_of
+from core.crew.messages import Clients as ClientsOrder
+from core.crew.places import resolved, roots_of, wait_for
 from core.errors import EdbenchError, StorageFault, SystemFault, UsageError
 from core.filer.load import profile_names
 from core.records import ReplayChoice
@@ -61,6 +63,7 @@ from monitoring.filer.wire import WireSampler
 from monitoring.machine import WorkerMeter, below, host, host_seconds, place, usable_processors
 from monitoring.metrics.endpoint import NOWHERE
 from monitoring.observations import BlockIo, of_group, of_processes
+from worker.member.clients import Clients
 from worker.supervisor import WorkerPlan
 
 _LOOPBACK = "lo"
@@ -152,7 +155,6 @@ def _network() -> tuple[int, int]:
 
 
 _KEEP_ANSWER_SECONDS = 600
-_PATIENCE_SECONDS = 20.0  # for what the controller made to be seen here: clients cache what is not there
 _CHANGE_SECONDS = 60.0  # for workers to end and others to begin
 
 log = logging.getLogger("member")
@@ -172,6 +174,7 @@ class Agent:
         self._lock = threading.Lock()  # of the lease
         self._run, self._heard = "", time.monotonic()
         self._meter: MemberMeter | None = None
+        self._clients: Clients | None = None
         self._hello = Hello(
             id=secrets.token_hex(8),
             name=plan.name,
@@ -188,6 +191,8 @@ class Agent:
             Clock: lambda _order: {"now": time.time()},
             Drop: self._drop,
             Ceiling: self._ceiling,
+            ClientsOrder: self._have_clients,
+            Act: self._act,
         }
 
     def run(self) -> int:
@@ -250,8 +255,7 @@ class Agent:
 
     def _lease(self, order: Lease) -> None:
         with self._lock:
-            if self._run:
-                raise UsageError(f"this member works for run {self._run}")
+            self._refuse_leased()
             if order.workers > self._hello.workers:
                 raise UsageError(f"this member has at most {self._hello.workers} workers")
             if order.databases > len(self._settings.databases):
@@ -259,7 +263,7 @@ class Agent:
             if order.place.root == "evidence":
                 raise UsageError("evidence is not written to")
             there = resolved(order.place, self._roots)
-            _wait_for(there)
+            wait_for(there)
             mark = RunMark(run=order.run, databases=order.databases, hosts=order.hosts)
             settings = dataclasses.replace(
                 run_settings(self._settings, mark), storage=there, slots=order.slots, filer=self._filer(order.filer)
@@ -271,6 +275,24 @@ class Agent:
             except SystemFault:
                 log.exception("run %s", order.run)
                 os._exit(1)  # the crowd goes back to the system's own jobs, with another agent
+
+    def _refuse_leased(self) -> None:
+        if self._run:
+            raise UsageError(f"this member works for run {self._run}")
+
+    def _have_clients(self, order: ClientsOrder) -> object:
+        """The workers stay as they are: the system has no jobs meanwhile."""
+        with self._lock:
+            self._refuse_leased()
+            self._clients = Clients(order, self._roots)
+            self._run, self._heard = order.run, time.monotonic()
+            return {"clients": self._clients.of_each}
+
+    def _act(self, order: Act) -> object:
+        """Without the lock, for as long as it takes: clients whose lease is lost are killed meanwhile."""
+        if self._run != order.run or self._clients is None:
+            raise UsageError(f"this member has no clients of run {order.run}")
+        return self._clients.act(order)
 
     def _plans(self, settings: Settings, order: Lease) -> list[WorkerPlan]:
         before = f"{order.hosts[0]}-" if order.hosts else ""
@@ -301,8 +323,12 @@ class Agent:
             return meters
 
     def _go_back(self) -> None:
+        clients, self._clients = self._clients, None
         self._run, self._meter = "", None
-        self._change(None)
+        if clients is None:
+            self._change(None)
+        else:
+            clients.end()
 
     def _change(self, plans: list[WorkerPlan] | None) -> None:
         """Returns when the workers that there were are gone and these are forked. Raises SystemFault."""
@@ -335,7 +361,7 @@ class Agent:
 
     def _ceiling(self, order: Ceiling) -> object:
         trace = resolved(order.trace, self._roots)
-        _wait_for(trace)
+        wait_for(trace)
         choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
         # numpy would start threads, and slots are forked from this process
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -401,12 +427,3 @@ def _seen(storage: Path) -> dict[str, Any]:
         raise StorageFault(
             f"the storage root {storage} is not here: {error.strerror}", errno=error.errno or 0
         ) from error
-
-
-def _wait_for(path: Path) -> None:
-    """Until it is here. Raises SystemFault when it does not come."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not path.exists():
-        if time.monotonic() > deadline:
-            raise SystemFault(f"{path}, which the controller made, is not here: is the same storage mounted?")
-        time.sleep(0.1)

@@ -21,9 +21,10 @@ from functools import lru_cache
 
 from core.errors import EdbenchError, SystemFault
 from core.records import OcrChoice
-from core.services.process import CANNOT_START, tied
+from core.services.launch import CANNOT_START
+from core.services.process import tied
 from readers.errors import DocumentError, ExceptionCode
-from worker.box import lockdown
+from worker.box import confine
 
 OLDEST = 4  # the first release with the recogniser whose figures docs/ocr.md has
 _SECONDS = 60  # it answers in 0.02 s; a machine may be busy
@@ -238,7 +239,7 @@ def _confined(command: list[str]) -> list[str]:
     """`command` as it is started: without network, and without files but those of programs and its data, under a user of
     its own where that is possible (worker.box)."""
     readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
-    return [sys.executable, "-I", "-S", lockdown.__file__, str(os.getpid()), readable, "", *command]
+    return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, "", *command]
 
 
 def _environment() -> dict[str, str]:

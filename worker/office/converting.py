@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import StorageFault, SystemFault
-from core.services.process import CANNOT_START
+from core.services.launch import CANNOT_START
 from readers import registry
 from readers.archives.compressed import skippable
 from readers.archives.zip.directory import find_directory, iter_entries

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.services.process import signal_group, tied
-from worker.box import lockdown
+from worker.box import confine
 from worker.box.lockdown import OFFICE_SOCKETS, OWN_UIDS
 from worker.costs.budget import clock_of
 
@@ -183,7 +183,7 @@ def _run(office: Office, what: Sequence[str], watch: _Watch, documents: int = 0)
 def _confined(office: Office, what: Sequence[str]) -> list[str]:
     readable = "\n".join((os.path.dirname(office.program), *_READABLE))
     return [
-        *(sys.executable, "-I", "-S", lockdown.__file__, str(os.getpid()), readable, ".", office.program),
+        *(sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, ".", office.program),
         *(f"-env:UserInstallation=file://{HERE}/profile", *_OPTIONS, *what),
     ]
 

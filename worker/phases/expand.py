@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from core.batches import ITEM_COST, batches
 from core.errors import SourceFileError
+from core.limits import ITEM_COST, batches
 from core.records import NewTask, Phase, Shard
 from readers.base import Handler, MemorySource, Part, Source, is_leaf
 from readers.identification.identify import identify

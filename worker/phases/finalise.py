@@ -5,7 +5,7 @@ FINALISE_REST among them sees to what is named otherwise and to the sync. Where 
 a sweep removes is nobody's.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
-stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.leftovers). Limit: not when it
+stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not when it
 is killed before it comes to that.
 """
 

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from core.errors import DatabaseFault, RunFailed, StorageFault, SystemFault, TaskLost, UsageError
 from core.places import replayed_trace_location
-from core.records import JobState
+from core.records import JobState, ReplayChoice
 from monitoring.filer.block import boot_id
 from replay.client import run_client
 from replay.cold import drop_own
@@ -26,6 +26,7 @@ from replay.stopped import ReplayStopped
 from replay.tree import prepare_tree
 from sql import ledger, replay
 from sql.findings import TaskResult
+from sql.replay import ReplayFindings
 from worker.phases.task import TaskWork
 from worker.processes import RunQueueMeter
 
@@ -48,7 +49,7 @@ def run(work: TaskWork) -> TaskResult:
             raise SystemFault(str(error)) from error
         except (UsageError, RunFailed) as error:
             raise SystemFault(f"client {client} of the replay: {error}") from error
-    return TaskResult(replay_client=(client, result))
+    return TaskResult(own=ReplayFindings(client=client, result=result))
 
 
 def _take_client(work: TaskWork) -> int:
@@ -65,7 +66,7 @@ def _take_client(work: TaskWork) -> int:
 
 def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dict[str, Any]:
     """From the program to the result; what `controller.replay.outcome` reads."""
-    job, choice = work.job.id, work.job.options.replay
+    job, choice = work.job.id, work.job.options.of(ReplayChoice)
     trace = os.path.join(work.root, replayed_trace_location(job))
     program = host.program(Path(os.fsdecode(trace)), choice, watch.look)
     target = target_of(job, choice)

@@ -83,7 +83,7 @@ class TaskWork:
         crumb = self.context.crumb
         crumb.leave()
         # A job that produces reads of the sources of others, and has looked at them itself.
-        produces = self.job.options.production.asked
+        produces = self.job.options.type.produces
         if not produces and any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         crumb.doing(Activity.SYNCING, b"what it wrote")

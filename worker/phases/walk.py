@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.batches import ITEM_COST, full
 from core.errors import SourceFileError, StorageFault
+from core.limits import ITEM_COST, full
 from core.names import display_name
 from core.records import NewTask, Phase
 from core.storage.layer import EntryKind

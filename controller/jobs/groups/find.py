@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
 from core.errors import UsageError
-from core.options.production import JobType
+from core.job_types import JobType
 from sql import groups as rows
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow

@@ -84,7 +84,7 @@ ABOUT = About(
         Figure(name=NULL, title="null s", of=lambda run: run.null_elapsed_s, missing="no null baseline"),
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, headline=True),
-        Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
+        Figure(name=RAW, title="GB/hour raw", of=lambda run: run.gb_per_hour_raw),
         Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent, aside=True),
         Figure(
             name=DURABLE,

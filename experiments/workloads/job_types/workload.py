@@ -27,8 +27,9 @@ from core.clock import Clock
 from core.crew.messages import BEAT_SECONDS
 from core.errors import RunFailed
 from core.filer import load_filer
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import JobType, ProductionChoice
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -186,7 +187,7 @@ class JobTypes(Workload):
         choice = ProductionChoice(type=JobType(at.type), out=str(out), prefix="EDB")
         plan = ProductionPlan(
             sources=[self._base],
-            options=JobOptions(production=choice, filer=filer_choice(settings)),
+            options=JobOptions(of_type=choice, filer=filer_choice(settings)),
             name=name,
             workers=self._workers,
             slots=settings.slots,

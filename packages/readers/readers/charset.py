@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from typing import Any, BinaryIO, NamedTuple
 
-from readers.charset_guess import SAMPLE, doubtful, guess, reads, western, wide
+from readers.charset_guess import SAMPLE, doubtful, guess, plainly_western, reads, western, wide
 from readers.charset_labels import by_label, by_mark, says_nothing
 from readers.charset_mixed import BIG, LITTLE, first_wide, parts
 from readers.charset_wider import errors_of
@@ -266,6 +266,8 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
         return text, Detected(codec, CharsetSource.DECLARED)
     if _is_utf8(data):
         return None
+    if codec == "cp1252" and plainly_western(data):
+        return text, Detected(codec, CharsetSource.DECLARED)
     bad = doubtful(text)
     if not bad and (codec != "cp1252" or western(data)):
         return text, Detected(codec, CharsetSource.DECLARED)

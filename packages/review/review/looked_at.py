@@ -18,7 +18,7 @@ from controller.custody.actions import note as note_action
 from controller.databases import JobHandle, Jobs
 from controller.findings import ReviewKind
 from core.errors import UsageError
-from core.options.production import JobType
+from core.job_types import JobType
 from core.records import GroupKind
 from sql.faces.review import REVIEW
 from sql.session import Database

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chaos.plan import Course
 from core.errors import UsageError
-from core.options.production import JobType
+from core.job_types import JobType
 from core.records import JobOptions, OcrChoice
 from dataset_gen.formats.office.encrypted import PASSWORD
 

@@ -17,8 +17,9 @@ from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.find import refresh
 from controller.production.create import ProductionPlan, create_production
 from controller.verify.production import verify_production
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import DPI, MARKER, JobType, ProductionChoice
+from core.options.production import DPI, MARKER, ProductionChoice
 from core.records import JobState
 from core.storage.layer import Storage
 
@@ -70,7 +71,7 @@ def _create(stage: Stage, source: JobHandle) -> tuple[Jobs, Path]:
     )
     plan = ProductionPlan(
         sources=[source],
-        options=dataclasses.replace(kind.options, production=choice),
+        options=dataclasses.replace(kind.options, of_type=choice),
         name=stage.plan.title[:80],
         workers=WORKERS,
         slots=SLOTS,

@@ -51,12 +51,14 @@ def test_an_outage_of_the_database_is_on_the_label(
 ) -> None:
     """One that touched the job's course, and was longer than a connection that is made again."""
     conn.exec_driver_sql("UPDATE job SET first_claim_at = finished_at - interval '10 s'")
-    conn.exec_driver_sql(
-        f"INSERT INTO outage (ended_at, seconds) SELECT first_claim_at + interval '{ended}', {seconds} FROM job"
-    )
+    for later in "0", "-0.1 s":  # two queue managers noted it
+        conn.exec_driver_sql(
+            "INSERT INTO outage (ended_at, seconds)"
+            f" SELECT first_claim_at + interval '{ended}' + interval '{later}', {seconds} FROM job"
+        )
     said = [line for line in disturbances(conn, handle.id) if line.startswith(DATABASE_AWAY)]
     assert len(said) == label
-    assert all("for 3.0 s" in line for line in said)
+    assert all("for 3.1 s" in line for line in said)
 
 
 def test_other_workers_than_at_the_beginning(conn: Connection, handle: JobHandle) -> None:
@@ -90,4 +92,4 @@ def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: Job
     ) UPDATE worker SET stopped_at = job.stopped_at + interval '1 ms' FROM job
     """
     conn.exec_driver_sql(stood, {"job": handle.id})
-    assert [line.split(" ")[0] for line in disturbances(conn, handle.id)] == [SUSPENDED]
+    assert [line.split(",")[0] for line in disturbances(conn, handle.id)] == [SUSPENDED]  # for how long is not known

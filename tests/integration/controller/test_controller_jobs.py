@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 import uuid
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from controller.browse.counts import count_job
+from controller.custody.actions import actions_of
 from controller.databases import JobHandle, find_job, newest_jobs
 from controller.jobs.documents import holds_of
 from controller.jobs.jobs import (
@@ -220,6 +224,18 @@ def test_waiting_ends_when_the_job_comes_to_rest(handle: JobHandle) -> None:
     assert [s.state for s in seen] == [JobState.RUNNING] * 3 + [JobState.SUSPENDED]
     assert seen[-1].reason == "the filer is gone"
     assert {s.phase for s in seen} == {Phase.WALK}
+
+
+@pytest.mark.parametrize(("end", "action"), [(cancel_job, "cancel"), (partial(resume_job, attach=False), "resume")])
+def test_custody_records_a_suspension(handle: JobHandle, end: Callable[[JobHandle], JobState], action: str) -> None:
+    """With its reason and its start, once what ends it is recorded; a pause is an action of its own."""
+    with handle.database.transaction() as conn:
+        states.suspend(conn, handle.id, "the filer is gone")
+    end(handle)
+    created, suspended, ended = actions_of([handle])
+    assert [created.action, suspended.action, ended.action] == ["created", "suspended", action]
+    assert suspended.details["reason"] == "the filer is gone"
+    assert created.at <= datetime.fromisoformat(suspended.details["since"]) <= suspended.at
 
 
 def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:

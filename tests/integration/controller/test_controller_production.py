@@ -28,8 +28,9 @@ from controller.production.held import GoesBy, hold, lock_sources
 from controller.production.imaged import options_with_images
 from controller.search.named import tag_items
 from core.errors import UsageError
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import MARKER, JobType, ProductionChoice
+from core.options.production import MARKER, ProductionChoice
 from core.records import GroupKind, JobOptions, JobState, Phase
 from core.storage.layer import Storage
 from sql import deletion, states
@@ -59,7 +60,7 @@ class Productions:
         """Numbers begin with `A`, but for those of pages that were made before."""
         out = self.bench.home / f"out-{uuid.uuid4().hex}"
         usual = {"out": str(out), "prefix": "EDB" if images else "A"}
-        options = JobOptions(production=ProductionChoice(type=kind, **(usual | chosen)))
+        options = JobOptions(of_type=ProductionChoice(type=kind, **(usual | chosen)))
         if images is not None:
             options = options_with_images(images, options, [self.source])
         plan = ProductionPlan(sources=[self.source], options=options, name="x", workers=1, slots=1, images=images)
@@ -70,7 +71,7 @@ class Productions:
         for place, many in enumerate(pages):
             self.bench.rows(
                 "UPDATE production_item SET pages = %(p)s WHERE job = %(j)s AND number = %(n)s RETURNING 1",
-                j=job.id, p=many, n=job.job.options.production.first + place,
+                j=job.id, p=many, n=job.job.options.of_type.first + place,
             )  # fmt: skip
         self.bench.rows("UPDATE task SET state = 'done' WHERE job = %(j)s AND phase = 'render' RETURNING 1", j=job.id)
         return self.barrier(job)
@@ -328,7 +329,7 @@ def test_what_somebody_has_begun_to_delete_is_not_taken(made: Productions) -> No
             made.create(JobType.EXPORT, of)
     assert made.bench.value("SELECT count(*) FROM job") == 2
     kept = [str(path.parent) for path in made.bench.home.glob("out-*/*")]
-    assert kept == [pages.job.options.production.out]  # its marker
+    assert kept == [pages.job.options.of_type.out]  # its marker
     folders = {path.name for path in (made.bench.storage_root / "jobs").iterdir()}
     assert folders == {made.source.id.hex, pages.id.hex}
 
@@ -452,7 +453,7 @@ def test_a_tag_that_a_job_goes_by_is_not_given_while_it_is_made(
             made.create(JobType.EXTRACTION, withhold=("privileged",))
         assert made.bench.value("SELECT count(*) FROM job") == 1
         made.create(JobType.EXTRACTION, withhold=("hot",))  # had by then all that it was going to have
-    assert made.create(JobType.EXPORT, withhold=("privileged",)).job.options.production.items == 1
+    assert made.create(JobType.EXPORT, withhold=("privileged",)).job.options.of_type.items == 1
 
 
 def test_messages_of_one_path_have_their_numbers_as_they_lie_in_the_store(task_bench: TaskBench) -> None:

@@ -102,7 +102,7 @@ def test_the_sources_own_mount_counts_and_a_counter_may_begin_anew(handle: JobHa
 
 def test_of_a_replay_the_mounts_of_its_paths_count(handle: JobHandle) -> None:
     """They are what is measured; the storage root holds its trace and nothing else of it."""
-    options = dataclasses.replace(handle.job.options, replay=ReplayChoice(clients=1, paths=("/mnt/filer/replay",)))
+    options = dataclasses.replace(handle.job.options, of_type=ReplayChoice(clients=1, paths=("/mnt/filer/replay",)))
     replay = JobHandle(handle.database, dataclasses.replace(handle.job, options=options))
     observe(handle, "dddddddd:filer:0:80", list(range(0, 2_300, 100)), storage=False, points=["/mnt/filer"])
     observe(handle, "dddddddd:root:0:81", [at * 10**6 for at in range(23)], storage=True, points=["/"])

@@ -74,7 +74,7 @@ def test_what_fails_is_counted_and_said(tmp_path: Path) -> None:
 def test_a_process_that_dies_ends_the_run(tmp_path: Path) -> None:
     """In one line, and none is left."""
     with crowd(Place(roots=(tmp_path,)), 2) as people:
-        processes = [one.process for one in people._processes]
+        processes = [one.process for one in people._processes]  # type: ignore[attr-defined]
         processes[0].kill()
         with pytest.raises(RunFailed, match="a process of clients died"):
             people.do("write", range(1), 10)
@@ -84,7 +84,7 @@ def test_a_process_that_dies_ends_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("clients", [0, 1_001])
 def test_numbers_that_make_no_sense_are_refused(clients: int, tmp_path: Path) -> None:
     """Before anything is started."""
-    with pytest.raises(UsageError, match="clients on one host"), crowd(Place(roots=(tmp_path,)), clients):
+    with pytest.raises(UsageError, match="clients of one test"), crowd(Place(roots=(tmp_path,)), clients):
         pass
 
 

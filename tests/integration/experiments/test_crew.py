@@ -21,7 +21,8 @@ from controller.jobs.create import create_discovery
 from controller.jobs.jobs import cancel_job, pause_job, resume_job
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.source import prepare_source
-from core.crew.messages import Lease, Look, Make, Place, Remove, Return
+from core.crew.messages import Act, Clients, Lease, Look, Make, Place, Remove, Return
+from core.crew.places import NULL_ROOT
 from core.errors import SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
@@ -31,10 +32,13 @@ from core.services.place import Home
 from core.services.run_databases import RunMark
 from core.settings import Settings
 from core.storage.layer import Storage
+from experiments.clients.crowd import Place as ClientsPlace
 from experiments.crew.admission import Admission
+from experiments.crew.clients import crowd_at
 from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
+from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
@@ -101,7 +105,7 @@ def _databases(system: Settings) -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
-def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew) -> None:
+def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew, tmp_path: Path) -> None:
     """On two servers, under the names of the system's; the roles may connect and work there, the superuser's are closed to them,
     and nothing stays. What a killed experiment left goes when the next one begins; meanwhile no job is created or resumed."""
     before = _databases(system)
@@ -117,9 +121,10 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew)
     crew.provision(Make(run=RUN, databases=1))
     opened = open_databases(system)
     filer = Storage(NullRecorder())
-    source = prepare_source(filer, system.storage)
+    (tmp_path / "a.txt").write_text("sesame")
+    source = prepare_source(filer, tmp_path)
     plan = DiscoveryPlan(options=JobOptions(), name="paused")
-    (job,) = create_discovery(opened, filer, system, source, plan, workers=1, slots=1).each
+    (job,) = create_discovery(opened[:1], filer, system, source, plan, workers=1, slots=1).each
     pause_job(job)
     with held_system(crew, opened, 0.0, lambda _line: None):
         assert _databases(system) == before
@@ -130,7 +135,7 @@ def test_a_run_has_fresh_databases_and_leaves_none(system: Settings, crew: Crew)
         with pytest.raises(UsageError, match="an experiment uses this system; wait"):
             resume_job(job, attach=False)
     assert resume_job(job, attach=False) is JobState.RUNNING
-    assert cancel_job(job) is JobState.CANCELLING
+    assert cancel_job(job) is JobState.CANCELLED
     for database in opened:
         database.dispose()
 
@@ -220,6 +225,48 @@ def test_a_member_obeys_no_order_that_leads_elsewhere(system: Settings, crew: Cr
             for key in (f"member:{seat.member.id}", "provisioner"):
                 with pytest.raises(redis.exceptions.NoPermissionError):
                     client.rpush(f"edbench:crew:orders:{key}", b"{}")
+
+
+def test_clients_of_a_storage_test_run_at_all_members(system: Settings, crew: Crew) -> None:
+    """Five at two members, on the storage and in the memory of each: every file once, begun together by the clock of this host,
+    nothing left. A member that is killed is named, and orders that lead elsewhere are refused."""
+    place = system.storage / "clients"
+    place.mkdir()
+    with member(system, "m1"), member(system, "m2") as killed:
+        looked = admission(crew, system)
+        looked.await_workers(2, PATIENCE)
+        roots = {"storage": system.storage, "null": NULL_ROOT}
+        taken = System(settings=system, crew=crew, admission=looked, roots=roots, ours=False)
+        with crowd_at(taken, ClientsPlace(roots=(place,)), 5, lambda: None) as people:
+            written = people.do("write", range(12), 10_000, together=True)
+            assert sorted(int(path.name) for path in place.rglob("*") if path.is_file()) == list(range(12))
+            with pytest.raises(SystemFault, match="has no clients of run"):
+                crew.ask(looked.admitted[0], Act(run=RUN, deed="remove", shares=(), size=0, shared_directory=False,
+                                                 shared_numbers=False, start=0.0, delays_ns=()))  # fmt: skip
+        assert [one.client for one in written.clients] == [0, 1, 2, 3, 4]
+        assert (written.files, sum(one.bytes for one in written.clients)) == (12, 120_000)
+        assert all(one.ended_ns >= one.began_ns >= written.start_ns - 1_000_000_000 for one in written.clients)
+        own = NULL_ROOT / f"edbench-test-{os.getpid()}"
+        with crowd_at(taken, ClientsPlace(roots=(own,)), 2, lambda: None) as people:
+            assert people.do("write", range(1), 10).files == 2
+        assert not own.exists()
+        good = {
+            "run": RUN,
+            "first": 0,
+            "step": 1,
+            "count": 1,
+            "seed": 1,
+            "fsync": "none",
+            "io_bytes": 1,
+            "compressible": 0.0,
+        }
+        for bad in (Place(root="storage", path="../scratch"), Place(root="evidence", path=".")):
+            with pytest.raises(SystemFault, match=r"is not below the storage root|no root evidence"):
+                crew.ask(looked.admitted[0], Clients(places=(bad,), **good))  # type: ignore[arg-type]
+        with crowd_at(taken, ClientsPlace(roots=(place,)), 2, lambda: None) as people:
+            os.killpg(killed.pid, signal.SIGKILL)
+            with pytest.raises(HostLost, match="member m2 was lost"):
+                people.do("write", range(1), 10)
 
 
 def test_a_member_with_another_storage_is_refused(system: Settings, crew: Crew, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from core.options.production import JobType, Priority, ProductionChoice
-from core.records import JobOptions, JobState
+from core.job_types import JobType
+from core.options.production import ProductionChoice
+from core.records import JobOptions, JobState, Priority
 from queue_manager.dispatcher import Dispatcher, Sender
 from sql import jobs, ledger
 from sql.findings import TaskResult
@@ -34,7 +35,7 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
     so what is out is what the look before sent."""
     add_slots(10)  # a window of 20 at least
     made = {
-        create_job(_TASKS, JobOptions(priority=priority, production=_choice(kind))): kind
+        create_job(_TASKS, JobOptions(priority=priority, of_type=_choice(kind))): kind
         for kind, priority in _PRIORITIES.items()
     }
     with database.transaction() as conn:  # the first phase of each type
@@ -60,7 +61,7 @@ def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
 
 
 def _choice(kind: JobType) -> ProductionChoice:
-    return ProductionChoice() if kind is JobType.DISCOVERY else ProductionChoice(type=kind, out=f"/{kind}")
+    return None if kind is JobType.DISCOVERY else ProductionChoice(type=kind, out=f"/{kind}")
 
 
 def _running(database: Database, made: dict[uuid.UUID, JobType]) -> bool:

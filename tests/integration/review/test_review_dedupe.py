@@ -236,7 +236,7 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
     """A job that still grows has no answer; nothing is known before the first run, nor after a job was processed again."""
     shelf.loose("anna", "a", "x")
     job = shelf.stored()
-    with pytest.raises(UsageError, match="has no dedupe findings yet"):
+    with pytest.raises(UsageError, match="was not searched for duplicates yet"):
         last_dedupe(job.each, [shelf.database])
     with pytest.raises(UsageError, match="twice"):
         dedupe([job, job], Scope.JOB, By.ITEM)
@@ -256,11 +256,11 @@ def test_items_are_told_by_findings_that_are_known(shelf: Shelf) -> None:
     shelf.loose("anna", "a", "x")
     (handle,), databases = shelf.stored().each, [shelf.database]
     check_findings([handle], databases, duplicates=False, system=False)
-    with pytest.raises(UsageError, match="has no dedupe findings yet"):
+    with pytest.raises(UsageError, match="was not searched for duplicates yet"):
         check_findings([handle], databases, duplicates=True, system=False)
     dedupe([shelf.reference()], Scope.JOB, By.ITEM)
     check_findings([handle], databases, duplicates=True, system=False)
-    with pytest.raises(UsageError, match=r"has no denist findings yet; run .*--list FILE"):
+    with pytest.raises(UsageError, match=r"was not searched for system files yet; run .*--list FILE"):
         check_findings([handle], databases, duplicates=True, system=True)
 
 

@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from core.options.of_type import ProductionChoice
 from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
@@ -15,8 +16,8 @@ from controller.findings import check_findings
 from controller.production.create import ProductionPlan, create_production
 from controller.production.findings import with_findings
 from core.errors import UsageError
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -43,19 +44,19 @@ def _options(source: Jobs, out: Path, images: JobHandle | None = None, **more: b
     choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A", **more)  # type: ignore[arg-type]
     handles = list(source.each)
     return with_findings(
-        JobOptions(production=choice), handles, [handles[0].database], None if images is None else images.job
+        JobOptions(of_type=choice), handles, [handles[0].database], None if images is None else images.job
     )
 
 
 def _created(source: Jobs, options: JobOptions) -> JobHandle:
-    home = Path(options.production.out).parent
+    home = Path(options.of_type.out).parent
     settings = Settings(storage=home / "storage", scratch=home / "scratch")
     plan = ProductionPlan(sources=list(source.each), options=options, name="x", workers=1, slots=1)
     return create_production(Storage(NullRecorder()), settings, plan).each[0]
 
 
 def _custodians(made: JobHandle) -> list[tuple[str, str, list[str] | None]]:
-    deduped = [uuid.UUID(source) for source in made.job.options.production.deduped]
+    deduped = [uuid.UUID(source) for source in made.job.options.of_type.deduped]
     with made.database.transaction() as conn:
         rows = PRODUCTION.production_records(conn, job=made.id, images=None, deduped=deduped, after=0, limit=100)
     return [(row.custodian, row.container_path[-1], row.custodians) for row in rows]
@@ -97,7 +98,7 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     made = _created(source, _options(source, tmp_path / "first", originals=True))
     with pytest.raises(UsageError, match=f"job {made.id} uses the duplicates"):
         dedupe([source], Scope.CUSTODIAN, By.FAMILY)
-    assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
+    assert _options(source, tmp_path / "x", made, originals=True).of_type.findings == old.of_type.findings
     _cancel(made)
     dedupe([source], Scope.CUSTODIAN, By.FAMILY)
     with pytest.raises(UsageError, match="got new duplicate findings meanwhile"):
@@ -106,12 +107,12 @@ def test_a_production_goes_by_one_finding(found: tuple[Shelf, Jobs], tmp_path: P
     with pytest.raises(UsageError, match="run the processing job again"):
         _options(source, tmp_path / "x", made, originals=True)
     dedupe([source], Scope.JOB, By.FAMILY)  # as it was then, so that it is the finding that there was
-    assert _options(source, tmp_path / "x", made, originals=True).production.findings == old.production.findings
+    assert _options(source, tmp_path / "x", made, originals=True).of_type.findings == old.of_type.findings
     dedupe([source], Scope.CUSTODIAN, By.FAMILY)
     token = shelf.rows("SELECT token FROM review WHERE job = %(job)s")[0][0].hex
-    assert _options(source, tmp_path / "x", made).production.findings == (token,)
+    assert _options(source, tmp_path / "x", made).of_type.findings == (token,)
     created, cancelled = actions_of([made])
-    assert (created.details["findings"], created.details["originals"]) == ([*old.production.findings], True)
+    assert (created.details["findings"], created.details["originals"]) == ([*old.of_type.findings], True)
     assert cancelled.action == "cancelled"
     assert (cancelled.details["files"], cancelled.details["hashes"]) == (0, None)
 
@@ -135,7 +136,7 @@ def test_findings_of_several_sources(found: tuple[Shelf, Jobs], database: Databa
     check_findings(handles, [database], system=True)
     shelf.rows("DELETE FROM review WHERE job = %(job)s AND kind = 'dedupe' RETURNING 1")
     with pytest.raises(
-        UsageError, match=rf"job {source.id} has no dedupe findings yet; run `edbench review dedupe {ids}`"
+        UsageError, match=rf"job {source.id} was not searched for duplicates yet; run `edbench review dedupe {ids}`"
     ):
         check_findings(handles, [database], duplicates=True)
     dedupe(jobs, Scope.JOBS, By.ITEM)

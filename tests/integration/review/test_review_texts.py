@@ -23,7 +23,8 @@ from controller.search.named import save_search, tag_found
 from controller.search.opened import opened_index
 from controller.search.report import hit_report, listed
 from core.errors import UsageError
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
 from review.kinds import Scope
@@ -53,7 +54,7 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
     """Each row's similarity is that of the two texts; a text in no group is as near to no principal. A second run gives
     the same, filters go by it, and a job that was processed again is refused."""
     job, databases = alone(copy.handle), [copy.handle.database]
-    with pytest.raises(UsageError, match=r"has no near findings yet; run `edbench review near-dup "):
+    with pytest.raises(UsageError, match=r"was not searched for near-duplicates yet; run `edbench review near-dup "):
         last_near(job.each, databases)
     found = near([job], Scope.JOB, 0.8, copy.settings)
     rows = list(stream_near(job.each))
@@ -79,7 +80,8 @@ def test_near_duplicates_are_stored_and_asked_for(copy: Copy) -> None:
         near([job], Scope.JOB, 0.3, copy.settings)
     copy.run("UPDATE job SET finished_at = now()")
     with pytest.raises(
-        UsageError, match=r"processed again after its near findings; run `edbench review near-dup .*` again"
+        UsageError,
+        match=r"processed again after the search for near-duplicates; run `edbench review near-dup .*` again",
     ):
         last_near(job.each, databases)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from core.records import JobOptions, NewTask, Phase
 from sql import states, workers
 from sql.findings import TaskResult
@@ -73,7 +74,7 @@ def test_finalise_is_shared_out(hands: Any) -> None:
 def test_the_end_of_a_production_is_two_tasks(hands: Any) -> None:
     """Promise: what is told at the end of a job that produces is dealt over two slots, and no more: each reads all rows."""
     _worker(hands, 4)
-    job = hands.create(0, options=JobOptions(production=ProductionChoice(type=JobType.EXTRACTION, out="/out")))
+    job = hands.create(0, options=JobOptions(of_type=ProductionChoice(type=JobType.EXTRACTION, out="/out")))
     with hands.database.transaction(durable=True) as conn:
         assert states.advance(conn, job) is Phase.FINALISE
     shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]

@@ -18,7 +18,7 @@ from sql.replay import Seats
 @pytest.fixture
 def bench(task_bench: TaskBench) -> TaskBench:
     """A replay with two clients for host h1 and one for h2."""
-    task_bench.options = JobOptions(replay=ReplayChoice(clients=3, paths=("/x",)))
+    task_bench.options = JobOptions(of_type=ReplayChoice(clients=3, paths=("/x",)))
     task_bench.create(tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * 3)
     _do(task_bench, replay.add_clients, task_bench.job, ["h1", "h1", "h2"])
     return task_bench
@@ -88,7 +88,7 @@ def test_a_client_is_its_claims_alone(bench: TaskBench) -> None:
 def test_a_result_is_written_behind_the_fence(bench: TaskBench) -> None:
     claimed = _claim(bench, 0)
     _do(bench, replay.take_client, claimed, "w1", 0, "h1")
-    _do(bench, ledger.finish, claimed, TaskResult(replay_client=(0, {"found": 1})))
+    _do(bench, ledger.finish, claimed, TaskResult(own=replay.ReplayFindings(client=0, result={"found": 1})))
     found = _do(bench, replay.clients, bench.job)
     assert [client.result for client in found] == [{"found": 1}, None, None]
     assert found[0].finished is not None

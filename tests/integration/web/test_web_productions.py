@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from installation import until
 
+from controller.verify import production
 from controller.verify.production import PageCount, ProductionVerification
-from core.options.production import JobType, ProductionChoice
+from core.job_types import JobType
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from sql import jobs
-from web.api import looking
 
 pytestmark = pytest.mark.services
 
@@ -31,7 +32,7 @@ def _made(site: Any, kind: JobType, *sources: uuid.UUID, state: str = "completed
         source=b"/nowhere",
         device=1,
         inode=1,
-        options=JobOptions(production=choice),
+        options=JobOptions(of_type=choice),
         custodians=[],
         tasks=[],
         workers=1,
@@ -97,7 +98,7 @@ def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monk
     done = ProductionVerification(
         job_id=uuid.UUID(made), type=JobType.PROCESSING, out="/x", pages=pages, **nothing, **lists
     )
-    monkeypatch.setattr(looking, "verify_production", lambda *_, **__: done)
+    monkeypatch.setattr(production, "verify_production", lambda *_, **__: done)
     assert site.client.post(f"/api/v1/jobs/{made}/verify", json={}).status_code == 202
     until(
         lambda: (

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from controller.production.create import ProductionPlan, create_production
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import JobType, ProductionChoice
+from core.options.production import ProductionChoice
 from core.records import JobOptions
 from core.storage.layer import Storage
 
@@ -44,7 +45,7 @@ def export(site: Any) -> str:
     """The newest job, which has completed; its id."""
     copy = site.copy
     choice = ProductionChoice(type=JobType.EXPORT, out=str(Path(copy.settings.storage).parent / "out"))
-    plan = ProductionPlan(sources=[copy.handle], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    plan = ProductionPlan(sources=[copy.handle], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
     made = create_production(Storage(NullRecorder()), copy.settings, plan)
     copy.run("UPDATE job SET state = 'completed', finished_at = clock_timestamp() WHERE id = %(j)s", j=made.id)
     return str(made.id)

@@ -18,16 +18,18 @@ from taskbench import TaskBench
 
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, alone
+from controller.jobs.figures import production_lines
 from controller.jobs.jobs import cancel_job
 from controller.production.create import ProductionPlan, create_production
-from controller.production.figures import production_figures, production_lines
+from controller.production.figures import production_figures
 from controller.production.imaged import options_with_images
 from controller.search.named import tag_found, tag_items
 from controller.search.opened import opened_index
 from controller.verify.production import verify_production
 from core.errors import UsageError
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import DPI, JobType, ProductionChoice
+from core.options.production import DPI, ProductionChoice
 from core.records import JobOptions
 from core.storage.layer import Storage
 from production.loadfiles.check import check
@@ -104,7 +106,7 @@ class Found:
         if images is None:
             asked["prefix"] = f"P{number}-"
         choice = ProductionChoice(type=kind, out=str(self.bench.home / f"out {number}"), **({"prefix": "EDB"} | asked))
-        options, sources = JobOptions(production=choice), [self.handle, *beside]
+        options, sources = JobOptions(of_type=choice), [self.handle, *beside]
         if images is not None:
             options = options_with_images(images, options, sources)
         plan = ProductionPlan(sources=sources, options=options, name="x", workers=1, slots=1, images=images)
@@ -127,7 +129,7 @@ class Found:
         """To its end; where it wrote."""
         self.bench.job = job.id
         assert self.bench.run().startswith("completed")
-        return self.of(job.id), Path(job.job.options.production.out)
+        return self.of(job.id), Path(job.job.options.of_type.out)
 
 
 Discovered = Callable[[Mapping[str, str | EmailMessage]], Found]
@@ -162,7 +164,7 @@ def test_what_is_withheld_takes_its_family_along(discovered: Discovered) -> None
     for asked in ({}, {"query": "budget"}, {"tag": "hot"}, {"query": "budget OR pears", "families": False}):
         job = found.create(withhold=("privileged",), **asked)
         assert found.taken(job) == ["a alone.txt", "z last.txt"], asked
-        choice = job.job.options.production
+        choice = job.job.options.of_type
         assert (choice.items, choice.withheld) == (2, 2 if "families" in asked else 3)
         told = actions_of([job])[0].details
         assert (told["withhold"], told["withheld"]) == (["privileged"], choice.withheld)
@@ -170,7 +172,7 @@ def test_what_is_withheld_takes_its_family_along(discovered: Discovered) -> None
         found.create(query="pears", withhold=("privileged",))
     whole = found.create(query="pears")
     assert found.taken(whole) == ["m.eml", "pears.txt", "plan.txt"]
-    assert whole.job.options.production.withheld == 0
+    assert whole.job.options.of_type.withheld == 0
 
 
 def test_what_a_query_excludes_by_a_tag_does_not_come_back_with_its_family(discovered: Discovered) -> None:
@@ -238,7 +240,7 @@ def test_a_copy_is_left_out_only_where_its_original_is_taken(discovered: Discove
     assert found.takes(withhold=("privileged",)) == ["boris.txt", "clara.txt", "other.txt"]
     job = found.create(withhold=("privileged",), originals=True)
     assert found.taken(job) == ["other.txt"]
-    assert job.job.options.production.withheld == 3
+    assert job.job.options.of_type.withheld == 3
 
 
 def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discovered: Discovered) -> None:
@@ -263,10 +265,10 @@ def test_what_equals_a_withheld_item_is_withheld_in_families_that_differ(discove
         found.tag("privileged", *path)
     job = found.create(withhold=("privileged",), originals=True)
     assert found.taken(job) == ["none", "own.txt", "w.eml"]
-    assert (job.job.options.production.withheld, job.job.options.production.equal) == (8, 0)
+    assert (job.job.options.of_type.withheld, job.job.options.of_type.equal) == (8, 0)
     job = found.create(withhold=("privileged",))
     assert found.taken(job) == ["fw.eml", "advice.txt", "loose.txt", "none", "own.txt", "w.eml"]
-    assert job.job.options.production.equal == 2
+    assert job.job.options.of_type.equal == 2
 
 
 def test_a_tag_that_is_given_while_a_job_goes_on_is_told(discovered: Discovered) -> None:
@@ -307,11 +309,11 @@ def test_copies_whose_original_is_withheld_since_pages_were_made_are_told(discov
     found.tag("privileged", "m.eml")
     export = partial(found.create, kind=JobType.EXPORT, images=pages)
     found.tag("alone", "z.txt")
-    assert export(withhold=("hot",)).job.options.production.left_out == 0
-    assert export(withhold=("alone",)).job.options.production.left_out == 0
+    assert export(withhold=("hot",)).job.options.of_type.left_out == 0
+    assert export(withhold=("alone",)).job.options.of_type.left_out == 0
     job = export(withhold=("privileged",))
     assert found.taken(job) == ["own.txt"]
-    assert job.job.options.production.left_out == 1
+    assert job.job.options.of_type.left_out == 1
 
 
 def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
@@ -322,7 +324,7 @@ def test_a_container_that_is_chosen_is_told(discovered: Discovered) -> None:
         found.create(tag="hot", families=False)
     found.tag("hot", "own.txt")
     job = found.create(tag="hot", families=False)
-    assert (found.taken(job), job.job.options.production.containers) == (["own.txt"], 1)
+    assert (found.taken(job), job.job.options.of_type.containers) == (["own.txt"], 1)
 
 
 def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
@@ -347,7 +349,7 @@ def test_all_that_was_chosen_is_accounted_for(discovered: Discovered) -> None:
             ("name:anna OR name:boris OR name:sys OR name:priv OR name:other", None),
         ):
             job = found.create(query=query, families=families, originals=True, not_nist=True, withhold=("privileged",))
-            told = job.job.options.production
+            told = job.job.options.of_type
             parts = (told.withheld, told.system_files, told.copies, told.containers)
             assert told.items == len(found.taken(job)) == 2, query
             assert told.items + sum(parts) == told.chosen, query
@@ -401,7 +403,7 @@ def test_an_export_of_pages_stands_in_the_list_of_the_job_that_made_them(discove
     for told in (pages, found.handle):
         last = actions_of([told])[-1]
         assert (last.action, last.details["as_job"]) == ("export created", str(export.id))
-    choice = export.job.options.production
+    choice = export.job.options.of_type
     assert (choice.chosen, choice.items) == (1, 1)
 
 
@@ -497,9 +499,9 @@ def test_an_export_of_pages_asks_again(discovered: Discovered) -> None:
         export(withhold=("hot",))
     job, out = found.run(export(withhold=("counsel",)))
     assert found.taken(job) == ["z last.txt"]
-    assert job.job.options.production.withheld == 3
+    assert job.job.options.of_type.withheld == 3
     told = (out / "withheld.csv").read_text().splitlines()
-    prefix = pages.job.options.production.prefix
+    prefix = pages.job.options.of_type.prefix
     assert told == ["begin,end", *(f"{prefix}{n:08d},{prefix}{n:08d}" for n in (1, 2, 3))]
     assert [path.stem for path in out.glob("VOL001/IMAGES/*/*")] == [f"{prefix}00000004"]
     assert verify_production(job, Storage(NullRecorder()), examples=5, progress=print).differences == 0

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from taskbench import TaskBench
 
+from core.imported import Record, record_path
 from core.records import JobOptions
-from production.loadfiles.imported import Record, record_path
 from readers.errors import ExceptionCode
 
 pytestmark = pytest.mark.services

@@ -20,8 +20,9 @@ from controller.databases import JobHandle
 from controller.production.create import ProductionPlan, create_production
 from controller.verify.production import verify_production
 from core.errors import StorageFault
+from core.job_types import JobType
 from core.operations import MemoryRecorder, NullRecorder, Op
-from core.options.production import DPI, MARKER, JobType, ProductionChoice
+from core.options.production import DPI, MARKER, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage import layer, sync
 from core.storage.files import WriteFile
@@ -53,7 +54,7 @@ def begun(task_bench: TaskBench) -> Path:
         source = JobHandle(task_bench.database, get_job(conn, task_bench.job))
     out = task_bench.home / "out"
     choice = ProductionChoice(type=JobType.EXTRACTION, out=str(out), prefix="A")
-    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
     created = create_production(Storage(NullRecorder()), task_bench.context.settings, plan)
     task_bench.job = created.each[0].id
     return out
@@ -174,7 +175,7 @@ def test_pages_are_made_under_the_limits_of_the_discovery(task_bench: TaskBench)
     choice = ProductionChoice(
         type=JobType.PROCESSING, out=str(task_bench.home / "out"), prefix="A", extras=((DPI, "72"),)
     )
-    plan = ProductionPlan(sources=[source], options=JobOptions(production=choice), name="x", workers=1, slots=1)
+    plan = ProductionPlan(sources=[source], options=JobOptions(of_type=choice), name="x", workers=1, slots=1)
     task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
     assert task_bench.run() == "completed_with_exceptions"
     told = task_bench.rows("SELECT code FROM exception WHERE job = %(job)s", job=task_bench.job)
@@ -353,14 +354,14 @@ def test_a_container_that_was_not_opened_has_a_record_and_a_page(task_bench: Tas
         extras = ((DPI, "72"),) if kind is JobType.PROCESSING else ()
         taking = "" if images is None else images.id.hex
         choice = ProductionChoice(type=kind, out=str(out), prefix="A", extras=extras, images=taking)
-        options = JobOptions(production=choice)
+        options = JobOptions(of_type=choice)
         plan = ProductionPlan(sources=[source], options=options, name="x", workers=1, slots=1, images=images)
         task_bench.job = create_production(Storage(NullRecorder()), task_bench.context.settings, plan).each[0].id
         task_bench.run()
         with task_bench.database.transaction() as conn:
             handle = JobHandle(task_bench.database, get_job(conn, task_bench.job))
         found = verify_production(handle, Storage(NullRecorder()), examples=9, progress=lambda _: None)
-        assert (found.differences, handle.job.options.production.chosen) == (0, 16)
+        assert (found.differences, handle.job.options.of_type.chosen) == (0, 16)
         if kind is JobType.PROCESSING or images is not None:
             assert (out / "loadfile.opt").read_text().count(",Y,") == 16
         rows = csv.DictReader(

@@ -34,7 +34,7 @@ def bench(task_bench: TaskBench, tmp_path: Path) -> TaskBench:
     """A replay of two streams by two clients, all on this host."""
     (tmp_path / "target").mkdir()
     choice = ReplayChoice(clients=CLIENTS, paths=(str(tmp_path / "target"),))
-    task_bench.options = JobOptions(replay=choice)
+    task_bench.options = JobOptions(of_type=choice)
     task_bench.create(tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * CLIENTS)
     write_trace(reading_trace(streams=CLIENTS), _trace(task_bench))
     here = replay.host_key(boot_id(), socket.gethostname())

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -16,7 +17,7 @@ from dataset_gen.languages.texts import texts
 from readers import charset_models
 from readers.base import MemorySource, Text
 from readers.charset import CharsetSource, Decoder, code_page, decode
-from readers.charset_guess import SAMPLE, sample_of
+from readers.charset_guess import SAMPLE, doubtful, plainly_western, sample_of, western
 from readers.identification.identify import identify
 from readers.records import TextState
 from readers.registry import handler_for
@@ -365,3 +366,23 @@ def test_the_models_are_those_that_the_detector_loads_itself() -> None:
     charset_models.install()
     assert models.load_models() is models._load_models_data()[0]
     assert "charset_models" in models._load_models_data.__wrapped__.__module__
+
+
+def test_letters_of_a_western_text_are_judged_the_same_by_their_bytes() -> None:
+    random = Random(1)
+    pools = (
+        bytes(range(0xC0, 0x100)),
+        bytes(range(0xC0, 0xDF)),
+        b"\xe9\xfc\xdf\x92\xa0\x85",
+        bytes(range(0x80, 0x100)),
+    )
+    plain = 0
+    for _ in range(5_000):
+        pool, share = random.choice(pools), random.choice((0.01, 0.1, 0.4, 0.5, 0.9))
+        size = random.choice((5, 60, 200))
+        data = bytes(random.choice(pool if random.random() < share else b"abcdE 123\n.,") for _ in range(size))
+        if plainly_western(data):
+            plain += 1
+            assert western(data), data
+            assert not doubtful(data.decode("cp1252", "replace")), data
+    assert plain > 1_000

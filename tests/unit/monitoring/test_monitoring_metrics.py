@@ -15,8 +15,9 @@ from prometheus_client.registry import Collector
 
 from core.errors import UsageError
 from core.histogram import Histogram, bucket_of
+from core.job_types import FileKind
 from core.operations import Op
-from core.options.production import FileKind, ProducedFile
+from core.options.production import ProducedFile
 from core.records import ExceptionLevel, Phase
 from monitoring.filer.wire import WireSampler
 from monitoring.frames import CounterDelta
@@ -29,6 +30,7 @@ from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
+from sql.producing.rows import ProducedFindings
 
 RECORDINGS = Path(__file__).parent / "recordings"
 
@@ -115,7 +117,7 @@ def _result() -> TaskResult:
         items=(item, item),
         exceptions=(exception,),
         texts=(text,),
-        files=(native,),
+        own=ProducedFindings(files=(native,)),
         raw_bytes=7,
         extracted_bytes=5,
         index_bytes=3,

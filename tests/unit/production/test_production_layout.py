@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.options.production import FileKind
+from core.job_types import FileKind
 from production.families import Batches, Numbered, Taken, numbered
 from production.layout import Layout, Place, folder, suffix_of
 

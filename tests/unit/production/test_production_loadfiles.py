@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from productions import item, md5, swap, write_export
 
 from core.errors import UsageError
+from core.imported import BESIDE
 from production.loadfiles import concordance
 from production.loadfiles.check import check
-from production.loadfiles.imported import BESIDE
 from production.loadfiles.reading import Told, inside, read_dat, read_edrm
 from production.loadfiles.taking import take
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from core.errors import UsageError
+from core.imported import BESIDE, Record, keys_of, read_imported, record_path
 from core.names import LOAD_KEY
-from production.loadfiles.imported import BESIDE, Record, keys_of, read_imported, record_path
 from production.loadfiles.taking import Taken, take
 from readers.errors import ExceptionCode
 

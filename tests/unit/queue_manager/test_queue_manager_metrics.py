@@ -38,3 +38,31 @@ def test_jobs_of_a_database_are_added_up_and_only_the_active_one_shows_them() ->
     assert value("edbench_queue_manager_active", database="db2") == 0
     assert value("edbench_queue_lease_expiries_total", database="db2") == 4
     assert value("edbench_database_transaction_seconds_count", database="db1") == 1
+
+
+def test_databases_of_a_run_count_with_those_of_their_servers_and_stay_counted() -> None:
+    """While it lasts and afterwards: a counter never falls, and tasks and slots go with the run."""
+    metrics = QueueMetrics(["db1", "db2"])
+    registry = CollectorRegistry()
+    registry.register(metrics)
+
+    def value(name: str, **labels: str) -> float | None:
+        return registry.get_sample_value(name, labels)
+
+    for numbers in metrics.of.values():
+        numbers.active, numbers.dispatched, numbers.server = True, 7, {"commits": 10}
+    tasks = {TaskState.PENDING: 3, TaskState.DISPATCHED: 0, TaskState.RUNNING: 2}
+    with metrics.of_run(["db1"]) as run:
+        run["db1"].active, run["db1"].slots, run["db1"].dispatched = True, 4, 5
+        run["db1"].server = {"commits": 0, "rows": 3}
+        run["db1"].queue = (QueueSample(phase=Phase.EXPAND, tasks=tasks, oldest_pending_seconds=2.0),)
+        assert value("edbench_queue_tasks", database="db1", phase="expand", state="pending") == 3
+        assert value("edbench_queue_slots", database="db1") == 4
+        assert value("edbench_queue_dispatched_total", database="db1") == 12
+        assert value("edbench_queue_dispatched_total", database="db2") == 7
+        run["db1"].server = {"commits": 20, "rows": 3}
+    assert value("edbench_database_commits_total", database="db1") == 30
+    assert value("edbench_database_rows_total", database="db1") == 3
+    assert value("edbench_queue_dispatched_total", database="db1") == 12
+    assert value("edbench_queue_slots", database="db1") == 0
+    assert value("edbench_queue_tasks", database="db1", phase="expand", state="pending") == 0

@@ -8,8 +8,7 @@ import uuid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.options.production import Priority
-from core.records import JobState, Phase
+from core.records import JobState, Phase, Priority
 from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, WEIGHTS, Window, shares
 from sql.states import Demand
 

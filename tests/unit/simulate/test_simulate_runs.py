@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simulate.answer import Wish, simulate
-from simulate.demands import shipped
+from core.errors import UsageError
+from simulate.answer import Wish, calibrated, simulate
+from simulate.demands import CPU, DATABASE_CPU, KINDS, OPS, READ_BYTES, WRITTEN_BYTES, shipped
 from simulate.facts import Fact, Row, reason
 from simulate.plan import Plan, contents_of_plain, plan_of
-from simulate.simulation import Case, run_case
-from simulate.site import load_site
+from simulate.simulation import Case, doubled, run_case
+from simulate.site import DatabaseServer, Host, Site, load_site
 from simulate.tasks import COLUMNS, JobLoad, Task, jobs_of
 
 _SCALE = 0.02
@@ -23,6 +25,11 @@ _CALIBRATION = shipped()
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return plan_of("r1", _SCALE, 1, contents_of_plain(_CALIBRATION.contents))
+
+
+@pytest.fixture(scope="module")
+def small() -> Plan:
+    return plan_of("r1", _SCALE / 8, 1, contents_of_plain(_CALIBRATION.contents))
 
 
 def test_two_simulations_give_the_same_bytes() -> None:
@@ -73,6 +80,88 @@ def test_a_dispatcher_bounds_the_tasks_a_second(plan: Plan) -> None:
     assert (
         slow >= tasks > run_case(free, Case(workers=16, databases=1), plan, _CALIBRATION.demands, seed=1)[0].elapsed_s
     )
+
+
+def _ample() -> Site:
+    """A site where one slot of each of two workers is the only thing that is scarce."""
+    site = load_site("cluster")
+    host, database = Host(cores=64, ghz=100.0, memory_gb=0), DatabaseServer(cores=64, ghz=100.0)
+    return dataclasses.replace(
+        site, hosts=(host,), databases=(database,), slots=4, worker_cores=16, bytes_per_s=1e12, dispatched_per_s=0.0,
+        job_per_custodian=False,
+    )  # fmt: skip
+
+
+def _scarce(what: str) -> Site:
+    site = _ample()
+    slow = Host(cores=2, ghz=1.0, memory_gb=0)
+    return {
+        "cores of the hosts": dataclasses.replace(site, hosts=(slow,)),
+        "cores of a worker": dataclasses.replace(site, worker_cores=1, hosts=(dataclasses.replace(slow, cores=64),)),
+        "slots of a worker": dataclasses.replace(site, slots=1, hosts=(dataclasses.replace(slow, cores=64),)),
+        "cores of the database servers": dataclasses.replace(site, databases=(DatabaseServer(cores=1, ghz=0.05),)),
+        "speed of FSA": dataclasses.replace(site, fsa=dataclasses.replace(site.fsa, servers=1, service_us=3_000, change_us=3_000)),
+        "speed of FSB": dataclasses.replace(site, fsb=dataclasses.replace(site.fsb, servers=1, service_us=5_000, change_us=5_000)),
+        "network": dataclasses.replace(site, bytes_per_s=20e6),
+        "index streams": dataclasses.replace(site, index_streams=1, hosts=(dataclasses.replace(slow, cores=64),)),
+    }[what]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", doubled(dataclasses.replace(_ample(), index_streams=1)))
+def test_twice_of_what_is_scarce_gains_most(what: str, small: Plan) -> None:
+    """Promise: where one resource is short, twice of it is at least 1.5 times as fast, and twice of nothing else gains as much or
+    makes a run longer by more than 3 %."""
+    site, case = _scarce(what), Case(workers=2, databases=1)
+    base = run_case(site, case, small, _CALIBRATION.demands, seed=1)[0].elapsed_s
+    gains = {
+        name: base / run_case(more, case, small, _CALIBRATION.demands, seed=1)[0].elapsed_s
+        for name, more in doubled(site).items()
+    }
+    assert max(gains, key=lambda name: gains[name]) == what
+    assert gains[what] > 1.5
+    assert min(gains.values()) > 0.97
+
+
+def _result(plan: Plan, factor: float) -> dict[str, object]:
+    """A result whose job's workers took `factor` times what the calibration demands for this data set."""
+    kind, size = np.concatenate((plan.kind, plan.child_kind)), np.concatenate((plan.size, plan.child_size))
+    items = np.stack((np.bincount(kind, minlength=KINDS), np.bincount(kind, weights=size, minlength=KINDS)), axis=1)
+    phases = []
+    for n, (phase, of) in enumerate(_CALIBRATION.demands.phases.items()):
+        took = {name: factor * float((each * items).sum()) for name, each in of.items()}
+        calls = {op: {"calls": took[op]} for op in OPS}
+        calls["read"]["bytes"], calls["write"]["bytes"] = took[READ_BYTES], took[WRITTEN_BYTES]
+        phases.append({
+            "phase": phase, "database": "db1", "start_s": 10.0 * n, "elapsed_s": 10.0, "tasks": 1, "calls": calls,
+            "cpu_s": {"workers": took[CPU], "databases": 1e6},
+        })  # fmt: skip
+    run = {
+        "phases": phases, "series": {"database_activity": []},
+        "result": {"items": plan.items, "discovered_bytes": plan.discovered_bytes},
+    }  # fmt: skip
+    return {"points": [{"repeats": [run]}]}
+
+
+def test_a_result_scales_what_workers_take(plan: Plan) -> None:
+    """Promise: `--from` a job that took twice the CPU, calls and bytes of the calibration demands twice of each; the looks of queue
+    manager and monitors, which are in its database's total, do not count."""
+    before = _CALIBRATION.demands.phases["expand"]
+    after = calibrated(_CALIBRATION, _result(plan, 2.0), plan, "mine").phases["expand"]
+    for name in (CPU, "open", READ_BYTES, WRITTEN_BYTES):
+        assert after[name] == pytest.approx(2 * before[name], rel=1e-3), name
+    assert after[DATABASE_CPU] == pytest.approx(before[DATABASE_CPU])
+
+
+def test_what_is_no_result_of_a_discovery_is_refused(plan: Plan) -> None:
+    """Promise: one line names the file and what it lacks."""
+    with pytest.raises(UsageError, match="mine is no result of a discovery"):
+        calibrated(_CALIBRATION, {"points": []}, plan, "mine")
+
+
+def test_a_fitted_site_takes_no_result() -> None:
+    """Promise: report R1's site is fitted to the shipped calibration: with another job's demands its figures would mean nothing."""
+    with pytest.raises(UsageError, match="--from"):
+        simulate(Wish(site=load_site("r1"), result=Path("result.json")), lambda _: None)
 
 
 @pytest.mark.parametrize("name", ["plateau-A", "units-26k", "sql-after-B", "gain-databases", "elapsed-C", "late-B"])

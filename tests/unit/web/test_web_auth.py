@@ -61,6 +61,7 @@ def _client(base: str = LOCAL, door: Door | None = None, address: str = HERE) ->
 
 def _signed_in(door: Door | None = None) -> TestClient:
     client = _client(door=door)
+    assert "<nav" not in client.get("/login").text  # its links lead nowhere before that
     assert client.post("/login", data={"token": TOKEN}).status_code == 303
     return client
 

@@ -16,8 +16,8 @@ from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from controller.production.orders import ProductionOrder
 from core.document import bounds
 from core.errors import UsageError
-from core.options.production import JobType, Priority
-from core.records import FsyncPolicy, JobOptions, Layout
+from core.job_types import JobType
+from core.records import FsyncPolicy, JobOptions, Layout, Priority
 from core.settings import Settings
 from experiments.orders import ALIKE
 from web.api.models.models import NewJob, NewProduction

@@ -14,7 +14,7 @@ from controller.custody.actions import Action
 from controller.findings import Equal, Message, Near
 from controller.jobs.overview import allowed
 from controller.search.named import Search, Tag
-from core.options.production import JobType
+from core.job_types import JobType
 from core.records import ExceptionLevel, JobState, Phase
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState

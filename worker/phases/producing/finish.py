@@ -14,8 +14,9 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, nullcontext
 
 from core.errors import SourceFileError, StorageFault
+from core.job_types import JobType
 from core.names import display_name
-from core.options.production import JobType, ProducedFile, ProductionChoice
+from core.options.production import ProducedFile, ProductionChoice
 from core.places import renderings_location
 from core.records import FINALISE_LIST, FINALISE_REST
 from core.storage.layer import EntryKind
@@ -24,6 +25,7 @@ from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
 from readers.errors import ExceptionCode
 from sql.faces.production import PRODUCTION
 from sql.findings import TaskResult
+from sql.producing.rows import ProducedFindings
 from worker.phases.producing.loadfiles import Dat, LoadTable, Opt, Withheld, Xml
 from worker.phases.producing.output import Growing, Output
 from worker.phases.producing.records import records
@@ -58,7 +60,7 @@ def run(work: TaskWork) -> TaskResult:
         finally:  # the end of the block waits for the disk, also when something is wrong: whoever watches is patient with that
             work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
-    return TaskResult(files=files, extracted_bytes=out.written)
+    return TaskResult(own=ProducedFindings(files=files), extracted_bytes=out.written)
 
 
 def _reports(out: Output, ends: Sequence[tuple[int, type[Report]]]) -> tuple[ProducedFile, ...]:

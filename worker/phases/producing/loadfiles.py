@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
 from core.errors import StorageFault
-from core.options.production import DAT_ENCODING, FileKind
+from core.job_types import FileKind
+from core.options.production import DAT_ENCODING, ProductionChoice
 from core.records import FINALISE_REST
 from production.layout import volume
 from production.loadfiles import concordance, edrm, opticon
@@ -36,7 +37,7 @@ class Dat(Report):
 
     def __init__(self, work: TaskWork) -> None:
         super().__init__(work)
-        encoding = dict(work.job.options.production.extras).get(DAT_ENCODING, "utf-8")
+        encoding = dict(work.job.options.of(ProductionChoice).extras).get(DAT_ENCODING, "utf-8")
         assert encoding in get_args(concordance.Encoding)
         self._encoding = cast(concordance.Encoding, encoding)
 
@@ -97,7 +98,7 @@ class Opt(Report):
         return b"".join(map(self._pages, records))
 
     def _pages(self, record: Record) -> bytes:
-        choice = self.work.job.options.production
+        choice = self.work.job.options.of(ProductionChoice)
         pages = [file for file in record.files if file.kind == FileKind.IMAGE]
         begin = record.row.first_page or 0
         told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
@@ -117,7 +118,7 @@ class Withheld(Report):
 
     def tail(self) -> Iterator[bytes]:
         job, after = self.work.job, 0
-        images = uuid.UUID(job.options.production.images)
+        images = uuid.UUID(job.options.of(ProductionChoice).images)
         while True:
             with self.work.database.transaction() as conn:
                 gaps = PRODUCTION.production_gaps(conn, job=job.id, images=images, after=after, limit=_GAPS_AT_ONCE)
@@ -127,6 +128,6 @@ class Withheld(Report):
             after = gaps[-1].number
 
     def _told(self, gap: Gap) -> tuple[str, str]:
-        control = self.work.job.options.production.control
+        control = self.work.job.options.of(ProductionChoice).control
         begin = gap.number if gap.first_page is None else gap.first_page
         return control(begin), control(begin + (gap.pages or 1) - 1)

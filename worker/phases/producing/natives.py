@@ -7,13 +7,15 @@ import os
 import uuid
 
 from core.errors import SourceFileError, StorageFault
+from core.job_types import FileKind
 from core.names import display_name
-from core.options.production import WITHHELD, FileKind, ProducedFile
+from core.options.production import WITHHELD, ProducedFile, ProductionChoice
 from production.layout import Place
 from readers.errors import DocumentError, ExceptionCode
 from sql import jobs
 from sql.faces.production import PRODUCTION, ImageRow, NativeRow
 from sql.findings import TaskResult
+from sql.producing.rows import ProducedFindings
 from worker.items.findings import Findings
 from worker.items.sources import FilerSource
 from worker.phases.producing.evidence import Evidence, items_gone
@@ -45,10 +47,10 @@ def run(work: TaskWork) -> TaskResult:
             if isinstance(e, SourceFileError):
                 evidence.check(row.source_job)
             findings.item_failed(row.item, e)
-    if work.job.options.production.images:
+    if work.job.options.of(ProductionChoice).images:
         files += _images(work, out, rows, first, last)
     return TaskResult(
-        files=tuple(files),
+        own=ProducedFindings(files=tuple(files)),
         exceptions=tuple(findings.exceptions),
         written=len(rows),
         extracted_bytes=out.written,
@@ -74,10 +76,10 @@ def _bytes(value: memoryview | None) -> bytes | None:
 
 def _images(work: TaskWork, out: Output, rows: list[NativeRow], first: int, last: int) -> list[ProducedFile]:
     """Pages as the processing job wrote them, under the same names."""
-    images = uuid.UUID(work.job.options.production.images)
+    images = uuid.UUID(work.job.options.of(ProductionChoice).images)
     places = {row.number: Place(row.volume, row.folder) for row in rows}
     with work.database.transaction() as conn:
-        theirs = os.fsencode(jobs.get_job(conn, images).options.production.out)
+        theirs = os.fsencode(jobs.get_job(conn, images).options.of(ProductionChoice).out)
         pages = PRODUCTION.production_images(conn, job=work.job.id, images=images, first=first, last=last)
     work.storage.keep_below(theirs, own=True, hold=True)
     return [_image(out, os.path.join(theirs, os.fsencode(page.path)), page, places[page.number]) for page in pages]

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from core.errors import SourceFileError, StorageFault
+from core.job_types import FileKind
 from core.names import display_name
-from core.options.production import MARKER, FileKind, ProducedFile
+from core.options.production import MARKER, ProducedFile, ProductionChoice
 from core.storage.files import WRITE_SIZE
 from core.storage.layer import WriteFile
 from production.layout import Place, folder
@@ -29,7 +30,7 @@ class Output:
     """One task's way to it. Raises StorageFault where the directory is not there, or not the job's."""
 
     def __init__(self, work: TaskWork) -> None:
-        self.work, self.choice = work, work.job.options.production
+        self.work, self.choice = work, work.job.options.of(ProductionChoice)
         self.path = os.fsencode(self.choice.out)
         self.written = 0
         storage = work.storage

@@ -13,7 +13,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from core.options.production import FileKind, ProductionChoice
+from core.job_types import FileKind
+from core.options.production import ProductionChoice
 from production.loadfiles.fields import texts
 from readers.records import Kind
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
@@ -79,7 +80,7 @@ class Record:
 def records(work: TaskWork) -> Iterator[list[Record]]:
     """All of the job, some at a time. The next ones are read while the last ones are told: the database works, too. Raises
     StorageFault where one has gone: load files that end early look as whole as any."""
-    choice, told = work.job.options.production, 0
+    choice, told = work.job.options.of(ProductionChoice), 0
     with ThreadPoolExecutor(1) as reading:
         coming = reading.submit(_read, work, 0)
         while True:
@@ -98,7 +99,7 @@ def records(work: TaskWork) -> Iterator[list[Record]]:
 
 def _read(work: TaskWork, after: int) -> tuple[list[RecordRow], list[FileRow]]:
     """The items after this number, and their files."""
-    choice = work.job.options.production
+    choice = work.job.options.of(ProductionChoice)
     with work.database.transaction() as conn:
         rows = PRODUCTION.production_records(
             conn,

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import SourceFileError, StorageFault
+from core.job_types import FileKind
 from core.names import display_name
-from core.options.production import FileKind, ProducedFile
+from core.options.production import ProducedFile
 from core.records import ExceptionLevel
 from core.storage.layer import EntryKind
 from production.layout import Place
@@ -23,6 +24,7 @@ from readers.errors import ExceptionCode
 from search.engine import IndexReader, open_reader
 from sql.faces.production import PRODUCTION, ShardRow
 from sql.findings import ItemException, TaskResult
+from sql.producing.rows import ProducedFindings
 from worker.items.sources import CHUNK
 from worker.phases.producing.output import Output
 from worker.phases.task import TaskWork
@@ -64,7 +66,9 @@ def run(work: TaskWork) -> TaskResult:
         ItemException(item=item, code=ExceptionCode.VANISHED, level=ExceptionLevel.ITEM, detail=_LOST)
         for item in by_item
     )
-    return TaskResult(files=tuple(files), exceptions=lost, written=len(rows), extracted_bytes=out.written)
+    return TaskResult(
+        own=ProducedFindings(files=tuple(files)), exceptions=lost, written=len(rows), extracted_bytes=out.written
+    )
 
 
 @contextmanager

@@ -28,7 +28,11 @@ class ArHandler(LeafHandler):
             title="Unix archives (ar) and Debian packages",
             extensions=("a", "ar", "deb"),
             children="members in order, not the symbol table",
-            leaves_out=("members after a damaged one", "thin archives, whose members are stored elsewhere"),
+            leaves_out=(
+                "times, owners and permissions of members",
+                "members after a damaged one",
+                "thin archives, whose members are stored elsewhere",
+            ),
         ),
     )
 

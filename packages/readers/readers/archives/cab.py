@@ -33,6 +33,7 @@ class CabHandler(LeafHandler):
             children="files in the order of the directory",
             announces="the number of files in the header",
             leaves_out=(
+                "times, owners and permissions of members",
                 "Quantum compression",
                 "files that reach into another cabinet of a set",
                 "files behind damage",

@@ -26,7 +26,11 @@ class CpioHandler(LeafHandler):
             title="cpio archives",
             extensions=("cpio",),
             children="members in order; links and special files as items without bytes",
-            leaves_out=("members behind damage", "directory entries, which are no items"),
+            leaves_out=(
+                "times, owners and permissions of members",
+                "members behind damage",
+                "directory entries, which are no items",
+            ),
         ),
     )
 

@@ -93,7 +93,12 @@ class IsoHandler(LeafHandler):
             children="files, directory by directory, under their Rock Ridge or Joliet names where there are any; "
             "symbolic links as items without bytes",
             announces="the directories",
-            leaves_out=("images with UDF alone", "boot images", "directories, which are no items"),
+            leaves_out=(
+                "times, owners and permissions of members",
+                "images with UDF alone",
+                "boot images",
+                "directories, which are no items",
+            ),
         ),
     )
 

@@ -14,9 +14,11 @@ _SYLLABLES = re.compile(f"[{_KANA}]")
 # Half-width kana as Japanese is written: small ones follow a syllable that takes them, as voicing marks do. One byte each, where other
 # charsets have capitals, Thai, and halves of characters.
 _HALF = re.compile("[\uff66-\uff9f]+")
-_HALF_WORD = re.compile(
-    "(?:[\uff76-\uff84\uff8a-\uff8e\uff73]\uff9e?[\uff67-\uff6b]?|[\uff8a-\uff8e]\uff9f?[\uff67-\uff6b]?"
-    "|[\uff77\uff7c\uff81\uff86\uff8b\uff90\uff98]\uff9e?[\uff6c-\uff6e]|[\uff66\uff71-\uff9d]|(?<!^)[\uff6f\uff70])+"
+_HALF_WORD = re.compile(  # one way to read each character: there are no others to try
+    "(?:[\uff66\uff71-\uff9d]|(?<=[\uff73\uff76-\uff84\uff8a-\uff8e])\uff9e|(?<=[\uff8a-\uff8e])\uff9f"
+    "|(?<=[\uff73\uff76-\uff84\uff8a-\uff8e\uff9e\uff9f])[\uff67-\uff6b]"
+    "|(?:(?<=[\uff77\uff7c\uff81\uff86\uff8b\uff90\uff98])|(?<=[\uff77\uff7c\uff81\uff8b][\uff9e\uff9f]))[\uff6c-\uff6e]"
+    "|(?<!^)[\uff6f\uff70])+"
 )
 _FEWEST_HALF = 3
 _OF_TWO_BYTES = ("gb18030", "big5hkscs", "cp949", "euc_jp")

@@ -303,6 +303,7 @@ class RarHandler(LeafHandler):
             "as items without bytes",
             announces="the chain of file headers, where it is whole",
             leaves_out=(
+                "times, owners and permissions of members",
                 "members that need a password, and all of an archive whose names do",
                 "members that reach into another part of a split archive, and that part's",
                 "compression of versions before 2.9, and dictionaries of more than 64 MB",

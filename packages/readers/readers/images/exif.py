@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from readers import clean
 from readers.charset import CharsetSource, Detected, decode, least_certain
-from readers.charset_guess import readable
+from readers.charset_guess import readable, reads
 from readers.images import heif
 
 _MAX_TAGS = 512
@@ -257,12 +257,12 @@ class _Block:
 
     def _utf_16(self, value: bytes, order: str) -> str:
         """In the byte order of its mark; else in that which gives fewer rows of Unicode, for the standard leaves it open and programs
-        differ; in `order` where that says nothing. Some write ASCII."""
-        value = value[: len(value) & ~1]
+        differ; in `order` where that says nothing. Some write ASCII or UTF-8."""
+        bare, value = value.strip(b"\0"), value[: len(value) & ~1]
         if value[:2] in (b"\xff\xfe", b"\xfe\xff"):
             return value.decode("utf-16", "replace").split("\0", 1)[0].strip()
-        if value.strip(b"\0").isascii() and b"\0" not in (bare := value.strip(b"\0")) and len(bare) > 1:
-            return bare.decode("ascii").strip()
+        if b"\0" not in bare and len(bare) > 1 and 2 * sum(c < 0x80 for c in bare) > len(bare) and reads(bare, "utf-8"):
+            return bare.decode("utf-8", "replace").strip()
         codecs = ("utf-16-le", "utf-16-be") if order == "<" else ("utf-16-be", "utf-16-le")
         read = [(codec, value.decode(codec, "replace").split("\0", 1)[0].strip()) for codec in codecs]
         clear = [one for one in read if readable(one[1].encode("utf-8", "replace"), "utf-8")]

@@ -101,10 +101,11 @@ class Fields:
         """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
         known = self._texts.get(name)
         if known is None:
-            values = self._by_name.get(name, ())
-            known = self._texts[name] = ", ".join(
-                [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
-            )
+            values = self._by_name.get(name)
+            if values is None:
+                return ""
+            texts = [decode_text(value, "" if value.isascii() else self.likely()) for value in map(unfolded, values)]
+            known = self._texts[name] = texts[0] if len(texts) == 1 else ", ".join(texts)
         return known
 
     def likely(self) -> str:

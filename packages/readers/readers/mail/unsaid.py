@@ -13,7 +13,9 @@ _ALNUM = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in ra
 _MARKS = re.compile(
     "[\xa0-\xa9\xab-\xb4\xb6\xb8\xbb-\xbf\xd7\xf7\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\ufeff]+"
 )
-_LATIN = bytes(32 if byte >= 128 and _MARKS.match(chr(byte)) else _ALNUM[byte] for byte in range(256))
+_LATIN = bytes(  # and in small letters
+    32 if byte >= 128 and _MARKS.match(chr(byte)) else _ALNUM[ord(chr(byte).lower())] for byte in range(256)
+)
 _BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # A tag, a comment, or the beginning of a style sheet with all that it says.
 _TAG = re.compile(r"<style[^<>]*+>(?:\s*+<!--)?[^<]*+(?=</style)|<[a-zA-Z/!?][^<>]*+>", re.IGNORECASE)
@@ -44,7 +46,8 @@ class Said:
 
     def has_all(self, text: str) -> bool:
         """Whether every word of this one is among them; of a script without blanks, whether its letters stand in a row."""
-        return all(self._in_a_row(word) for word in set(_words(text)) - self._words)
+        words = _words(text)
+        return self._words.issuperset(words) or all(self._in_a_row(word) for word in set(words) - self._words)
 
     def page_has_nothing_else(self, markup: str) -> bool:
         """Whether a web page surely has no other word. Entities and tags within words make this unsure, not wrong."""
@@ -69,10 +72,11 @@ class Said:
 
 
 def _words(text: str) -> list[bytes]:
-    text = text.casefold()
-    if not text.isascii():
-        try:  # Western text by bytes, in a tenth of the time
-            return text.encode("latin-1").translate(_LATIN).decode("latin-1").encode().split()
-        except UnicodeEncodeError:
-            text = _MARKS.sub(" ", text)
-    return text.encode("utf-8", "replace").translate(_ALNUM).split()
+    try:
+        raw = text.encode("latin-1")  # Western text by bytes, in a tenth of the time
+    except UnicodeEncodeError:
+        text = _MARKS.sub(" ", text.casefold())
+        return text.encode("utf-8", "replace").translate(_ALNUM).split()
+    if raw.isascii():
+        return raw.lower().translate(_ALNUM).split()
+    return raw.translate(_LATIN).replace(b"\xdf", b"ss").decode("latin-1").replace("\xb5", "\u03bc").encode().split()

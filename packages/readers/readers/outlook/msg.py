@@ -162,6 +162,7 @@ class MsgHandler(LeafHandler):
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
             announces="",
             leaves_out=(
+                "sectors of the compound file that are free, between those in use; often older copies of its directory",
                 "attachments that are only linked to",
                 "properties that no field of a mail message stands for (flags, categories, voting)",
                 LEFT_OF_FIELDS,

@@ -22,9 +22,8 @@ from readers.records import NO_FIELDS
 from review.kinds import By, Scope
 from review.looked_at import Site, looked_at, note, transactions
 from sql.carry import carry
-from sql.faces.production import PRODUCTION
+from sql.dependents import users_of
 from sql.faces.review import REVIEW
-from sql.jobs import get_job
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -120,8 +119,7 @@ def _store(sites: Sequence[Site], by: By) -> dict[str, int]:
 
 def _refuse_told(conn: Connection, job: uuid.UUID) -> None:
     """With the job's row locked. Raises UsageError while a job that is not over tells of its duplicates as they were found."""
-    for taking in PRODUCTION.production_of(conn, job=job.hex):
-        if job.hex in get_job(conn, taking).options.production.deduped:
-            raise UsageError(
-                f"job {taking} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
-            )
+    if users := users_of(conn, job, findings=True):
+        raise UsageError(
+            f"job {users[0]} uses the duplicates found in job {job}; wait until it has ended, or cancel it"
+        )

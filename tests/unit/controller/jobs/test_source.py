@@ -11,11 +11,11 @@ import pytest
 import controller.jobs.source
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import UsageError
+from core.imported import BESIDE, RECORDS, Imported, write_imported
 from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from production.loadfiles.imported import BESIDE, RECORDS, Imported, write_imported
 
 FILER = Storage(NullRecorder())
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from cli.main import USAGE, main
 from controller.production.orders import ProductionOrder
-from core.options.production import JobType
+from core.job_types import JobType
 from web.api.models.models import NewProduction
 
 _SAYS = {

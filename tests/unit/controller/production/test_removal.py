@@ -13,8 +13,9 @@ import pytest
 
 from controller.production.removal import Wrote, remove_output
 from core.errors import StorageFault
+from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import MARKER, JobType, ProductionChoice
+from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import Storage
 from production.layout import Place
 

@@ -42,10 +42,10 @@ def test_what_is_no_pace(text: str) -> None:
 
 def test_a_replay_has_phases_of_its_own_and_its_options_survive_storing() -> None:
     order = ReplayOrder(trace=Path("/t"), paths=(Path("/a"), Path("/b")), speed=0.0, closed=True, shared=True, seed=3)
-    options = JobOptions(replay=order.choice(4))
+    options = JobOptions(of_type=order.choice(4))
     assert options.phases == (Phase.REPLAY, Phase.FINALISE)
     assert JobOptions.from_json(options.to_json()) == options
-    assert (options.replay.speed, options.replay.closed) == (0.0, True)
+    assert (options.of_type.speed, options.of_type.closed) == (0.0, True)
     assert Phase.REPLAY not in JobOptions().phases
 
 

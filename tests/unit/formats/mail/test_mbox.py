@@ -129,6 +129,21 @@ def test_byte_order_mark_and_leading_blank_line() -> None:
     assert read(b"\n" + message) == [(1, b"Subject: 1\n\nx\n")]
 
 
+@pytest.mark.parametrize("marks", [b"> ", b">>", b">"])
+@pytest.mark.parametrize("front", [b"", b"\xef\xbb\xbf", b"\n\n"])
+def test_a_store_that_was_quoted(front: bytes, marks: bytes) -> None:
+    """Where the first From_ line is quoted, as of a store that was taken for a message, the others may be; elsewhere it is text."""
+    bodies = [b"Subject: %d\nTo: a@b.example\n\nx\n>From here on\n" % number for number in range(2)]
+    one, two = (mark.strip() + FROM + b"\n" + body for mark, body in zip((b">", marks[1:]), bodies, strict=True))
+    data = front + one + b"\n" + two
+    assert identify(MemorySource(b"x.mbox", data)) == "application/mbox"
+    assert read(data) == [(len(front), bodies[0]), (len(front) + len(one) + 1, bodies[1])]
+    assert len(read(data, part=Part(start=len(front) + 10, stop=len(data)))) == 1
+    assert identify(MemorySource(b"x.eml", one)) == "message/rfc822"
+    assert identify(MemorySource(b"x", one), "message/rfc822") == "message/rfc822"
+    assert len(read(FROM + b"\n" + bodies[0] + b"\n>" + FROM + b"\n" + bodies[1])) == 1
+
+
 def test_no_from_line_is_corrupt() -> None:
     """A file that holds no message says so instead of being an empty container."""
     with pytest.raises(DocumentError) as caught:

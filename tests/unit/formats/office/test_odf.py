@@ -166,6 +166,22 @@ def test_what_stands_around_a_number_is_short() -> None:
     assert found == f"{'<' * LONGEST}1{'>' * LONGEST} x\n"
 
 
+def test_cells_without_text_show_their_values() -> None:
+    """As other programs write them; what is shown counts where it is there."""
+    cells = (
+        '<table:table-cell office:value-type="time" office:time-value="PT36H15M00S"/>'
+        '<table:table-cell office:value-type="time" office:time-value="-P1DT5.5S"/>'
+        '<table:table-cell office:value-type="date" office:date-value="1899-12-30"/>'
+        '<table:table-cell office:value-type="float" office:value="7.5"/>'
+        '<table:table-cell office:value-type="string" office:string-value="word"/>'
+        '<table:table-cell office:value-type="float" office:value="8"><text:p>8,00</text:p></table:table-cell>'
+        "<table:table-cell/>"
+    )
+    body = f'<table:table table:name="T"><table:table-row>{cells}</table:table-row></table:table>'
+    shown = read(package("spreadsheet", f"<office:spreadsheet>{body}</office:spreadsheet>")).text
+    assert shown == "T\n36:15:00\t-24:00:05.5\t1899-12-30\t7.5\tword\t8,00\n"
+
+
 def test_sheets() -> None:
     """Every sheet under its name, hidden ones as well, with comments of cells; repeated cells once."""
     sheet = (

@@ -108,6 +108,15 @@ def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
     assert MsgHandler().message_hashes(MemorySource(b"m", write(message_of(form))), Limits()) == eml
 
 
+@pytest.mark.parametrize(("version", "at", "width"), [(14, 168, 4), (15, 168, 4), (23, 184, 8), (36, 184, 8)])
+def test_the_size_that_a_store_announces(version: int, at: int, width: int) -> None:
+    """In the ANSI format it is elsewhere and shorter ([MS-PST] 2.2.2.5): bytes after it are accounted for in either."""
+    head = bytearray(b"!BDN".ljust(600, b"\xff"))
+    head[10:12] = version.to_bytes(2, "little")
+    head[at : at + width] = (265_216).to_bytes(width, "little")
+    assert read_header(MemorySource(b"x.pst", bytes(head))).size == 265_216
+
+
 def test_a_message_says_its_place_in_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     """By either reader, from the property or from the header that came over the wire; in its notes, for its bytes are those of a
     form that has no such field. What is no index is none."""

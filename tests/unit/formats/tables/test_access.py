@@ -97,6 +97,18 @@ def test_compressed_text() -> None:
     assert "Schön, приказ end" in read(maker(Given("T", [Column("c", TEXT)], [(raw,)])).whole()).text
 
 
+@pytest.mark.parametrize("old", [False, True])
+def test_bytes_after_the_last_page(old: bool) -> None:
+    """A database is a number of pages: what follows is accounted for, zeros are padding."""
+    data = maker(Given("T", PEOPLE, []), old=old).whole()
+    assert children(data + bytes(300)) == []
+    found: list[Child] = []
+    source = MemorySource(b"x", data + b"text after the last page ")
+    with pytest.raises(DocumentError, match=r"^corrupt: 25 bytes after the end of the database are an item"):
+        found.extend(handler_for("application/x-msaccess").children(source, Limits()))
+    assert [child.name for child in found] == [b"bytes after the end"]
+
+
 def test_charset_of_access_97() -> None:
     """The code page is told at the front; bytes that it does not fit are read in what they are likely to be in."""
     text = "Договор о поставке оборудования, протокол совещания от вторника"

@@ -7,6 +7,7 @@ import pytest
 from core.records import Limits
 from readers.base import MemorySource
 from readers.identification.identify import identify
+from readers.records import TextState
 from readers.registry import handler_for
 
 HEADER = b"From: a@b.c\nTo: d@e.f\nSubject: s\nMessage-ID: <a@b>\n"
@@ -41,6 +42,49 @@ def test_a_mark_of_something_unread_is_an_exception(body: bytes, code: str) -> N
         error = handler.text(source, Limits()).error
         assert (error.code.value if error else "") == code, name
         assert list(handler.children(source, Limits())) == []
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-16"])
+@pytest.mark.parametrize("text", ["half a letter", "größe", "日本語のテキスト" * 9])
+def test_half_a_character_at_the_end(text: str, codec: str) -> None:
+    """It shows, and is an exception; padding is none."""
+    whole = MemorySource(b"x.txt", ("\ufeff" if codec != "utf-16" else "").encode(codec) + text.encode(codec))
+    for more, shown, code in ((b"x", text + "\ufffd", "truncated"), (b"\n", text, ""), (b"\0", text, "")):
+        out = handler_for("text/plain").text(MemorySource(b"x.txt", whole.whole(1 << 20) + more), Limits())
+        assert (out.text, out.error.code.value if out.error else "") == (shown, code)
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"<a><b>word</b><c>cut", "truncated"),
+        (b"<?xml version='1.0'?>\n<a x='cu", "truncated"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><text>word</text>", "truncated"),
+        (b"<a><b>word</a>", ""),  # not well-formed, and all there
+        (b"<a><b>word</b></a>", ""),
+        (b"<!DOCTYPE a [<!ENTITY e 'x'>]><a b='&e;'/>", ""),
+    ],
+)
+def test_xml_that_breaks_off(data: bytes, code: str) -> None:
+    """It has an exception, and its text; other XML that is not well-formed is read with its tags."""
+    out = handler_for("application/xml").text(MemorySource(b"x.xml", data), Limits())
+    assert (out.error.code.value if out.error else "") == code
+    assert "word" in out.text or b"word" not in data
+
+
+@pytest.mark.parametrize(
+    ("subject", "state"),
+    [
+        (b"=?x-unknown?Q?caf=E9_word?=", TextState.GUESSED),
+        (b"=?x-unknown?B?Z3LDtsOfZQ==?=", None),  # it is UTF-8
+        (b"=?x-unknown?Q?plain_word?=", None),
+        (b"=?iso-8859-1?Q?caf=E9?=", None),
+    ],
+)
+def test_words_of_headers_in_an_unknown_charset(subject: bytes, state: TextState | None) -> None:
+    """Their bytes are read in a charset that is guessed, and the message says so."""
+    data = b"From: a@b.c\nTo: d@e.f\nSubject: " + subject + b"\n\nbody\n"
+    assert handler_for("message/rfc822").text(MemorySource(b"x.eml", data), Limits()).state == state
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from worker.box import lockdown, seccomp
-from worker.box.lockdown import SYSTEM, Powers, lock_down_program
+from worker.box.confine import SYSTEM
+from worker.box.lockdown import Powers, lock_down_program
 
 NOBODY = 65_534
 needs_landlock = pytest.mark.skipif(not lockdown.abi(), reason="this kernel has no Landlock")

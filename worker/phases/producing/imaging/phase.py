@@ -9,13 +9,15 @@ from contextlib import ExitStack, contextmanager
 from PIL import Image
 
 from core.errors import SourceFileError
-from core.options.production import FileKind, ProducedFile
+from core.job_types import FileKind
+from core.options.production import ProducedFile, ProductionChoice
 from core.records import Limits
 from production.layout import Place
 from readers.base import Source
 from readers.errors import DocumentError, ExceptionCode
 from sql.faces.production import PRODUCTION, BatchRow
 from sql.findings import Item, TaskResult
+from sql.producing.rows import ProducedFindings
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
 from worker.items.sources import FoundSource
@@ -42,7 +44,7 @@ def render(work: TaskWork) -> TaskResult:
             if leaves is not None:
                 count = leaves.count
         pages.append((row.number, count))
-    return TaskResult(pages=tuple(pages), written=len(pages), spent=batch.costs.spent())
+    return TaskResult(own=ProducedFindings(pages=tuple(pages)), written=len(pages), spent=batch.costs.spent())
 
 
 def stamp(work: TaskWork) -> TaskResult:
@@ -53,7 +55,7 @@ def stamp(work: TaskWork) -> TaskResult:
     for row, item in batch.items():
         files += _Item(batch, out, findings, row, item).written()
     return TaskResult(
-        files=tuple(files), exceptions=tuple(findings.exceptions), written=len(batch.rows), extracted_bytes=out.written,
+        own=ProducedFindings(files=tuple(files)), exceptions=tuple(findings.exceptions), written=len(batch.rows), extracted_bytes=out.written,
         spent=batch.costs.spent(),
     )  # fmt: skip
 
@@ -81,7 +83,7 @@ class _Batch:
         first, last = work.claimed.payload["first"], work.claimed.payload["last"]
         with work.database.transaction() as conn:
             self.rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
-        self.work, self.choice = work, ImagingChoice.of(work.job.options.production)
+        self.work, self.choice = work, ImagingChoice.of(work.job.options.of(ProductionChoice))
         ids = [row.item for row in self.rows]
         self._evidence, self.costs = Evidence(work), ItemCosts(work, ids)
         self._items = self._evidence.items(ids)

@@ -39,6 +39,7 @@ class SevenZipHandler(LeafHandler):
             children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
             announces="the header",
             leaves_out=(
+                "times, owners and permissions of members",
                 "members and headers that need a password which is not in the bank (`--passwords`)",
                 "members after damage in a solid block",
                 "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "

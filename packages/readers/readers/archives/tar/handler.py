@@ -26,6 +26,7 @@ class TarHandler(LeafHandler):
             "sparse files whole; links, FIFOs and devices as items without bytes, unless bytes are stored with them; what "
             "follows the end and is of a known type",
             leaves_out=(
+                "times, owners and permissions of members",
                 "the beginning of a file that is continued from another volume",
                 "directory entries, which are no items",
             ),

@@ -69,6 +69,7 @@ class ZipHandler(LeafHandler):
             "their local headers; symbolic links as items without bytes; what is outside of all members and of a known type",
             announces="the central directory",
             leaves_out=(
+                "times, owners and permissions of members",
                 "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
                 "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
                 "one part of a split archive: its members are read only where the whole is there",

@@ -23,7 +23,12 @@ _LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
 _LONG = re.compile(f"{_LETTER}{{{_LONGEST},}}")
 _SUSPICIOUS = 2  # such runs of a page
 _STUCK = re.compile(r"[a-z]{2}(?:[,;][^\W\d_]|[.:)][A-Z])[a-z]")
-_MAYBE_STUCK = re.compile(r"[,;.:)][^\W\d_]")  # as many as of the former, or more, and found much sooner
+_MARKS = bytes(
+    1 if chr(byte) in ",;.:)" else 2 if chr(byte).isalpha() or chr(byte) == "?" else 0 for byte in range(256)
+)
+_MAYBE_STUCK = re.compile(rb"\x01\x02")  # a mark in front of a letter: as many as of the former, or more
+_RUNS = bytes(0 if chr(byte).isspace() else 1 for byte in range(256))
+_LONG_RUN = b"\x01" * _LONGEST
 _MANY_STUCK = 4  # of a page: addresses, and lists without blanks, have some
 _MAYBE = "\xad"
 _LETTERS = re.compile(_LETTER + "{2,}")
@@ -55,9 +60,10 @@ def put_in(text_page: TextPage, text: str) -> str:
 
 def _between(text: str) -> str:
     """What to put between words that are one: a blank, or a mark that may be one; "" where nothing tells that any are."""
-    if max(map(len, text.split()), default=0) >= _LONGEST and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
+    raw = text.encode("latin-1", "replace")  # whose bytes tell sooner that there can be none, as on nearly all pages
+    if _LONG_RUN in raw.translate(_RUNS) and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
         return " "
-    stuck = len(_MAYBE_STUCK.findall(text)) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
+    stuck = len(_MAYBE_STUCK.findall(raw.translate(_MARKS))) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
     return _MAYBE if stuck else ""
 
 

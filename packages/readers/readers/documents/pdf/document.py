@@ -19,13 +19,14 @@ import pypdfium2.raw as raw
 from readers.documents.pdf.packed import may_mention
 from readers.documents.pdf.pages import Attachment, Pages, utf16
 from readers.errors import DocumentError, ExceptionCode
+from readers.last import Last
 from readers.passwords import Passwords, TryBudget
 from readers.records import Limits
 from readers.rest import AFTER, BEFORE
 
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
-_BEGINS, _FIELD = b"/T", re.compile(rb"/T\s*[(<]")
+_FIELD = re.compile(rb"/T\s*[(<]")
 _EMBEDDED = re.compile(rb"/Type\s{0,8}/EmbeddedFile(?![A-Za-z])")
 _STREAM, _END = b"stream", b"endstream"
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
@@ -34,6 +35,7 @@ _CODES = {
     raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
 }
 _MARKER, _BLANK = b"%%EOF", b"\0\t\n\f\r "
+_FIRST_LINE = re.compile(rb"%PDF-")  # which is found sooner than by `find`, as is what it looks for in short
 _NEXT = re.compile(rb"%%EOF\s*+(?=%PDF-\d)")
 _OBJECTS = re.compile(rb"endobj|endstream|startxref")
 EARLIER = b"earlier document in the file"
@@ -49,7 +51,7 @@ def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Ranges that are not of the document that is read, the last one in the file: what is before its first line, earlier documents one
     by one, what is after its end-of-file marker."""
     at = max(0, data.find(b"%PDF-", 0, _TAIL))
-    others = data.find(b"%PDF-", at + 1) >= 0  # as a rule there are none
+    others = _FIRST_LINE.search(data, at + 1) is not None  # as a rule there are none
     starts = [at, *(match.end() for match in _NEXT.finditer(data))] if others else [at]
     if data[:at].strip():
         yield 0, at, BEFORE
@@ -66,7 +68,7 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
     """The document, closed again whatever happens, and what its metadata says of its password. DocumentError
     `encrypted` when neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
     about: dict[str, Any] = {}
-    if _endless(data):
+    if _ENDLESS(data):
         raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
     try:
         document = pdfium.PdfDocument(data)
@@ -98,6 +100,9 @@ def _endless(data: bytes) -> bool:
     return count > MOST_ENDLESS
 
 
+_ENDLESS = Last(_endless)  # a document is opened for its text and for its children
+
+
 def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium.PdfDocument, dict[str, Any]]:
     """The document under the first password that fits as the user's or the owner's."""
 
@@ -119,8 +124,7 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
 def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
     """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is.
     Of very many fields, for which PDFium takes the square of the time, only what the pages' own widgets say is read."""
-    few = data.count(_BEGINS) <= MOST_FIELDS  # nearly always, and much sooner told
-    if few or next(itertools.islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
+    if next(itertools.islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
         with suppress(pdfium.PdfiumError):
             document.init_forms()
 

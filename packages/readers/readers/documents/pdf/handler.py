@@ -36,6 +36,8 @@ _KEYS = {
 _BARE = 1_000  # pages without text that are named
 _LETTER = re.compile(r"[^\W\d_\u0e00-\U0010ffff]")
 _MANY_ALONE = 100
+_SHOWN = bytes(32 if chr(byte).isspace() else 33 for byte in range(256))
+_ALONE, _BEGINS_WORD = re.compile(b" ! "), re.compile(b" !")
 _DATE = re.compile(
     r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?'?|(Z)(?:00'?(?:00'?)?)?)?"
 )
@@ -206,6 +208,10 @@ def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
 def _letters_alone(text: str) -> int:
     """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
     write without blanks are left out of it."""
+    shown = text.encode("latin-1", "replace").translate(_SHOWN)
+    most = 2 * len(_ALONE.findall(shown)) + 2  # two may have a blank in common
+    if most < _MANY_ALONE or 2 * most <= len(_BEGINS_WORD.findall(shown)):  # as in nearly all documents
+        return 0
     words = text.split()
     alone = len(_LETTER.findall("".join([word for word in words if len(word) == 1])))
     return alone if alone >= _MANY_ALONE and 2 * alone > len(words) else 0

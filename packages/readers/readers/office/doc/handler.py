@@ -42,6 +42,7 @@ class DocHandler(LeafHandler):
             metadata=(*property_set.KEYS, *CHARSET_KEYS),  # these of Word 6 and 95, where a code page is contradicted
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
+                "sectors of the compound file that are free, between those in use; often older copies of its directory",
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only the font of a style other than Normal determines",

@@ -43,6 +43,9 @@ _SAFE: dict[str, Any] = {
     "huge_tree": False,
     "remove_comments": True,
 }
+_VALUE_TYPE = _OFFICE + "value-type"
+_VALUES = {kind: f"{_OFFICE}{kind}-value" for kind in ("date", "time", "boolean", "string")}
+_DURATION = re.compile(r"(-?)P(?:(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(\.\d{1,9})?S)?")
 _MOST_SPACES = 1000
 _MOST_HELD = 20_000_000  # characters of paragraphs and rows that are not at their end
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -62,6 +65,7 @@ class _Lines:
         self._inside = 0 if headers_only else 1  # headers and footers around here
         self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
         self._sinks: list[list[str]] = []  # rows and cells around here
+        self._values: list[str] = []  # of the cells around here
         self._held = 0  # characters in buffers and sinks
         self._comments = 0  # around here
         self._beside = Beside()
@@ -99,8 +103,11 @@ class _Lines:
         self._buffers.append(top)
 
     def _structure(self, tag: str, attributes: Attributes) -> None:
-        if tag == _ROW or tag in _CELLS:
+        if tag == _ROW:
             self._sinks.append([])
+        elif tag in _CELLS:
+            self._sinks.append([])
+            self._values.append(_value(attributes))
         elif tag == _SPREADSHEET:
             self._sheets = True
         elif tag == _PRESENTATION:
@@ -140,7 +147,8 @@ class _Lines:
         if tag in _LINES:
             self._line("".join(own or ()))
         elif tag in _CELLS:
-            self._line("\n".join(self._sinks.pop()))
+            self._line("\n".join(self._sinks.pop()) or self._values[-1])
+            self._values.pop()
         elif tag == _ROW:
             self._line("\t".join(self._sinks.pop()))
         elif tag == _CREATOR and own is not None:
@@ -188,6 +196,8 @@ class _Lines:
         counts = [len(cell) for cell in cells]
         if sum(counts) != len(lines) or any(count > 1 for count in counts):
             return False
+        if any(not count and _VALUE_TYPE in cell.attrib for cell, count in zip(cells, counts, strict=True)):
+            return False
         if sum(1 for _ in row.iter()) != 1 + len(cells) + len(lines):
             return False
         texts = [_blanks(text) for line in lines if (text := line.text)]
@@ -228,6 +238,19 @@ class _Lines:
 
     def close(self) -> None:
         """The end of the document."""
+
+
+def _value(attributes: Attributes) -> str:
+    """The value of a cell without text, as programs other than offices write (part 3, 19.385); durations as LibreOffice shows them."""
+    kind = attributes.get(_VALUE_TYPE)
+    if kind is None:
+        return ""
+    value = attributes.get(_VALUES.get(kind, _OFFICE + "value")) or ""
+    duration = _DURATION.fullmatch(value) if kind == "time" else None
+    if duration is None:
+        return value
+    days, hours, minutes = (int(number or 0) for number in duration.group(2, 3, 4))
+    return f"{duration[1]}{24 * days + hours:02}:{minutes:02}:{(duration[5] or '0').zfill(2)}{duration[6] or ''}"
 
 
 def _blanks(text: str) -> str:

@@ -35,6 +35,7 @@ class PptHandler(LeafHandler):
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
+                "sectors of the compound file that are free, between those in use; often older copies of its directory",
                 "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
                 "PowerPoint 95 and older",
                 "prompts of masters; sounds",

@@ -44,6 +44,7 @@ class XlsHandler(LeafHandler):
             metadata=(*property_set.KEYS, *CHARSET_KEYS),
             children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
+                "sectors of the compound file that are free, between those in use; often older copies of its directory",
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "which items of a pivot table's cache are in one row, and that cache under a password; the log of changes of a shared workbook",
                 "names, scenarios, queries, links to other workbooks and pivot tables of Excel 5 and 95",

@@ -1,0 +1,48 @@
+"""Started in between: becomes the program it is given, locked down as far as a program can be.
+
+Run by path as `python -I -S confine.py PARENT READABLE WORK PROGRAM ARGUMENT…`, behind core.services.launch and for its
+reasons; READABLE are the paths that it may read and run, a line each; WORK is empty or the directory that is its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from worker.box.lockdown import lock_down_program
+
+CANNOT_START = 126  # exit status, as core.services.launch has it
+# Where programs, libraries and what these read lie; nobody's evidence and no configuration with a password in it.
+SYSTEM = (
+    "/usr",
+    "/lib",
+    "/lib64",
+    "/bin",
+    "/opt",
+    "/etc/ld.so.cache",
+    "/etc/alternatives",
+    "/dev/null",
+    "/dev/urandom",
+)
+
+
+def main(argv: list[str]) -> None:
+    """Lock down, and become the program."""
+    parent, readable, work, program = int(argv[1]), argv[2], argv[3], argv[4:]
+    lock_down_program(parent, (program[0], *filter(None, readable.split("\n")), *SYSTEM), work)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # that Python ignores, and so would the program
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(program[0], program)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv)
+    except OSError as error:
+        sys.stderr.write(f"cannot start {sys.argv[4:5]}: {error}\n")
+        sys.exit(CANNOT_START)
