@@ -95,8 +95,8 @@ def test_what_a_claim_wrote_and_did_not_finish_is_taken_out(
 ) -> None:
     """Promise: after two claims that were lost half-way, the third leaves exactly what it found itself, and what other
     tasks wrote stays; the taking out is done in bounded steps."""
-    monkeypatch.setattr(groups, "TASKS_AT_ONCE", 2)
-    monkeypatch.setattr(groups, "ITEMS_AT_ONCE", 2)
+    monkeypatch.setattr(portions, "TASKS_AT_ONCE", 2)
+    monkeypatch.setattr(portions, "ITEMS_AT_ONCE", 2)
     job = hands.create(2)
     other = hands.take(job)
     with hands.database.transaction() as conn:

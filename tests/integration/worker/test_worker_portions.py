@@ -19,7 +19,7 @@ from core.records import JobOptions, Phase
 from core.storage import listing as storage_listing
 from monitoring.metrics.tally import KINDS, summed
 from readers.records import TextState
-from sql import portions
+from sql import portions as ledger_portions
 from sql.findings import ItemText, TaskResult
 from worker import run_task
 from worker.items import portions
@@ -100,7 +100,7 @@ class _Cut:
     def __init__(self, patch: pytest.MonkeyPatch, every: int) -> None:
         self.cuts = 0
         self.written = 0
-        write = portions.write
+        write = ledger_portions.write
 
         def cutting(conn: Any, claimed: Any, number: int, found: TaskResult) -> None:
             if self.cuts < 6 and number - claimed.portions == every:
@@ -109,7 +109,7 @@ class _Cut:
             write(conn, claimed, number, found)
             self.written += 1
 
-        patch.setattr(groups, "write", cutting)
+        patch.setattr(ledger_portions, "write", cutting)
 
 
 @pytest.mark.parametrize("undisturbed", [False, True], indirect=True)
@@ -133,8 +133,8 @@ def test_claims_that_are_cut_off_leave_nothing_and_lose_nothing(
 ) -> None:
     """Promise: whatever claims wrote before they lost their task, the job's outcome is the same."""
     monkeypatch.setattr(portions, "ROWS", ROWS)
-    monkeypatch.setattr(groups, "TASKS_AT_ONCE", 2)
-    monkeypatch.setattr(groups, "ITEMS_AT_ONCE", 7)
+    monkeypatch.setattr(ledger_portions, "TASKS_AT_ONCE", 2)
+    monkeypatch.setattr(ledger_portions, "ITEMS_AT_ONCE", 7)
     cut = _Cut(monkeypatch, every=2)
     _again(task_bench)
     for phase in (Phase.EXPAND, Phase.INDEX, Phase.FINALISE):
@@ -160,7 +160,7 @@ def test_a_portion_whose_answer_was_lost_is_not_written_twice(
     monkeypatch.setattr(portions, "_RETRY_SECONDS", 0.0)
     transaction = task_bench.slots.transaction
     broken: list[int] = []
-    write = portions.write
+    write = ledger_portions.write
     writing: list[bool] = []
 
     def noting(conn: Any, claimed: Any, number: int, found: TaskResult) -> None:
@@ -184,7 +184,7 @@ def test_a_portion_whose_answer_was_lost_is_not_written_twice(
                 raise DatabaseFault("the connection is gone", transient=True)
             return out
 
-    monkeypatch.setattr(groups, "write", noting)
+    monkeypatch.setattr(ledger_portions, "write", noting)
     monkeypatch.setattr(task_bench.slots, "transaction", Breaking)
     _again(task_bench)
     assert task_bench.run() == "completed_with_exceptions"
