@@ -14,12 +14,12 @@ COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
 COPY packages/readers/pyproject.toml packages/readers/
 COPY packages/review/pyproject.toml packages/review/
+COPY packages/production/pyproject.toml packages/production/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core
 COPY search search
 COPY traces traces
-COPY production production
 COPY replay replay
 COPY sql sql
 COPY monitoring monitoring

@@ -240,8 +240,8 @@ def carry_out(
     from experiments.crew.system import Ways
     from experiments.package.finish import finish
     from experiments.study import conduct
-    from experiments.workloads.discovery.crew_site import CrewSite
     from experiments.workloads.discovery.run_point import Load
+    from experiments.workloads.discovery.site import Site
     from experiments.workloads.discovery.workload import Discovery
 
     context = shared(ctx)
@@ -271,13 +271,13 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site = CrewSite(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
-        with site_page(context, site, settings, study.serve_port if study.serve else None) as shown:
+        site = Site(settings, corpus.absolute(), context.env, load.say, Ways(listen=study.listen, wait=study.wait))
+        with site_page(context, site, settings, study.serve_port if study.serve else None):
             discovery = Discovery(
                 settings,
                 source,
                 load,
-                shown,
+                site,
                 filer_cache=cache,
                 null_cap=cap,
                 baseline=not study.no_baseline,

@@ -35,7 +35,7 @@ ROOT = (
     Entry("corpus", "Generate, check and describe test corpora.", ("cli.corpus",)),
     Entry("job", "List, show and control jobs; print their chain of custody.", ("cli.job",)),
     Entry("review", "Search, list, tag and analyse the items of jobs.", ("cli.review",)),
-    Entry("produce", "Write text, page images and productions; check and import them.", ("cli.produce",)),
+    Entry("produce", "Write text, page images and productions; check and import them.", ()),
     Entry("bench", "Measure storage, plan a measurement.", ("cli.bench", "cli.storage", "cli.plan")),
     Entry("simulate", "Simulate a discovery on a described site in virtual time.", ("cli.simulate",), group=False),
     Entry("trace", "Record, replay, show and convert traces of storage calls.", ("cli.trace", "cli.replay")),
@@ -44,7 +44,6 @@ ROOT = (
     Entry("storage", "List and remove what no database knows on the storage root.", ("cli.leftovers",)),
     Entry("scale", "Start or stop worker containers on this host.", ("cli.scale",), group=False),
     Entry("worker", "Run workers on this host for a system.", ("cli.worker",), group=False),
-    Entry("deploy", "Write the files for a deployment on several hosts.", ("cli.deploy",)),
 )
 
 

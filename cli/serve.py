@@ -114,16 +114,16 @@ def page_during(context: CommandContext, settings: Settings, port: int | None) -
 
 
 @contextlib.contextmanager
-def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[Site]:
-    """Show the runs of an experiment in the web UI while the block lasts; gives the site to run on. Raises UsageError when the port
+def site_page(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[None]:
+    """Show the runs of an experiment in the web UI while the block lasts. Raises UsageError when the port
     is in use."""
     if port is None:
-        yield site
+        yield
         return
     from web.beside import experiment_page
 
-    with experiment_page(site, settings, context.env, port, context.say) as shown:
-        yield shown
+    with experiment_page(site, settings, context.env, port, context.say):
+        yield
 
 
 @contextlib.contextmanager

@@ -147,7 +147,7 @@ def _longest(of: Figures) -> str:
 def trace_text(trace: TraceFigures) -> str:
     """A job's trace in one line."""
     lost = f", {trace.lost:,} more are lost" if trace.lost else ""
-    return f"{trace.path}, {bytes_text(trace.bytes)}, {trace.calls:,} calls{lost}"
+    return f"{trace.path} ({bytes_text(trace.bytes)}, {trace.calls:,} calls{lost})"
 
 
 def _job_text(job: JobFigures) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
-from core.errors import PackageMissing
+from core.errors import PackageMissing, UsageError
 from core.extensions import extensions
 
 GROUP = "edbench.job_types"
@@ -157,6 +157,11 @@ class JobTypes:
 
     # The controller and its interfaces
 
+    def create(self, kind: JobType, sources: Any, out: str, storage: Any, settings: Any, **plan: Any) -> Any:
+        """Create a job of this type over all items of finished discoveries (`sources`: JobHandles) that writes below `out`; `plan`:
+        its name, workers, slots and filer."""
+        raise NotImplementedError
+
     def remove_output(self, handle: Any, storage: Any) -> str:
         """Remove what the job wrote outside of the storage root; one line about what stays, empty where nothing does."""
         return ""
@@ -187,6 +192,14 @@ def key_of(options: TypeOptions) -> str:
     if isinstance(options, MissingOptions):
         return options.key
     return next(key for key, types in registered().items() if isinstance(options, types.options))
+
+
+def types_with(kind: JobType) -> JobTypes:
+    """The registered job types that have this type. Raises UsageError."""
+    for types in registered().values():
+        if kind in types.phases:
+            return types
+    raise UsageError(f"jobs of type {kind} need an optional package that is not installed on this host")
 
 
 def types_of(options: TypeOptions | None) -> JobTypes:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import multiprocessing
+import os
 import random
 import re
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -56,7 +57,7 @@ PARAMETERS = (
     ("fsb_us", "filer.fsb.service_us", 50.0, 300.0),
     ("database_io", "database_load.io_per_row", 0.5, 8.0),
 )
-Residuals = Callable[[Sequence[float]], Floats]
+Residuals = Callable[[Sequence[Sequence[float]]], list[Floats]]  # of each point
 Made = tuple[Plan, Sequence[JobLoad]]  # a data set, and its jobs for parameters that are all 1
 
 
@@ -73,7 +74,10 @@ def with_values(site: Site, values: Sequence[float], measured: Sequence[float]) 
     return dataclasses.replace(
         site,
         ghz_seconds={**site.ghz_seconds, "expand": expand_cpu, "index": index_cpu, "finalise": expand_cpu},
-        database_ghz_seconds=database_factor(values, measured),
+        database_ghz_seconds={
+            **site.database_ghz_seconds,
+            **dict.fromkeys(_DATABASE, database_factor(values, measured)),
+        },
         ops_per_call={**site.ops_per_call, "expand": expand_ops, "index": index_ops},
         fsa=dataclasses.replace(site.fsa, service_us=fsa, change_us=fsa * change),
         fsb=dataclasses.replace(site.fsb, service_us=fsb, change_us=fsb),
@@ -89,7 +93,8 @@ def scaled(load: JobLoad, values: Sequence[float], measured: Sequence[float]) ->
         cpu = {Phase.EXPAND: expand_cpu, Phase.INDEX: index_cpu, Phase.FINALISE: expand_cpu}.get(phase, 1.0)
         ops = {Phase.EXPAND: expand_ops, Phase.INDEX: index_ops}.get(phase, 1.0)
         factors = [1.0] * COLUMNS
-        factors[CPU], factors[DATABASE], factors[DATABASE_IO] = cpu, database_factor(values, measured), io
+        factors[CPU], factors[DATABASE_IO] = cpu, io
+        factors[DATABASE] = database_factor(values, measured) if phase.value in _DATABASE else 1.0
         factors[FSA_OPS], factors[FSA_S], factors[FSB_OPS], factors[FSB_S] = ops, ops * fsa, ops, ops * fsb
         phases.append((phase, tuple(_scaled(task, factors) for task in tasks)))
     return dataclasses.replace(load, phases=tuple(phases))
@@ -104,20 +109,15 @@ def fit(residuals: Residuals, start: Sequence[float], rounds: int) -> list[float
     """Levenberg and Marquardt over the logarithms of the values, within their ranges; deterministic."""
     low, high = (np.log([parameter[n] for parameter in PARAMETERS]) for n in (2, 3))
     at, damping = np.log(start), 0.1
-    now = residuals(np.exp(at))
+    (now,) = residuals([np.exp(at)])
     for _ in range(rounds):
-        columns = []
-        for n in range(len(at)):
-            step = _STEP if at[n] + _STEP <= high[n] else -_STEP
-            moved = at.copy()
-            moved[n] += step
-            columns.append((residuals(np.exp(moved)) - now) / step)
-        slope = np.stack(columns, axis=1)
+        steps = np.where(at + _STEP <= high, _STEP, -_STEP)
+        slope = (np.stack(residuals(list(np.exp(at + np.diag(steps)))), axis=1) - now[:, None]) / steps
         squares = slope.T @ slope
         for _ in range(4):
             change = np.linalg.solve(squares + np.diag(damping * squares.diagonal() + 0.01), -slope.T @ now)
             tried = np.clip(at + np.clip(change, -0.5, 0.5), low, high)
-            found = residuals(np.exp(tried))
+            (found,) = residuals([np.exp(tried)])
             if found @ found < now @ now:
                 at, now, damping = tried, found, damping / 3
                 break
@@ -145,7 +145,9 @@ def spread(points: int, dice: random.Random) -> list[list[float]]:
 def write(values: Sequence[float], measured: Sequence[float]) -> None:
     """Into the site's file; four significant digits."""
     text = FILE.read_text(encoding="utf-8")
-    also = {"cpu.finalise": values[0], "database_load.ghz_seconds": database_factor(values, measured)}
+    also = {"cpu.finalise": values[0]} | {
+        f"database_load.ghz_seconds.{phase}": database_factor(values, measured) for phase in _DATABASE
+    }
     for key, value in {**{key: v for (_, key, *_), v in zip(PARAMETERS, values, strict=True)}, **also}.items():
         table, _, name = key.rpartition(".")
         at = text.index(f"[{table}]")
@@ -155,10 +157,12 @@ def write(values: Sequence[float], measured: Sequence[float]) -> None:
     FILE.write_text(text, encoding="utf-8")
 
 
-def residuals_of(made: Sequence[Made], site: Site, measured: Sequence[float], chunk: float | None) -> Residuals:
-    """Misses of rows A and B, the mean over the data sets."""
+def residuals_of(
+    made: Sequence[Made], site: Site, measured: Sequence[float], chunk: float | None, processes: int
+) -> Residuals:
+    """Misses of rows A and B, the mean over the data sets; points are computed on all processors."""
 
-    def residuals(values: Sequence[float]) -> Floats:
+    def one(values: Sequence[float]) -> Floats:
         now = with_values(site, values, measured)
         total = []
         for plan, jobs in made:
@@ -171,7 +175,17 @@ def residuals_of(made: Sequence[Made], site: Site, measured: Sequence[float], ch
             total.append(misses(rows))
         return np.mean(np.array(total), axis=0)
 
+    def residuals(points: Sequence[Sequence[float]]) -> list[Floats]:
+        global _one
+        _one = one
+        with multiprocessing.get_context("fork").Pool(min(processes, len(points))) as pool:
+            return pool.map(_call, points, chunksize=1)
+
     return residuals
+
+
+def _call(values: Sequence[float]) -> Floats:
+    return _one(values)  # forked: it has the data sets
 
 
 def _cpu_s(jobs: Sequence[JobLoad], wanted: Phase) -> float:
@@ -189,6 +203,9 @@ def main() -> None:
     parser.add_argument(
         "--seeds", type=int, nargs="+", default=[1, 2], help="of the data sets; the first for whole tasks"
     )
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, help="that compute points at the same time"
+    )
     args = parser.parse_args()
     calibration, site = shipped(), load_site("r1")
     contents = contents_of_plain(calibration.contents)
@@ -196,19 +213,23 @@ def main() -> None:
     plans = [plan_of(site.profile, 1.0, seed, contents) for seed in args.seeds]
     made = [(plan, jobs_of(plan, calibration.demands, unit, 0)) for plan in plans]
     measured = [_cpu_s(made[0][1], phase) for phase in (Phase.EXPAND, Phase.INDEX)]
-    coarse = residuals_of(made[:1], site, measured, _WHOLE_TASKS)
+    coarse = residuals_of(made[:1], site, measured, _WHOLE_TASKS, args.processes)
+    points = spread(args.points, random.Random(1))
     scored = sorted(
-        (float(np.square(coarse(values)).sum()), values) for values in spread(args.points, random.Random(1))
+        (float(np.square(misses).sum()), values) for misses, values in zip(coarse(points), points, strict=True)
     )
     print(f"best of {args.points} points: {scored[0][0]:.1f}", flush=True)
     found = fit(coarse, scored[0][1], args.rounds)
     print(f"with chunks, seeds {args.seeds}", flush=True)
-    fine = residuals_of(made, site, measured, None)
+    fine = residuals_of(made, site, measured, None, args.processes)
     found = fit(fine, found, _FINE_ROUNDS)
-    print("misses in tolerances:", np.round(fine(found), 2).tolist(), f"CPU {time.process_time():.0f} s", flush=True)
+    print(
+        "misses in tolerances:", np.round(fine([found])[0], 2).tolist(), f"CPU {sum(os.times()[:4]):.0f} s", flush=True
+    )
     write(found, measured)
 
 
+_DATABASE = ("expand", "index", "finalise")  # phases in which items are processed; walk is as it was measured
 _WHOLE_TASKS = 1e9  # items served together
 _FINE_ROUNDS = 2  # with chunks
 _STEP = 0.06  # of a logarithm, for slopes

@@ -25,10 +25,10 @@ from controller.search.named import Search, Tag, TagChange
 from controller.search.report import HitReport
 from controller.verify.group import GroupVerified
 from controller.verify.job import Verification
-from controller.verify.production import ProductionVerification
 from core.document import Document
 from experiments.result.json_schema import json_schema
 from experiments.sizing import SizingDocument
+from production.verify import ProductionVerification
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound

@@ -127,16 +127,18 @@ class Demands:
 def solve(jobs: Sequence[Mapping[str, Any]], source: str) -> Demands:
     """The demands that explain the jobs' totals best, none of them negative, in relative error.
 
-    What the database does is the same for every item, whatever its type and size; everything else differs by kind.
+    What the database does is the same for every item, whatever its type and size; everything else differs by kind. A job counts for
+    what it has: one that was measured for its database has no CPU of workers.
     """
-    counts = np.array([job["items"] for job in jobs], np.float64)  # jobs x kinds x 2
     phases: dict[str, dict[str, Any]] = {}
     for phase in PHASES:
         phases[phase] = {}
-        lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in jobs])
         for name in QUANTITIES:
-            took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in jobs])
+            measured = [job for job in jobs if name in job["phases"]["expand"]]
+            counts = np.array([job["items"] for job in measured], np.float64)  # jobs x kinds x 2
+            took = np.array([_took(job["phases"].get(phase, {}), phase, name) for job in measured])
             if name in _OF_DATABASE:
+                lasted = np.array([job["phases"].get(phase, {}).get("elapsed_s", 0.0) for job in measured])
                 phases[phase][name] = _pooled(counts, took, lasted)
             else:
                 phases[phase][name] = _by_kind(counts, took, name)

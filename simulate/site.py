@@ -78,7 +78,7 @@ class Site:
     dispatched_per_s: float  # tasks that each database's dispatcher sends a second; 0: no limit
     commit_per_item: bool  # the product writes each item when it is found, and not at the end of a task
     ghz_seconds: Mapping[str, float]  # of a core, for each CPU second of the calibration, by phase
-    database_ghz_seconds: float
+    database_ghz_seconds: Mapping[str, float]  # of a database server's core, likewise
     database_io_per_row: float
     database_on_filer: bool
     protocol: Protocol
@@ -135,7 +135,7 @@ def read_site(text: str, source: str) -> Site:
         raise UsageError(f"{read_problem(source, error)}; it must be TOML") from error
     worker, policy, cpu, database = (top.table(key) for key in ("worker", "policy", "cpu", "database_load"))
     network, filer, protocol = top.table("network"), top.table("filer"), top.table("protocol")
-    ops = protocol.table("ops_per_call")
+    ops, load = protocol.table("ops_per_call"), database.table("ghz_seconds")
     disks = filer.table("disks")
     site = Site(
         name=top.text("name"),
@@ -153,7 +153,7 @@ def read_site(text: str, source: str) -> Site:
         dispatched_per_s=policy.number("dispatched_per_s", 0.0),
         commit_per_item=policy.text("commit", "task", among=("task", "item")) == "item",
         ghz_seconds={phase: cpu.number(phase, low=0.0) for phase in PHASES},
-        database_ghz_seconds=database.number("ghz_seconds"),
+        database_ghz_seconds={phase: load.number(phase, low=0.0) for phase in PHASES},
         database_io_per_row=database.number("io_per_row", 0.0),
         database_on_filer=database.text("files", "elsewhere", among=("filer", "elsewhere")) == "filer",
         protocol=load_protocol(protocol.text("name", "nfs-v3")),
@@ -172,7 +172,7 @@ def read_site(text: str, source: str) -> Site:
             stripe_overhead=disks.number("stripe_overhead", 1.25),
         ),
     )
-    for table in (worker, policy, cpu, database, network, ops, protocol, disks, filer, top):
+    for table in (worker, policy, cpu, load, database, network, ops, protocol, disks, filer, top):
         table.done()
     return site
 

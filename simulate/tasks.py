@@ -142,7 +142,7 @@ def site_demand(demands: Demands, site: Site, phase: Phase) -> Floats:
     out[:, :, DISK_WRITES] = (
         of["written_bytes"] / stripe * site.disks.stripe_overhead + changes * site.disks.writes_per_change
     )
-    out[:, :, DATABASE] = of["database_cpu_s"] * site.database_ghz_seconds
+    out[:, :, DATABASE] = of["database_cpu_s"] * site.database_ghz_seconds[phase.value]
     out[:, :, DATABASE_IO] = of["rows"] * site.database_io_per_row
     return out
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
-from sql.face import QUERIES
+from sql.face import QUERIES, Query
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ def _id(value: uuid.UUID | None) -> str | None:
     return None if value is None else value.hex
 
 
-def write_rows(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
+def write_rows(conn: Connection, query: str | Query, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
     """Run a statement that takes rows as JSON, some at a time."""
     for start in range(0, len(rows), ROWS_AT_ONCE):
         text = json.dumps(rows[start : start + ROWS_AT_ONCE], separators=(",", ":"), allow_nan=False)
-        QUERIES[query].run(conn, rows=text, **parameters)
+        (query if isinstance(query, Query) else QUERIES[query]).run(conn, rows=text, **parameters)
 
 
 def _item_row(item: Item) -> dict[str, Any]:

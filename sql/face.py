@@ -59,13 +59,14 @@ def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -
         yield Query(name, " ".join(comments), _PART.sub(part, statement))
 
 
-def load_queries() -> dict[str, Query]:
-    """Every query of the package; raises ValueError when two have the same name."""
+def load_queries(package: str = "sql") -> dict[str, Query]:
+    """Every query of a package, which may use parts of this one; raises ValueError when two have the same name."""
     out: dict[str, Query] = {}
-    folder = files("sql") / "queries"
+    folder = files(package) / "queries"
     parts = {
         path.name.removesuffix(".sql"): _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
-        for path in (folder / "parts").iterdir()
+        for folder_of in {"sql", package}
+        for path in (files(folder_of) / "queries" / "parts").iterdir()
     }
     for path in sorted((p for p in folder.iterdir() if p.name.endswith(".sql")), key=lambda p: p.name):
         for query in parse_queries(path.read_text(encoding="utf-8"), path.name, parts):
@@ -82,11 +83,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def face(kind: type[Any]) -> Any:
-    """An object with the methods that `kind` declares. Raises KeyError for a statement that there is not."""
+def face(kind: type[Any], queries: Mapping[str, Query] = QUERIES) -> Any:
+    """An object with the methods that `kind` declares, which run `queries`. Raises KeyError for an unknown statement."""
     declared = {name: function for name, function in vars(kind).items() if _declares(name, function)}
     return SimpleNamespace(
-        **{name: _runner(QUERIES[name], hints_of(function)["return"]) for name, function in declared.items()}
+        **{name: _runner(queries[name], hints_of(function)["return"]) for name, function in declared.items()}
     )
 
 

@@ -44,7 +44,9 @@ __all__ = [  # of tests/support
 
 # The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
 _UNHURRIED = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else runs here
-hypothesis_settings.register_profile("steady", _UNHURRIED, derandomize=True, database=None, print_blob=True)
+hypothesis_settings.register_profile(
+    "steady", _UNHURRIED, max_examples=60, derandomize=True, database=None, print_blob=True
+)
 hypothesis_settings.register_profile("search", _UNHURRIED, max_examples=1000, print_blob=True)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
 hypothesis_settings.load_profile(PROFILE)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.settings import Settings
-from experiments.result.schema import At
-from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.site import Deployment, Machine, Site, Target
+from experiments.workloads.discovery.site import Site
 from web import HOST
 from web.app import create_app
 from web.context import WebContext
@@ -49,9 +48,9 @@ def shown_address(address: str, given: str | None, token: str) -> str:
 @contextlib.contextmanager
 def experiment_page(
     site: Site, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
-) -> Iterator[Site]:
-    """For the runs of an experiment, each with its own services; yields the site to run it on. Between runs the web UI shows
-    only results. Raises UsageError when the port is taken."""
+) -> Iterator[None]:
+    """For the runs of an experiment, each with databases of its own. Between runs the web UI shows only results. Raises UsageError
+    when the port is taken."""
     given = given_token(env)
     with listening(HOST, port) as sock:
         token = given or kept_token(settings.scratch)
@@ -60,7 +59,20 @@ def experiment_page(
         stage = Stage(create_app(idle))
         with served(stage, sock):
             say(f"web UI: {shown_address(address(sock), given, token)}")
-            yield _Shown(site, stage, settings.storage, door)
+            site.show = partial(_shown, stage, settings.storage, door, env)
+            yield
+
+
+@contextlib.contextmanager
+def _shown(stage: Stage, results: Path, door: Door, env: Mapping[str, str], run: Settings) -> Iterator[None]:
+    """A run in the web UI while the block lasts. `run`: settings with its databases."""
+    idle = stage.app
+    with web_context(run, env, BesideCommand(), embedded=True, door=door, results=results) as context:
+        stage.put(create_app(context))
+        try:
+            yield
+        finally:
+            stage.put(idle)
 
 
 @contextlib.contextmanager
@@ -76,43 +88,3 @@ def profile_page(
         with served(Stage(create_app(context)), sock):
             say(f"web UI: {shown_address(address(sock), given, token)}")
             yield
-
-
-class _Shown:
-    """A `Site` whose runs are in the web UI while they are deployed."""
-
-    def __init__(self, site: Site, stage: Stage, results: Path, door: Door) -> None:
-        self.cluster = site.cluster
-        self.fresh = site.fresh
-        self._site = site
-        self._stage = stage
-        self._idle = stage.app
-        self._results = results
-        self._door = door
-
-    def taken(self, points: Sequence[At]) -> contextlib.AbstractContextManager[Machine]:
-        """As the site does."""
-        return self._site.taken(points)
-
-    @contextlib.contextmanager
-    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
-        """As the site does, shown in the web UI."""
-        with (
-            self._site.deploy(spec, name, target, env) as deployment,
-            web_context(
-                deployment.settings, env, BesideCommand(), embedded=True, door=self._door, results=self._results
-            ) as context,
-        ):
-            self._stage.put(create_app(context))
-            try:
-                yield deployment
-            finally:
-                self._stage.put(self._idle)
-
-    def no_null(self) -> str | None:
-        """As the site reports."""
-        return self._site.no_null()
-
-    def hand_over(self, directory: Path) -> None:
-        """As the site does."""
-        self._site.hand_over(directory)

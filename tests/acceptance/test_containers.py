@@ -25,9 +25,6 @@ import pytest
 from browsing import TIMEOUT_MS, Complaints, launched
 from container_system import BUILD_SECONDS, WORKERS, System
 from dashboards import DASHBOARDS
-from docker import DockerClient
-from docker.errors import APIError, DockerException
-from docker.models.containers import Container
 from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from playwright.sync_api import Page, expect
 from ports import own_ports
@@ -221,7 +218,7 @@ def _databases(system: System) -> str:
 def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, sample: None) -> None:
     """Over an emulated filer: databases of its own for each run on both servers, the connected workers on them, what each used in the
     result; afterwards nothing of it is left. Neither is after Ctrl-C; meanwhile a job is refused, and so are more workers than there
-    are, with the command that starts them."""
+    are, with the command that starts them. The clients of a storage test are at all workers."""
     system.inside("edbench", "corpus", "generate", "/storage/corpora/tiny", "--scale", "0.0001")
     before, there = system.standing(), _databases(system)
     words = ("bench", "scale-out", "--corpus", "/storage/corpora/tiny", "--slots", "2", "--repeats", "1")
@@ -235,6 +232,15 @@ def test_a_scale_out_by_the_command_leaves_the_system_as_it_was(system: System, 
     for used in result["conditions"]["hosts_by_run"]:
         assert len(used["hosts"]) == 2
         assert all(one["workers_cpu_s"] > 0 and one["received_bytes"] > 0 for one in used["hosts"])
+
+    system.inside("mkdir", "/storage/under-test")
+    sweep = ("--set", "clients=1,6", "--set", "size=100000", "--set", "window=0.01", "--repeats", "1")
+    result = system.edbench("bench", "storage", "client-sweep", "--path", "/storage/under-test", *sweep)
+    assert len(result["conditions"]["hosts"]) == WORKERS
+    for point in result["points"]:
+        (run,) = point["repeats"]
+        assert [phase["done"] for phase in run["phases"]] == [point["at"]["clients"]] * 3
+        assert run["null_elapsed_s"] is not None
 
     line = ("exec", "-T", "controller", "edbench", *words, "--databases", "1", "--workers")
     many = system.compose(*line, "20", check=False)
@@ -432,58 +438,3 @@ def test_the_storage_is_switched_to_a_filer(system: System, sample: None) -> Non
     finally:
         system.down()
         system.run("umount", str(filer))
-
-
-def _where(client: DockerClient, filters: dict[str, str], command: list[str], said: bytes) -> Container | None:
-    """The container of a swarm's service in which the command says so, once it is healthy. A swarm starts anew what ended
-    because another service was not there yet: before that, the container of a moment ago may be gone."""
-    for container in client.containers.list(filters=filters | {"health": "healthy"}, ignore_removed=True):
-        with contextlib.suppress(APIError):
-            if container.exec_run(command).output.strip() == said:
-                return container
-    return None
-
-
-def test_swarm(system: System, sample: None) -> None:
-    """The stack file that `edbench deploy swarm` writes is taken by a swarm of one node, and a job runs in it. Without a setting it
-    publishes no port: in a swarm that is always at all addresses."""
-    client = system.client
-    if client.swarm.attrs:
-        pytest.skip("this engine is part of a swarm already, which a test has no business with")
-    shared = system.home / "shared dir"
-    (shared / "corpora").mkdir(parents=True)
-    system.run("cp", "--archive", str(system.home / "evidence"), str(shared / "corpora" / "sample"))
-    os.chown(shared, 1000, 1000)
-    del system.env["EDBENCH_EVIDENCE"]
-    system.env |= {"EDBENCH_SHARED": str(shared)}
-    try:
-        client.swarm.init(advertise_addr="127.0.0.1")
-    except DockerException as error:
-        pytest.skip(f"this engine cannot be a swarm: {str(error)[:120]}")
-    stack, file = f"{system.name}-swarm", system.home / "stack.yml"
-    try:
-        system.run(str(EDBENCH), "deploy", "swarm", "--workers", "2", "--output-file", str(file))
-        assert '"ports"' not in file.read_text()
-        assert file.stat().st_mode & 0o777 == 0o600
-        system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
-        names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
-        counting = "import os\nfrom cli.installation import installation\nfrom controller.jobs.run import crew_of\n"
-        counting += "from core.settings import read_settings\n"
-        counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
-        controller = until(lambda: _where(client, names, ["python", "-c", counting], b"(2, 4)"), "workers register")
-        status, said = controller.exec_run(["edbench", "discover", str(shared / "corpora" / "sample")])
-        assert status == 0, said.decode()
-        status, said = controller.exec_run(["edbench", "verify", "last"])
-        assert status == 0, said.decode()
-    finally:
-        system.run("docker", "stack", "rm", stack, check=False)
-        try:
-            of_stack = {"label": f"com.docker.stack.namespace={stack}"}
-            until(
-                lambda: not client.containers.list(all=True, filters=of_stack, ignore_removed=True),
-                "the stack's containers are gone",
-            )
-        finally:
-            client.swarm.leave(force=True)
-        for volume in client.volumes.list(filters=of_stack):
-            volume.remove(force=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import itertools
 import json
 import shutil
 import zipfile
@@ -15,7 +14,7 @@ import pytest
 from documents import make
 from installation import Bench, Running, until
 
-from core.options.production import MARKER
+from production.options import MARKER
 
 _TYPES = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName="/word/document.xml"
 ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>"""
@@ -361,6 +360,9 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
     (source / "ann" / "z.txt").write_text("plums")
     with bench.standing():
         bench.end(bench.discover("--index-engine", engine, corpus=source))
+        result = bench.result()
+        assert result["index_engine"] == engine
+        assert engine in result["versions"]
         bench.ask("review", "tag", "last", "mine", "pears")
         for number, (options, wanted) in enumerate((
             (("--query", "pears"), ["m.eml", "a.txt"]),
@@ -436,11 +438,10 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
             "--seed",
             "363",
         )
-        bench.edbench(*line, "--slots", "2", "--workers", "1,2")
+        bench.edbench(*line, "--slots", "2", "--workers", "2")
         (made,) = (bench.storage / "results").glob("job-types-*/result.json")
         result = json.loads(made.read_text())
         items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
         assert items["discovery"] > items["extraction"] == items["export"] > 0
-        loads = [(point["at"]["type"], point["at"]["workers"]) for point in result["points"]]
-        assert sorted(loads) == sorted(itertools.product(("discovery", "export", "extraction", "processing"), (1, 2)))
+        assert sorted(items) == ["discovery", "export", "extraction", "processing"]
         assert not list(bench.storage.glob("job-types-*"))

@@ -23,8 +23,3 @@ def drop(directories: Sequence[Path], when: str) -> Drop:
     """Drop the pages of every regular file below the directories; as root, with everything else of the machine."""
     paths = [path for directory in directories for path in regular_files(directory)]
     return Drop.of(when, drop_pages(paths, everything=True))
-
-
-def drop_here(directories: Sequence[Path], when: str) -> list[Drop]:
-    """On this host, where all workers are."""
-    return [drop(directories, when)]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.drops import Drop
-from experiments.workloads.discovery.run_point import PointRun
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.site import OfHosts
 from experiments.workloads.discovery.tables import JobTables, read_tables
+
+if TYPE_CHECKING:
+    from experiments.workloads.discovery.run_point import PointRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfHosts:
+    """What was observed of the hosts of a run, of an experiment on several."""
+
+    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew.messages)
+    index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from controller.databases import JobHandle, Jobs
 from controller.filer.choice import filer_choice
+from controller.filer.emulated import watched_filer
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import Figures
 from controller.jobs.groups.results import figures_of
@@ -28,10 +29,11 @@ from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.drops import Drop
+from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples
-from experiments.workloads.discovery.site import Deployment, OfHosts, Site, Target
+from experiments.workloads.discovery.site import Deployment, Site, Target
 from sql.session import Database
 
 
@@ -92,7 +94,7 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
 
     drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
     at_index = partial(drop_now, "index") if load.cold else None
-    with deployment.watch() as filer, Sampler(handles, deployment.meter, at_index=at_index) as seen:
+    with watched_filer(settings) as filer, Sampler(handles, deployment.meter, at_index=at_index) as seen:
         outcomes = run_all_to_rest(handles, deployment.crew, load.clock, load.show, load.say)
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)

@@ -8,14 +8,16 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from controller.databases import JobHandle
 from core.errors import DatabaseFault
 from experiments.workloads.discovery.hold import Hold
-from experiments.workloads.discovery.site import Meter
 from sql.faces.runs import RUNS
 from sql.session import Database
+
+if TYPE_CHECKING:
+    from experiments.workloads.discovery.site import Meter
 
 SAMPLE_SECONDS = 1.0
 _HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if somebody waits for it
@@ -67,7 +69,6 @@ class Sampler:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        self._meter.close()
         for database, _ in self._jobs:
             database.dispose()
         if self._failure is not None and error is None:

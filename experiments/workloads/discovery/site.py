@@ -1,22 +1,33 @@
-"""What experiments run on: a run gets everything fresh from it, and of its own."""
+"""The site of a discovery: workers that are connected to a broker, and databases made for each run on the crew's servers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from controller.databases import JobHandle
-from controller.filer.emulated import Watch
 from controller.jobs.run import Crew
 from controller.jobs.source import PreparedSource
+from core.services.embedded import running_services
+from core.services.place import Home, postgres_place
 from core.settings import Settings
+from experiments.crew.admission import BACK_SECONDS, described, usable
+from experiments.crew.lease import Leased
+from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.drops import Drop
+from experiments.places import fresh_place
 from experiments.result.schema import At
-from experiments.workloads.discovery.cold import drop_here
+from experiments.workloads.discovery.cold import drop
+from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.discovery.serving import ServingMeter
+from monitoring.filer.block import boot_id
+from monitoring.machine import host_seconds
+from sql.faces.runs import RUNS
 from sql.session import Database
 
 
@@ -27,47 +38,59 @@ class Target:
     settings: Settings  # no services attached; scratch and filer as they are to be used
     storage: Path  # directory on the storage under test
     source: PreparedSource
-    binds: tuple[Path, ...] = ()  # that workers must see beside what they see always
-
-
-class Meter(Protocol):
-    """Counters of those who work, as they stand; asked once a second. Raises DatabaseFault."""
-
-    def workers(self) -> tuple[float, float, float]:
-        """When (this host's clock, seconds), and the workers' processor and run-queue seconds so far."""
-
-    def host(self) -> tuple[float, float] | None:
-        """Processor seconds that the workers' host was busy, and those that passed; None where it is another host."""
-
-    def serving(self) -> Mapping[str, float]:
-        """Processor seconds so far of those who serve the workers, by name; nothing of those nobody tells of."""
-
-    def close(self) -> None:
-        """Let go of what it reads from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfHosts:
-    """What was observed of the hosts of a run, of an experiment on several."""
+class Meter:
+    """Counters of the workers, asked once a second: what members report. `here`: all of them are on this host."""
 
-    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (core.crew.messages)
-    index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
+    leased: Leased
+    served: ServingMeter | None
+    here: bool
+
+    def workers(self) -> tuple[float, float, float]:
+        """When (seconds since the epoch), and the workers' processor and run-queue seconds so far."""
+        return self.leased.used()
+
+    def host(self) -> tuple[float, float] | None:
+        """Processor seconds that the workers' host was busy, and those that passed; None where it is another host."""
+        return host_seconds() if self.here else None
+
+    def serving(self) -> Mapping[str, float]:
+        """Processor seconds so far of those who serve the workers, by name; of a system that others run, none."""
+        return {} if self.served is None else self.served.read()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What one run has: fresh services, an empty storage root, and a crew that begins when the run does."""
+    """What one run has: fresh databases, an empty storage root, and a crew that begins when the run does."""
 
-    settings: Settings  # with the services attached
+    settings: Settings  # with the run's databases
     databases: Sequence[Database]
     crew: Crew
     meter: Meter
-    watch: Callable[[], AbstractContextManager[Watch]]  # of the emulated filer
-    database_files: Mapping[str, Path]  # where each server keeps its files
-    containers: Callable[[], Sequence[Mapping[str, Any]]]  # what each used, once the crew has left
-    processors: float | None = None  # of those who work at it; None: all of the site's
-    drop: Callable[[Sequence[Path], str], list[Drop]] = drop_here
-    hosts: Callable[[Sequence[JobHandle]], OfHosts | None] = lambda _jobs: None  # once the crew has left
+    leased: Leased
+    system: System
+    processors: float  # of those who work at it
+
+    @property
+    def database_files(self) -> dict[str, Path]:
+        """Where each server keeps its files, of a system that was started for the experiment."""
+        scratch = self.system.settings.scratch
+        return {d.name: postgres_place(Home(scratch), d.name) for d in self.databases if self.system.ours}
+
+    def containers(self) -> list[dict[str, Any]]:
+        """What each used, once the crew has left."""
+        return [] if self.system.ours else [_use(one) for one in self.leased.left]
+
+    def drop(self, directories: Sequence[Path], when: str) -> list[Drop]:
+        """Here, and where members have caches of their own at the same time there."""
+        several = len({seat.host for seat in self.leased.seats}) > 1
+        return [drop(directories, when), *(self.system.admission.drop(directories, when) if several else ())]
+
+    def hosts(self, jobs: Sequence[JobHandle]) -> OfHosts:
+        """What was observed of them, once the crew has left."""
+        return OfHosts(counted=tuple(self.leased.left), index=_index_tasks(jobs, self.leased))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,23 +102,104 @@ class Machine:
     hosts: list[dict[str, Any]] = field(default_factory=list)  # for the disclosure
 
 
-class Site(Protocol):
-    """Workers and databases, and where they are."""
+class Site:
+    """`settings`: of the system; embedded: one is started. `show`: entered for as long as a run is deployed."""
 
-    cluster: str
-    fresh: str  # what is fresh in every run, in words
+    fresh = (
+        "every run: new databases on the crew's servers, restarted workers, an empty storage root of its own, everything"
+        " synced before"
+    )
 
-    def taken(self, points: Sequence[At]) -> AbstractContextManager[Machine]:
-        """Have it for an experiment, of whose points the largest is among these; at the end everything is as it was. Raises
-        UsageError, SystemFault."""
+    def __init__(
+        self,
+        settings: Settings,
+        source: Path,
+        env: Mapping[str, str],
+        say: Callable[[str], None],
+        ways: Ways | None = None,
+    ) -> None:
+        self._given, self._source, self._env, self._say = settings, source, env, say
+        self._ways = ways or Ways()
+        self.cluster = "embedded" if settings.embedded else "crew"
+        self.show: Callable[[Settings], AbstractContextManager[None]] = lambda _settings: nullcontext()
+        self._system: System
+        self._machine: Machine
 
-    def deploy(
-        self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]
-    ) -> AbstractContextManager[Deployment]:
+    @contextmanager
+    def taken(self, points: Sequence[At]) -> Iterator[Machine]:
+        """Have it for an experiment, of whose points the largest is among these; at the end everything is as it was. Raises UsageError
+        when members may not work, or are too few, SystemFault."""
+        specs = [point for point in points if isinstance(point, PointSpec)]
+        wanted = Wanted(
+            workers=max(spec.workers for spec in specs),
+            databases=max(spec.databases for spec in specs),
+            slots=max(spec.workers * spec.slots for spec in specs),
+        )
+        with taken_system(self._given, self._env, self._source, wanted, self._say, self._ways) as (self._system, seats):
+            members = [seat.member for seat in seats]
+            self._machine = Machine(
+                processors=usable(members, "processors"),
+                memory_bytes=usable(members, "memory_bytes"),
+                hosts=described(members),
+            )
+            yield self._machine
+
+    @contextmanager
+    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
         """Everything for one run, removed afterwards; `name` is unique to it. Raises UsageError, SystemFault."""
+        system, given = self._system, target.settings
+        seats = system.admission.await_workers(spec.workers, BACK_SECONDS)
+        self._machine.hosts[:] = described(system.admission.admitted)  # one may have come for one that was lost
+        of_run = replace(system.settings, slots=spec.slots, filer=given.filer, index_engine=given.index_engine)
+        members = [seat.member for seat in seats]
+        with (
+            fresh_place(of_run, target.storage, name) as place,
+            system.run(place, spec.databases) as (settings, databases, lease),
+            self.show(settings),
+        ):
+            leased = lease(seats)
+            serving = ServingMeter(os.getpid(), running_services(system.settings.scratch)) if system.ours else None
+            here = {member.host["boot_id"] for member in members} == {boot_id()}
+            yield Deployment(
+                settings=settings,
+                databases=databases,
+                crew=Crew(
+                    settings=settings, ours=True, workers=spec.workers, slots=spec.slots, env=env, bring=lambda: leased
+                ),
+                meter=Meter(leased=leased, served=serving, here=here),
+                leased=leased,
+                system=system,
+                processors=usable(members, "processors"),
+            )
 
     def no_null(self) -> str | None:
         """Why the workers cannot have their storage in this host's memory; None when they can."""
+        if {member.host["boot_id"] for member in self._system.admission.admitted} != {boot_id()}:
+            return "the members run on several hosts, which have no memory in common"
+        return None
 
-    def hand_over(self, directory: Path) -> None:
-        """Let the workers read and write everything below a directory. Raises StorageFault."""
+
+def _use(left: Mapping[str, Any]) -> dict[str, Any]:
+    """What a member counted, as `ContainerUse` has it."""
+    kept = ("memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source")
+    return {
+        "name": left["name"],
+        "service": "worker",
+        "cpu_s": left["workers_cpu_s"],
+        "network_received_bytes": left["received_bytes"],
+        "network_sent_bytes": left["sent_bytes"],
+        **{name: left[name] for name in kept},
+    }
+
+
+def _index_tasks(jobs: Sequence[JobHandle], leased: Leased) -> dict[str, int]:
+    """How many index tasks read what a worker had written or read before, and how many of them another client's."""
+    tasks = elsewhere = 0
+    if not leased.hosts:
+        return {}
+    for job in jobs:
+        with job.database.transaction() as conn:
+            for row in RUNS.index_hosts(conn, job=job.id):
+                tasks += row.tasks
+                elsewhere += row.tasks if row.worker.rpartition("-")[0] != row.written_on else 0
+    return {"tasks": tasks, "on_another_host": elsewhere}

@@ -22,14 +22,12 @@ from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource, refuse_own_output
-from controller.production.create import ProductionPlan, create_production
 from core.clock import Clock
 from core.crew.messages import BEAT_SECONDS
 from core.errors import RunFailed
 from core.filer import load_filer
-from core.job_types import JobType
+from core.job_types import JobType, types_with
 from core.operations import NullRecorder
-from core.options.production import ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -184,15 +182,15 @@ class JobTypes(Workload):
     def _production(self, at: TypeLoad, name: str) -> JobHandle:
         settings = self._settings
         out = settings.storage / "out" / uuid.uuid4().hex
-        choice = ProductionChoice(type=JobType(at.type), out=str(out), prefix="EDB")
-        plan = ProductionPlan(
-            sources=[self._base],
-            options=JobOptions(of_type=choice, filer=filer_choice(settings)),
+        kind = JobType(at.type)
+        made = types_with(kind).create(
+            *(kind, [self._base], str(out), self._filer, settings),
             name=name,
             workers=self._workers,
             slots=settings.slots,
+            filer=filer_choice(settings),
         )
-        return _only(create_production(self._filer, settings, plan))
+        return _only(made)
 
     def _run(self, handle: JobHandle) -> JobFigures:
         """To its end. Raises RunFailed when that is not a good one, HostLost."""

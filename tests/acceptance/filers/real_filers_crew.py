@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -85,10 +86,11 @@ def test_an_experiment_takes_members_that_mount_it_themselves(moosefs: Real, ben
     what the file system counted meanwhile. A storage test's clients are at all of them."""
     mount = moosefs.directory
     with installed(bench, moosefs, tiny) as made, _collected(made, mount) as counters:
-        made.storage.mkdir()
+        corpus = made.storage / "corpora" / "c"  # members see nothing else
+        shutil.copytree(tiny, corpus, copy_function=shutil.copyfile)
         points = ("--workers", "1,2,4", "--repeats", "1", "--min-seconds", "1", "--slots", "1", "--no-baseline")
         command = made.start_afresh(
-            "bench", "scale-up", "--corpus", str(made.corpus), *points, *_LISTEN, "--array", str(counters), "-o", "json"
+            "bench", "scale-up", "--corpus", str(corpus), *points, *_LISTEN, "--array", str(counters), "-o", "json"
         )
         with _members(made, mount, command):
             out, err = command.communicate(timeout=900)

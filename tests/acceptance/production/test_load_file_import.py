@@ -8,8 +8,8 @@ from pathlib import Path
 
 from installation import Bench
 
-from production.loadfiles import concordance
-from production.loadfiles.reading import read_dat
+from production import concordance
+from production.reading import read_dat
 
 _MAIL = (
     b"From: ann@example.org\r\nTo: bob@example.org\r\nSubject: apples\r\nDate: Tue, 2 Jul 2024 10:00:00 +0000\r\n"

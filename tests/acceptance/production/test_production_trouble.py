@@ -10,7 +10,7 @@ from pathlib import Path
 from installation import Bench, Hold, Running
 from small_disk import small_tmpfs
 
-from core.options.production import MARKER
+from production.options import MARKER
 
 _MAIL = (
     b"Subject: \xc3\xbe \xc2\xae = \xe2\x80\xae\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nbasket\r\n"

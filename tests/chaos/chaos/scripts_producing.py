@@ -15,13 +15,13 @@ from chaos.scripts import Stage, create, delete_found, follow
 from chaos.site import SLOTS, WORKERS
 from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.find import refresh
-from controller.production.create import ProductionPlan, create_production
-from controller.verify.production import verify_production
 from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import DPI, MARKER, ProductionChoice
 from core.records import JobState
 from core.storage.layer import Storage
+from production.create import ProductionPlan, create_production
+from production.options import DPI, MARKER, ProductionChoice
+from production.verify import verify_production
 
 _FEW_FILES = 20  # in a folder
 _COARSE = "72"  # dots an inch: what a page looks like is not what is looked for

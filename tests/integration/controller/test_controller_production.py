@@ -21,18 +21,16 @@ from taskbench import TaskBench
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import cancel_job, delete_job, pause_job
 from controller.jobs.requeue import requeue_exceptions
-from controller.production import create
-from controller.production.choosing import pick
-from controller.production.create import ProductionPlan, create_production
-from controller.production.held import GoesBy, hold, lock_sources
-from controller.production.imaged import options_with_images
 from controller.search.named import tag_items
 from core.errors import UsageError
 from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import MARKER, ProductionChoice
 from core.records import GroupKind, JobOptions, JobState, Phase
 from core.storage.layer import Storage
+from production import create
+from production.choosing import GoesBy, hold, lock_sources, options_with_images, pick
+from production.create import ProductionPlan, create_production
+from production.options import MARKER, ProductionChoice
 from sql import deletion, states
 from sql.groups import GroupRow
 from sql.jobs import get_job

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.job_types import JobType
-from core.options.production import ProductionChoice
 from core.records import JobOptions, JobState, Priority
+from production.options import ProductionChoice
 from queue_manager.dispatcher import Dispatcher, Sender
 from sql import jobs, ledger
 from sql.findings import TaskResult

@@ -13,19 +13,19 @@ from shelf import Shelf, digest
 from controller.custody.actions import actions_of
 from controller.databases import JobHandle, Jobs
 from controller.findings import check_findings
-from controller.production.create import ProductionPlan, create_production
-from controller.production.findings import with_findings
 from core.errors import UsageError
 from core.job_types import JobType
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage
+from production.choosing import with_findings
+from production.create import ProductionPlan, create_production
+from production.statements import PRODUCTION
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope
 from sql import states
-from sql.faces.production import PRODUCTION
 from sql.session import Database
 
 

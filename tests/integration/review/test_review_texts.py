@@ -15,7 +15,6 @@ from controller.browse.item_filter import ItemFilter, in_language, parse_conditi
 from controller.browse.pages import items_page
 from controller.custody.actions import actions_of
 from controller.databases import Jobs, alone
-from controller.production.choosing import pick
 from controller.search.answers import Wanted, count_all
 from controller.search.evaluate import Evaluation
 from controller.search.meaning import refuse_unknown_filter
@@ -24,9 +23,10 @@ from controller.search.opened import opened_index
 from controller.search.report import hit_report, listed
 from core.errors import UsageError
 from core.job_types import JobType
-from core.options.production import ProductionChoice
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.truth import manifest as m
+from production.choosing import pick
+from production.options import ProductionChoice
 from review.kinds import Scope
 from review.languages.report import last_languages
 from review.languages.run import languages

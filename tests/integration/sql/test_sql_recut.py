@@ -6,8 +6,8 @@ import uuid
 from typing import Any
 
 from core.job_types import JobType
-from core.options.production import ProductionChoice
 from core.records import JobOptions, NewTask, Phase
+from production.options import ProductionChoice
 from sql import states, workers
 from sql.findings import TaskResult
 from sql.recut import TASKS_A_SLOT

@@ -53,7 +53,7 @@ def _measure(site: Any) -> Any:
     ("done_by", "path", "body"),
     [
         ("web.api.actions.create_discovery", "jobs", {}),
-        ("web.api.produce.create_production", "productions", {"type": "export", "sources": ["last"]}),
+        ("production.routes.create_production", "productions", {"type": "export", "sources": ["last"]}),
         ("web.api.named.tag_found", "jobs/last/tags", {"tag": "hot", "query": "the"}),
         ("web.api.actions.resume_all", "jobs/last/resume", None),
         ("web.api.actions.requeue_exceptions", "jobs/last/requeue", None),

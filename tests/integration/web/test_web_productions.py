@@ -10,10 +10,10 @@ import pytest
 from installation import until
 
 from controller.verify import production
-from controller.verify.production import PageCount, ProductionVerification
 from core.job_types import JobType
-from core.options.production import ProductionChoice
 from core.records import JobOptions
+from production.options import ProductionChoice
+from production.verify import PageCount, ProductionVerification
 from sql import jobs
 
 pytestmark = pytest.mark.services

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from controller.production.create import ProductionPlan, create_production
 from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import ProductionChoice
 from core.records import JobOptions
 from core.storage.layer import Storage
+from production.create import ProductionPlan, create_production
+from production.options import ProductionChoice
 
 pytestmark = pytest.mark.services
 

@@ -20,19 +20,19 @@ from controller.custody.actions import actions_of
 from controller.databases import JobHandle, alone
 from controller.jobs.figures import production_lines
 from controller.jobs.jobs import cancel_job
-from controller.production.create import ProductionPlan, create_production
-from controller.production.figures import production_figures
-from controller.production.imaged import options_with_images
 from controller.search.named import tag_found, tag_items
 from controller.search.opened import opened_index
-from controller.verify.production import verify_production
 from core.errors import UsageError
 from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import DPI, ProductionChoice
 from core.records import JobOptions
 from core.storage.layer import Storage
-from production.loadfiles.check import check
+from production.check import check
+from production.choosing import options_with_images
+from production.create import ProductionPlan, create_production
+from production.job_types import production_figures
+from production.options import DPI, ProductionChoice
+from production.verify import verify_production
 from review.dedupe.run import dedupe
 from review.denist.run import denist
 from review.kinds import By, Scope

@@ -17,22 +17,22 @@ from taskbench import TaskBench
 from unpacking import make_mail, make_zip
 
 from controller.databases import JobHandle
-from controller.production.create import ProductionPlan, create_production
-from controller.verify.production import verify_production
 from core.errors import StorageFault
 from core.job_types import JobType
 from core.operations import MemoryRecorder, NullRecorder, Op
-from core.options.production import DPI, MARKER, ProductionChoice
 from core.records import FINALISE_LIST, FINALISE_REST, FINALISE_TABLES, JobOptions, Limits, NewTask, Phase
 from core.storage import layer, sync
 from core.storage.files import WriteFile
 from core.storage.layer import Storage
+from production import finish
+from production.create import ProductionPlan, create_production
 from production.layout import REPORTS
+from production.options import DPI, MARKER, ProductionChoice
+from production.reports import Record, records
+from production.verify import verify_production
 from sql import bulk, states
 from sql.faces.custody import CUSTODY, ActionRow
 from sql.jobs import get_job
-from worker.phases.producing import finish
-from worker.phases.producing.records import Record, records
 from worker.phases.task import TaskWork
 
 # A 7z whose member needs a password (ingest-file, MIT).

@@ -86,13 +86,6 @@ eml(
     ["alphabody", "wordincsv"],
     ["a.csv"],
 )
-eml(
-    "Webklex/php-imap#544",
-    'boundary="-"',
-    'Content-Type: multipart/mixed; boundary="-"\n\n' + _two_parts("-"),
-    ["alphabody", "wordincsv"],
-    ["a.csv"],
-)
 _FROM = "From a@b.c Tue Mar  5 10:11:12 2024\n"
 _JOINED = (
     "Subject: two\nFrom: x@y.z\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain; name=a.txt\n"
@@ -105,21 +98,6 @@ eml(
     ["longattword", "lastword"],
     ["a.txt"],
     name="m.mbox",
-)
-eml(
-    "spmfilter/libcmime#11",
-    "a multipart with the boundary of the one around it",
-    'Content-Type: multipart/mixed;\n boundary="--=_P"\n\n----=_P\nContent-Type: multipart/mixed;\n boundary="--=_P"\nContent-Transfer-Encoding: 7bit\n\nThis is the bodyword\n----=_P--\n----=_P\nContent-Type: text/plain;\n charset=us-ascii\nContent-Disposition: attachment;\n filename=attachment.txt\n\nThis is an attachmentword\n----=_P--\n',
-    ["bodyword", "attachmentword"],
-    ["attachment.txt"],
-)
-eml(
-    "niax/rust-email#45",
-    "the closing delimiter is no part of the last part",
-    "Content-Type: multipart/mixed; boundary=bb\n\n" + _two_parts("bb"),
-    ["alphabody", "wordincsv"],
-    ["a.csv"],
-    ["--bb"],
 )
 eml(
     "jhillyerd/enmime#156",
@@ -138,12 +116,6 @@ eml(
     ["test.txt"],
 )
 eml(
-    "dinhvh/libetpan#384",
-    "a multipart whose boundary is nowhere (text, reported)",
-    'Content-Type: multipart/alternative;\n boundary="Apple-Mail=_DDA9"\n\nsometext\n',
-    ["sometext"],
-)
-eml(
     "nylas/sync-engine#174",
     "an encoded word broken over an address",
     _HEAD.replace(
@@ -154,24 +126,10 @@ eml(
     ["soporte@ovh.es"],
 )
 eml(
-    "python/cpython#79728",
-    "encoded words over folded lines",
-    _HEAD.replace("Subject: s", "Subject: =?utf-8?Q?Gr=C3=B6=C3=9F?=\r\n =?utf-8?Q?enwort?=").encode()
-    + b"\r\nbody\r\n",
-    ["Größenwort"],
-)
-eml(
     "python/cpython#128110",
     "no blank between encoded words of one name",
     _HEAD.replace("Ann Example", "=?utf-8?Q?B=C3=A9nard?= =?utf-8?Q?eau?=").encode() + b"\r\nbody\r\n",
     ["Bénardeau"],
-)
-eml(
-    "python/cpython#17620",
-    "a file name in two encoded words in quotes",
-    'Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\nContent-Disposition: attachment; filename="=?utf-8?Q?Schulbesuchsbest=C3=A4ttigung?=\n =?utf-8?Q?=2Etxt?="\n\nx\n--bb--\n',
-    ["x"],
-    ["Schulbesuchsbestättigung.txt"],
 )
 eml(
     "sunholo-data/ailang#678",
@@ -221,15 +179,6 @@ eml(
     ["bytes:" + (b"\xff\xfe%PDF\xe9").hex()],
     ["a.bin"],
 )
-eml(
-    "jstedfast/MimeKit#150",
-    "mbox: an unquoted From_ line in a part",
-    (
-        b"From a@b.c Tue Mar  5 10:11:12 2024\nFrom: a@b.c\nSubject: one\nContent-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain\n\nalphaword\n\nFrom x@y.z Wed Mar  6 10:11:12 2024\nbetaword\n--bb--\n\nFrom a@b.c Tue Mar  5 10:11:12 2024\nFrom: a@b.c\nSubject: two\n\ngammaword\n"
-    ),
-    ["alphaword", "betaword", "gammaword", "items:message/rfc822=2", "items:text/plain=0"],
-    name="m.mbox",
-)
 _INNER = "From: x@y.z\nSubject: innersubject\n\ninnerword\n"
 eml(
     "nodemailer/mailparser#371, aspineux/pyzmail#2, GOVCERT-LU/eml_parser#31",
@@ -250,25 +199,11 @@ eml(
     ["ATT00001"],
 )
 eml(
-    "andyedinborough/aenetmail#87",
-    "blank lines within a text attachment",
-    "Content-Type: multipart/mixed; boundary=bb\n\n--bb\nContent-Type: text/plain; name=a.txt\n\n\n\nfirstword\n\n\nsecondword\n\n--bb--\n",
-    ["firstword", "secondword"],
-    ["a.txt"],
-)
-eml(
     "OISF/suricata#2246",
     "a quote at the end of an unquoted boundary",
     'Content-Type: multipart/mixed; boundary=bb"\n\n' + _two_parts("bb"),
     ["alphabody", "wordincsv"],
     ["a.csv"],
-)
-eml(
-    "nodemailer/mailparser#4",
-    "a quoted charset",
-    (_HEAD + 'Content-Type: text/plain;\r\n        charset="iso-8859-2"\r\n\r\n').encode()
-    + "żółtewoda".encode("iso-8859-2"),
-    ["żółtewoda"],
 )
 eml(
     "own (RFC 2231, 3)",
@@ -295,38 +230,6 @@ def vcf(
 
 _CARD_21, _CARD_30, _END = "BEGIN:VCARD\nVERSION:2.1\n", "BEGIN:VCARD\nVERSION:3.0\n", "END:VCARD\n"
 vcf(
-    "sabre-io/vobject#31, ingest-file#595",
-    "vCard 2.1: a soft break without an indent",
-    _CARD_21
-    + "N:Muster;Max;;;\nADR;WORK;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:;;=65=66=\n=31=37=30=31=;;;;\n"
-    + _END,
-    ["ef1701"],
-)
-vcf(
-    "jhermsmeier/node-vcf#31",
-    "vCard 2.1: soft breaks within words",
-    _CARD_21
-    + "NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=utf-8:foobar fo=\nobar foobar=0Afoobar fooba=\nr=0Alastfoobar\n"
-    + _END,
-    ["foobar foobar", "lastfoobar"],
-    [],
-    ["fo obar"],
-)
-vcf(
-    "mangstadt/ez-vcard#80",
-    "vCard 2.1: folded inside a character",
-    _CARD_21 + "FN;QUOTED-PRINTABLE:=D0=A2=D0=B0=D0=BC=D0=B0=D1=80=D0\n =B0\n" + _END,
-    ["Тамара"],
-)
-vcf(
-    "skarim/vobject#160",
-    "vCard 2.1: a soft break and a continued value",
-    _CARD_21
-    + "N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:;=57=6F=6C=6B=6E=C3=A4=75=65=6C=20=\n=45=50;;;\nTEL;CELL:+123456\n"
-    + _END,
-    ["Wolknäuel EP", "+123456"],
-)
-vcf(
     "mangstadt/ez-vcard#59",
     "vCard 2.1: folded with several blanks",
     _CARD_21
@@ -344,73 +247,12 @@ vcf(
     _CARD_21 + "FN;CHARSET=UTF-8;QUOTED-PRINTABLE:J=C3=BCrgen=\n M=C3=BCller\n" + _END,
     ["Jürgen", "Müller"],
 )
-vcf(
-    "sabre-io/vobject#33",
-    "vCard 4.0: every line folded",
-    "BEGI\n N:VC\n ARD\nVERS\n ION:\n 4.0\nF\n N:Foldedname\nEND:\n VCAR\n D\n",
-    ["FN:Foldedname"],
-)
 vcf("mangstadt/biweekly#12", "blanks of the value behind a fold", _CARD_30 + "NOTE:one\n  two\n" + _END, ["one two"])
-vcf(
-    "FolkerKinzel/VCards#2",
-    "Outlook's photo: folded with a blank, a blank line behind it",
-    _CARD_21
-    + "PHOTO;TYPE=JPEG;ENCODING=BASE64:\n "
-    + b64(b"\xff\xd8\xff\xe0outlookphoto")
-    + "\n\n\nX-MS-OL-DESIGN;CHARSET=utf-8:designword\n"
-    + _END,
-    ["designword", "bytes:" + b"\xff\xd8\xff\xe0outlookphoto".hex()],
-)
-vcf(
-    "Heymdall/vcard#1",
-    "a folded parameter with = in it",
-    _CARD_30
-    + "PHOTO;X-ABCROP-RECTANGLE=ABClipRect_1&0&0&671&671&Nh68TCRv7GErj8P8mk8qCA==;\n ENCODING=b;TYPE=JPEG:"
-    + b64(b"\xff\xd8\xff\xe0cropped")
-    + "\n"
-    + _END,
-    ["bytes:" + b"\xff\xd8\xff\xe0cropped".hex()],
-)
-vcf(
-    "CardBook/CardBook#283",
-    "ENCODING=b,b",
-    _CARD_30
-    + "PHOTO;ENCODING=b,b;TYPE=JPEG,jpeg;X-ABCROP-RECTANGLE=abcliprect_1&0&-49&274\n &274&ewep1:"
-    + b64(b"\xff\xd8\xff\xe0twice")
-    + "\n"
-    + _END,
-    ["bytes:" + b"\xff\xd8\xff\xe0twice".hex()],
-)
-vcf(
-    "mangstadt/ez-vcard#33",
-    "a photo with a blank line behind it",
-    _CARD_30
-    + "PHOTO;ENCODING=b;TYPE=jpeg:"
-    + b64(b"\xff\xd8\xff\xe0blankline")[:10]
-    + "\n "
-    + b64(b"\xff\xd8\xff\xe0blankline")[10:]
-    + "\n\nREV:20151018T212428Z\n"
-    + _END,
-    ["20151018T212428Z", "bytes:" + b"\xff\xd8\xff\xe0blankline".hex()],
-)
 vcf(
     "DanielHabenicht/ngx-vcard#377",
     "PHOTO inside a PHOTO value",
     _CARD_21 + "FN:Swapnil Patil\nPHOTO:PHOTO;TYPE=PNG;ENCODING=B:" + b64(b"\x89PNG\r\n\x1a\npng") + "\n" + _END,
     ["Swapnil Patil"],
-)
-vcf(
-    "own (RFC 6350, 3.3)",
-    "a grouped property",
-    _CARD_30 + "item1.EMAIL;type=INTERNET:group@example.org\nitem1.X-ABLabel:_$!<Other>!$_\n" + _END,
-    ["group@example.org"],
-)
-vcf("own (UTF-16)", "UTF-16 with a mark", (_CARD_21 + "FN:Zażółć\n" + _END).encode("utf-16"), ["Zażółć"])
-vcf(
-    "own (RFC 2045, 6.7)",
-    "vCard 2.1: blanks behind a soft break",
-    _CARD_21 + "NOTE;ENCODING=QUOTED-PRINTABLE:word= \ninatt\n" + _END,
-    ["wordinatt"],
 )
 _EVENT = "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\n"
 _EVENT_END = "SUMMARY:summaryword\nEND:VEVENT\nEND:VCALENDAR\n"
@@ -434,19 +276,6 @@ ics(
     ["bob@example.org"],
 )
 ics(
-    "kewisch/ical.js#1020 (1)",
-    "several quoted values with colons",
-    'ATTENDEE;MEMBER="mailto:a@b.c","mailto:d@e.f","mailto:g@h.i":mailto:x@y.z\n',
-    ["x@y.z", "d@e.f"],
-)
-ics("kewisch/ical.js#1020 (2)", "an escape in a quoted parameter", 'X-REPRO;CN="a\\;:":valueword\n', ["valueword"])
-ics(
-    "ics-py/ics-py#185",
-    "a quoted parameter with a colon and a semicolon",
-    'ORGANIZER;CN="Doe; Jane: Ms":mailto:jane@example.org\n',
-    ["Doe; Jane: Ms", "jane@example.org"],
-)
-ics(
     "kewisch/ical.js#454", "a quoted TZID", 'DTSTART;TZID="Eastern":20201008T100000\n', ["2020-10-08T10:00:00[Eastern]"]
 )
 ics(
@@ -456,49 +285,10 @@ ics(
     ["HTMLword", "IMPACTS conference"],
 )
 ics(
-    "ical4j/ical4j#65",
-    "line ends within a description",
-    "DESCRIPTION:Halle (\n SAALE)HBF\\, GLEIS 8\\N\\N2)\nraw line word\n",
-    ["Halle (SAALE)HBF, GLEIS 8", "raw line word"],
-)
-ics(
     "peterbraden/ical.js#141",
     "a semicolon of an entity in a quoted parameter",
     'ATTENDEE;CN="Test";X-RESPONSE-COMMENT="test&quot;quoted&quot;string:with-colon":MAILTO:test@example.com\n',
     ["test@example.com"],
-)
-vcf(
-    "own (base64 not folded)",
-    "vCard 2.1: base64 that goes on without a blank",
-    _CARD_21
-    + "FN:Name\nPHOTO;ENCODING=BASE64;JPEG:"
-    + b64(b"\xff\xd8\xff\xe0unfolded photo")[:12]
-    + "\n"
-    + b64(b"\xff\xd8\xff\xe0unfolded photo")[12:]
-    + "\n\nTEL:123\n"
-    + _END,
-    ["TEL:123", "bytes:" + b"\xff\xd8\xff\xe0unfolded photo".hex()],
-)
-vcf(
-    "own (damaged base64)",
-    "base64 with foreign characters (reported)",
-    _CARD_30 + "PHOTO;ENCODING=b;TYPE=JPEG:/9j/4AA?!QSk\n" + _END,
-    ["PHOTO", "reported"],
-)
-vcf(
-    "own (line ends)",
-    "carriage returns alone, folded",
-    (_CARD_30 + "NOTE:foldedwo\n rd\n" + _END).replace("\n", "\r").encode(),
-    ["foldedword"],
-)
-vcf(
-    "own (RFC 5545, 3.3.5)",
-    "a date that does not exist is no date",
-    _EVENT + "DTSTART:20241332T250000Z\n" + _EVENT_END,
-    ["summaryword"],
-    [],
-    ["2024-13-32"],
-    name="c.ics",
 )
 
 
@@ -563,14 +353,6 @@ outlook(
     ["attword"],
     ["קובץ לדוגמה.txt"],
 )
-outlook(
-    "koodaamo/tnefparse#17",
-    "a long name beside the short one",
-    "winmail.dat",
-    tnef.write(message_of(_form(attachments=(_file("299 BKP 211 Angebotsformular Baumeister H1.txt"),)))),
-    ["attword"],
-    ["299 BKP 211 Angebotsformular Baumeister H1.txt"],
-)
 t = bytearray(
     tnef.write(message_of(_form(attachments=(_file("one.txt", b"firstatt\n"), _file("two.txt", b"secondatt\n")))))
 )
@@ -619,30 +401,6 @@ outlook(
     msg.write(message_of(_form(plain=None, attachments=(_file("only.txt"),)))),
     ["attword"],
     ["only.txt"],
-)
-outlook(
-    "TeamMsgExtractor/msg-extractor#39",
-    "messages in messages",
-    "m.msg",
-    msg.write(
-        message_of(
-            _form(
-                attachments=(
-                    MailAttachment(
-                        name="",
-                        message=_form(
-                            subject="level2",
-                            plain="secondlevel\n",
-                            attachments=(
-                                MailAttachment(name="", message=_form(subject="level3", plain="thirdlevel\n")),
-                            ),
-                        ),
-                    ),
-                )
-            )
-        )
-    ),
-    ["secondlevel", "thirdlevel"],
 )
 _EIGHT_BITS = {
     0x001A: "IPM.Note",

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from production.loadfiles import concordance, edrm, opticon
-from production.loadfiles.fields import COLUMNS, TITLES, cells, texts
-from worker.phases.producing.reports import table, table_head
+from production import concordance, edrm, opticon
+from production.fields import COLUMNS, TITLES, cells, texts
+from production.reports import table, table_head
 
 _LISTED = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 

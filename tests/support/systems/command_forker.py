@@ -16,7 +16,7 @@ _LATE = (  # what commands import when they are at it
     "cli.summary",
     "controller.search.found",
     "controller.jobs.groups.results",
-    "controller.production.create",
+    "production.create",
     "controller.jobs.create",
     "experiments.package.finish",
     "experiments.report.page",

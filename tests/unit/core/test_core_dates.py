@@ -7,7 +7,7 @@ from importlib import resources
 from zoneinfo import ZoneInfo, reset_tzpath
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tzlocal.windows_tz import win_tz
 
@@ -64,7 +64,6 @@ def test_what_cannot_be_told_in_utc_stays(date: str) -> None:
 
 
 @given(st.sampled_from(_NAMES), st.datetimes(datetime(1900, 1, 2), datetime(2100, 1, 1)))
-@settings(max_examples=300, deadline=None)
 def test_in_every_zone_a_time_is_the_one_that_its_clocks_showed(name: str, local: datetime) -> None:
     """The moment's local time is the one that was noted; one that was skipped is moved ahead by as much as was skipped, and
     of two moments with this local time it is the first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.histogram import BUCKETS, CELLS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
@@ -34,7 +34,6 @@ def test_buckets_join_without_gap_and_are_narrow() -> None:
 
 
 @given(st.lists(durations, min_size=1, max_size=200), st.floats(0, 100))
-@settings(max_examples=200)
 def test_percentile_is_within_half_a_bucket(values: list[int], percent: float) -> None:
     """A percentile is off by at most 3.2 % (or half a microsecond) from the exact one."""
     got = of(values).percentile(percent, max(values))
@@ -56,21 +55,18 @@ def test_a_percentile_over_a_minute_is_not_the_largest_value() -> None:
 
 
 @given(st.lists(st.lists(durations, max_size=50), max_size=5))
-@settings(max_examples=100)
 def test_merging_equals_recording_together(groups: list[list[int]]) -> None:
     """Seconds, slots and hosts add up to what one recorder would have seen."""
     assert merged(of(group) for group in groups) == of([value for group in groups for value in group])
 
 
 @given(histograms)
-@settings(max_examples=200)
 def test_encoding_round_trip(histogram: Histogram) -> None:
     """What is stored is what was counted."""
     assert Histogram.decode(histogram.encode()) == histogram
 
 
 @given(st.binary(max_size=30))
-@settings(max_examples=200)
 def test_bad_bytes_are_refused_or_valid(data: bytes) -> None:
     """Damaged bytes give ValueError, never a crash or a bucket that does not exist."""
     try:

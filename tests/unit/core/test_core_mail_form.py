@@ -7,7 +7,7 @@ import hashlib
 from email.message import EmailMessage
 from email.policy import default as modern
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.names import unsafe_name
@@ -124,7 +124,6 @@ _TEXT = (
 
 
 @given(subject=_TEXT, name=_TEXT, file=_TEXT, plain=_TEXT, ident=_TEXT, when=st.integers(-(10**14), 10**14))
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
 def test_no_field_breaks_another(subject: str, name: str, file: str, plain: str, ident: str, when: int) -> None:
     """Whatever the fields hold, each comes back as it was but for white space, and none makes a field or part."""
     form = MailForm(
@@ -149,7 +148,6 @@ def test_no_field_breaks_another(subject: str, name: str, file: str, plain: str,
 
 
 @given(st.lists(_TEXT, max_size=3), _TEXT)
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
 def test_names_in_a_store_are_safe(folders: list[str], subject: str) -> None:
     """A name that we make is no exception, and has as many parts as there are folders and a message."""
     name = store_name(folders, subject)

@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
@@ -22,7 +22,6 @@ _NAMES = st.one_of(
 
 
 @given(_NAMES)
-@settings(max_examples=300, deadline=None, database=None)
 def test_display_text_can_be_stored_and_printed(name: bytes) -> None:
     """Never NUL, never a surrogate, never a control character, and the same each time."""
     shown = display_name(name)
@@ -35,7 +34,6 @@ def test_display_text_can_be_stored_and_printed(name: bytes) -> None:
 
 
 @given(_NAMES)
-@settings(max_examples=300, deadline=None, database=None)
 def test_json_gives_the_name_back(name: bytes) -> None:
     """From JSON the very bytes can be had: the name itself, or its base64 beside it where the text is lossy."""
     out = json.loads(json.dumps(json_name(name)))
@@ -46,7 +44,6 @@ def test_json_gives_the_name_back(name: bytes) -> None:
 
 
 @given(_NAMES)
-@settings(max_examples=300, deadline=None, database=None)
 def test_a_name_that_is_not_unsafe_stays_inside(name: bytes) -> None:
     """A name that passes can be joined to a folder without leaving it, under either system's separators."""
     if unsafe_name(name) is None:

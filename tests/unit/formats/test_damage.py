@@ -136,10 +136,10 @@ def _bounded(handler: Handler, source: MemorySource) -> None:
 
 @pytest.mark.parametrize("media_type", OWN)
 def test_mutated_samples_raise_document_errors_only(media_type: str) -> None:
-    """Three hundred damaged files of each kind: nothing unforeseen, no hang, no explosion."""
+    """A hundred damaged files of each kind, of which `make test-mutants` reads thousands: nothing unforeseen, no hang."""
     random_ = random.Random(media_type)
     handler = handler_for(media_type)
-    for _ in range(300):
+    for _ in range(100):
         source = MemorySource(b"damaged", mutate(random_, SAMPLES[media_type]))
         takes_at_most(SECONDS, partial(_bounded, handler, source))
 

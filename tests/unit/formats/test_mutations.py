@@ -176,7 +176,7 @@ def test_damaged_bytes_give_document_errors_only(name: str) -> None:
     handler, sample = samples()[name]
 
     @given(damaged(sample))
-    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(suppress_health_check=list(HealthCheck))
     def check(data: bytes) -> None:
         takes_at_most(SECONDS, lambda: exercise(handler, data))
 

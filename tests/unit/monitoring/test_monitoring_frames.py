@@ -52,14 +52,12 @@ ONE = CounterDelta(
 
 
 @given(frames)
-@settings(max_examples=100)
 def test_round_trip(frame: Frame) -> None:
     """The collector gets what the worker counted."""
     assert decode_frame(encode_frame(frame)) == frame
 
 
 @given(st.one_of(st.binary(max_size=40), st.binary(max_size=40).map(lambda b: b"\x01" + b)))
-@settings(max_examples=100)
 def test_garbage_is_a_value_error(data: bytes) -> None:
     """Anyone can write to the stream; the collector must not fall over it."""
     with pytest.raises(ValueError):  # noqa: PT011
@@ -76,7 +74,6 @@ def test_cut_frames_are_refused(frame: Frame, data: st.DataObject) -> None:
 
 
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=30))
-@settings(max_examples=100)
 def test_seconds_and_sequence_are_unique_and_nothing_is_held_for_ever(times: list[float]) -> None:
     """However the clock runs, each frame has its own second (the table's key) and every call is in one frame."""
     maker = FrameMaker("w", uuid.UUID(int=9))

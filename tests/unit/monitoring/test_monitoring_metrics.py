@@ -17,7 +17,6 @@ from core.errors import UsageError
 from core.histogram import Histogram, bucket_of
 from core.job_types import FileKind
 from core.operations import Op
-from core.options.production import ProducedFile
 from core.records import ExceptionLevel, Phase
 from monitoring.filer.wire import WireSampler
 from monitoring.frames import CounterDelta
@@ -27,10 +26,11 @@ from monitoring.metrics.endpoint import Endpoint, make_registry, read_endpoint
 from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
 from monitoring.metrics.worker import CallMetrics, ObservedMetrics, TallyMetrics
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+from production.options import ProducedFile
+from production.rows import ProducedFindings
 from readers.errors import ExceptionCode
 from readers.records import Kind, TextState
 from sql.findings import Item, ItemException, ItemText, TaskResult
-from sql.producing.rows import ProducedFindings
 
 RECORDINGS = Path(__file__).parent / "recordings"
 

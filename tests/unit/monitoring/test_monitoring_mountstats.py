@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from monitoring.filer.wire import LineError, Mountstats, NfsMount, OpCounts, parse_mountstats, transport_line
@@ -119,7 +119,6 @@ def test_an_op_line_may_not_be_short() -> None:
         transport_line("tcp 1 2 3", "1.0")
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(FILES), st.data())
 def test_mutated_recordings_never_raise(path: Path, data: st.DataObject) -> None:
     """Cut, overwritten or doubled anywhere: mounts and problems, nothing else."""

@@ -10,8 +10,8 @@ import pytest
 from productions import Item, item, md5, swap, write_export, write_processed
 
 from core.errors import UsageError
-from production.loadfiles.check import Checked, check
-from production.loadfiles.reading_opt import read_opt
+from production.check import Checked, check
+from production.opticon import read_opt
 
 FAMILY = (9, 11)
 

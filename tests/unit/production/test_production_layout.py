@@ -6,12 +6,11 @@ import uuid
 from itertools import groupby
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.job_types import FileKind
-from production.families import Batches, Numbered, Taken, numbered
-from production.layout import Layout, Place, folder, suffix_of
+from production.layout import Batches, Layout, Numbered, Place, Taken, folder, numbered, suffix_of
 
 _FAMILIES = st.lists(st.lists(st.integers(0, 400), min_size=1, max_size=6), max_size=30)
 
@@ -27,7 +26,6 @@ def _items(families: list[list[int]]) -> list[Taken]:
     return out
 
 
-@settings(max_examples=200)
 @given(_FAMILIES, st.integers(1, 9), st.sampled_from([0, 1, 500, 1_500]), st.integers(1, 10**12))
 def test_families_stay_together(families: list[list[int]], files: int, volume_bytes: int, first: int) -> None:
     """Promise: numbers run through without a gap, a family is in one folder of one volume, its range is its numbers, and
@@ -53,7 +51,6 @@ def test_families_stay_together(families: list[list[int]], files: int, volume_by
         assert not volume_bytes or sum(heavy) <= volume_bytes or sum(1 for size in heavy if size) == 1
 
 
-@settings(max_examples=200)
 @given(_FAMILIES, st.integers(1, 9), st.integers(1, 1_000))
 def test_batches_are_whole_families(families: list[list[int]], items: int, size: int) -> None:
     """Promise: batches hold every number once, and end where a family does."""

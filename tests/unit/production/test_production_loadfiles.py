@@ -11,16 +11,16 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from productions import item, md5, swap, write_export
 
 from core.errors import UsageError
 from core.imported import BESIDE
-from production.loadfiles import concordance
-from production.loadfiles.check import check
-from production.loadfiles.reading import Told, inside, read_dat, read_edrm
-from production.loadfiles.taking import take
+from production import concordance
+from production.check import check
+from production.importing import take
+from production.reading import Told, inside, read_dat, read_edrm
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -40,7 +40,6 @@ def _faults(root: Path) -> list[str]:
 
 
 @given(rows=st.lists(st.lists(_TEXTS, min_size=2, max_size=2), max_size=5), data=st.data())
-@settings(max_examples=150)
 def test_every_value_comes_back_from_a_dat(
     tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], data: st.DataObject
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from production.loadfiles.numbers import Names, Numbers
+from production.importing import Names, Numbers
 
 
 def test_a_number_is_had_once_it_was_asked_for() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from production.loadfiles.places import Place
+from production.importing import Place
 
 
 def _write(path: Path) -> Path:

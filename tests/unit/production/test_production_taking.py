@@ -12,7 +12,7 @@ import pytest
 from core.errors import UsageError
 from core.imported import BESIDE, Record, keys_of, read_imported, record_path
 from core.names import LOAD_KEY
-from production.loadfiles.taking import Taken, take
+from production.importing import Taken, take
 from readers.errors import ExceptionCode
 
 _TITLES = ("Beg Doc", "BegAttach", "Parent_ID", "Custodian", "Native Link", "Text Path", "SHA-1", "Subject")

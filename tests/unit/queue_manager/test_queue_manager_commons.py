@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from queue_manager.dispatcher import Commons, fair_share
@@ -10,7 +10,6 @@ from queue_manager.dispatcher import Commons, fair_share
 _WANTS = st.dictionaries(st.sampled_from(["db1", "db2", "db3", "db4"]), st.integers(0, 50), max_size=4)
 
 
-@settings(max_examples=200)
 @given(_WANTS, st.integers(0, 64))
 def test_shares_are_fair_and_nothing_is_wasted(wants: dict[str, int], window: int) -> None:
     """Promise: nobody gets more than it wants or waits for nothing, the window is used up while anybody wants more,

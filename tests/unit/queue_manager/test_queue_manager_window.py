@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import uuid
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import JobState, Phase, Priority
@@ -27,7 +27,6 @@ def _demand(dispatched: int, running: int, pending: int) -> Demand:
 _COUNT = st.integers(0, 12)
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 60), st.lists(st.builds(_demand, _COUNT, _COUNT, _COUNT), max_size=5))
 def test_shares_are_max_min_fair(window: int, demands: list[Demand]) -> None:
     """Promise: never over the window or a job's demand, nothing left unused, and nobody gets one more while
@@ -46,7 +45,6 @@ def test_shares_are_max_min_fair(window: int, demands: list[Demand]) -> None:
                     assert after[other.job] <= after[d.job] + 1
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 60), st.integers(0, 9), st.builds(_demand, _COUNT, _COUNT, _COUNT), _COUNT)
 def test_a_job_has_no_more_out_than_it_may(window: int, most: int, demand: Demand, others: int) -> None:
     """Promise of --index-streams: one job's limit binds that job alone, and what it leaves of the window is the others'."""
@@ -79,7 +77,6 @@ def test_the_window_is_at_least_twice_the_slots_and_grows_with_short_tasks() -> 
     assert window.size(4) == 4 * LEAST_FACTOR
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 120), st.lists(st.tuples(_COUNT, st.sampled_from(list(Priority))), min_size=1, max_size=5))
 def test_priorities_are_shares(window: int, running: list[tuple[int, Priority]]) -> None:
     """Promise of --priority: where all have enough to do, the next task goes to the job with the fewest out for its weight;

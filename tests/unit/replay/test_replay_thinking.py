@@ -64,7 +64,6 @@ def lives(draw: st.DrawFn) -> MemoryTrace:
     return trace_of(streams, idle, nodes, phases)
 
 
-@settings(max_examples=150)
 @given(lives(), st.integers(1, 4))
 def test_on_a_storage_as_fast_every_call_begins_when_it_was_recorded(
     tmp_path_factory: pytest.TempPathFactory, trace: MemoryTrace, times: int

@@ -79,15 +79,12 @@ def knows(*vulnerable: str) -> Answer:
 
 def test_a_vulnerable_package_fails(database: _Database) -> None:
     """By name and id: one of the lock, and one inside a wheel, where the wheel is named too."""
-    database.answer = knows("celery")
-    status, lines = audit(url_of(database))
-    assert status == 1
-    assert any("celery" in line for line in lines)
-    assert any("PYSEC-2026-6" in line for line in lines)
-    database.answer = knows("libarchive")
+    database.answer = knows("celery", "libarchive")
     status, lines = audit(url_of(database))
     assert status == 1
     assert lines[0] == "pkg:generic/libarchive@3.8.10 in archi: PYSEC-2026-10"
+    assert any("celery" in line for line in lines)
+    assert any("PYSEC-2026-6" in line for line in lines)
 
 
 def test_nothing_known_is_reported(database: _Database) -> None:
@@ -97,17 +94,10 @@ def test_nothing_known_is_reported(database: _Database) -> None:
     assert (status, lines[0].endswith(" components of wheels: 0 open vulnerabilities")) == (0, True)
 
 
-def test_no_database_is_one_line_and_no_failure() -> None:
-    """Nothing listens there."""
-    status, (line,) = audit("http://127.0.0.1:9/")
+@pytest.mark.parametrize("there", [True, False])
+def test_no_database_is_one_line_and_no_failure(database: _Database, there: bool) -> None:
+    """Nothing listens there, or an empty mirror, which is not taken for good news."""
+    database.answer = lambda _: {}
+    status, (line,) = audit(url_of(database) if there else "http://127.0.0.1:9/")
     assert status == 0
     assert line.startswith("audit skipped: no vulnerability database")
-
-
-@pytest.mark.parametrize("answer", [lambda _: {}, lambda _: None])
-def test_a_database_that_knows_nothing_is_none(database: _Database, answer: Answer) -> None:
-    """An empty mirror is not taken for good news."""
-    database.answer = answer
-    status, (line,) = audit(url_of(database))
-    assert status == 0
-    assert line.startswith("audit skipped:")

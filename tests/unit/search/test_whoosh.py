@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import StorageFault, UsageError
@@ -62,7 +62,6 @@ def test_a_meta_file_cannot_lead_out_of_its_directory(tmp_path: Path) -> None:
         WhooshReader(tmp_path, tmp_path / "view")
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.text(alphabet=st.sampled_from("ab()\"' *+-:/\\") | st.characters(), max_size=30)
     | st.text('abANDORT() "-*~^[]{}<>1.:')

@@ -6,7 +6,7 @@ import datetime
 import json
 import uuid
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sql.bulk import merge_counts, storable, storable_metadata
@@ -30,7 +30,6 @@ def test_storable_text_is_utf8_without_nul(text: str) -> None:
         assert out == text
 
 
-@settings(max_examples=150)
 @given(st.dictionaries(_ANY_TEXT, _JSON, max_size=4))
 def test_storable_metadata_is_strict_json(metadata: dict[str, object]) -> None:
     """Promise: metadata becomes JSON that jsonb accepts: no NUL, no lone surrogate, no NaN."""

@@ -96,7 +96,7 @@ _PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.lists(_PARTS, max_size=8).map("/".join), st.text(max_size=40)))
 def test_no_text_leads_out(context: WebContext, text: str) -> None:
     """Whatever is allowed lies, links resolved, below one of the two roots."""

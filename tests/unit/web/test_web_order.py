@@ -13,14 +13,15 @@ from pydantic import Field, ValidationError
 
 from cli.tree import Registered
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
-from controller.production.orders import ProductionOrder
 from core.document import bounds
 from core.errors import UsageError
 from core.job_types import JobType
 from core.records import FsyncPolicy, JobOptions, Layout, Priority
 from core.settings import Settings
 from experiments.orders import ALIKE
-from web.api.models.models import NewJob, NewProduction
+from production.orders import ProductionOrder
+from production.routes import NewProduction
+from web.api.models.models import NewJob
 from web.api.models.system import Choices
 from web.pages.form import inputs
 from web.pages.render import environment

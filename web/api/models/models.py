@@ -3,53 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCounts, TextCount
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
-from controller.production.orders import ProductionOrder, named_images
 from core.document import TEXT, Document
 from core.options.tuning import MOST_PASSWORDS
 from core.passwords import MOST_BYTES
 from core.records import JobState, Phase
 from web.background import BackgroundTask
-
-
-class NewProduction(ProductionOrder):
-    """As `edbench produce text`, `images` and `export`."""
-
-    type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
-    sources: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=64)]],
-        Field(
-            min_length=1,
-            max_length=100,
-            description="Discoveries that have completed: ids, unambiguous beginnings of them, or `last`.",
-        ),
-    ]
-    out: Annotated[str, Field(max_length=4_000, pattern=TEXT)] = Field(
-        description="Absolute path of an empty or new directory that the workers reach, below the storage root or"
-        " EDBENCH_PRODUCTIONS."
-    )
-    dat_encoding: Annotated[
-        Literal["utf-8", "utf-16-le", "cp1252"],
-        Field(title="DAT encoding", description="Encode an export's loadfile.dat with this character set."),
-    ] = "utf-8"
-    image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
-    dpi: int = Field(300, ge=72, le=600, title="Resolution, dpi", description="Of a processing job's pages.")
-    images: Annotated[str | None, AfterValidator(named_images)] = Field(
-        None, max_length=64, description="Take pages, items and numbers from this processing job (export only)."
-    )
-    filer: str | None = Field(None, max_length=100, description="Emulated filer; by default that of the server.")
-    workers: int | None = Field(
-        None, ge=1, le=512, description="Worker processes to start, default 2; only where the server starts them."
-    )
-    slots: int | None = Field(
-        None, ge=1, le=64, title="Slots per worker", description="Only where the server starts the workers."
-    )
 
 
 class VerifyOrder(Document):

@@ -36,16 +36,13 @@ def run_on_null(
         settings=dataclasses.replace(settings, filer="none"),
         storage=null.storage,
         source=null.stage(portions[0], whole=len(portions) == 1),
-        binds=(null.directory,),
     )
     load = dataclasses.replace(load, cold=False, options=dataclasses.replace(load.options, null=True))
-    site.hand_over(null.directory)
     with site.deploy(spec, name, target, load.env) as deployment:
-        return _run_all(site, spec, null, portions, deployment, load)
+        return _run_all(spec, null, portions, deployment, load)
 
 
 def _run_all(
-    site: Site,
     spec: PointSpec,
     null: NullStorage,
     portions: Sequence[Portion],
@@ -58,8 +55,6 @@ def _run_all(
     with contextlib.ExitStack() as workers:
         for portion in portions:
             source = null.stage(portion, whole=len(portions) == 1)
-            if crew is not None:
-                site.hand_over(null.source)
             jobs = create(spec, deployment.settings, deployment.databases, source, load)
             crew = crew or workers.enter_context(kept_up(deployment.crew))
             with Sampler(jobs.each, deployment.meter):

@@ -30,7 +30,7 @@ def unread_in(text: str) -> DocumentError | None:
     for armour in _ARMOUR.finditer(text) if "-----BEGIN " in text else ():
         if _begins_line(text, armour.start(), " \t"):
             return DocumentError(ExceptionCode.ENCRYPTED, f"a message in the text was not read: {armour[1]}")
-    if text.endswith("\ufffd"):
+    if text.endswith("\ufffd") and not text.endswith("\ufffd\ufffd"):
         return DocumentError(ExceptionCode.TRUNCATED, "the text ends within a character")
     written = "begin" in text
     for word, mark in _FILES.items():

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from cli.main import USAGE, main
-from controller.production.orders import ProductionOrder
 from core.job_types import JobType
-from web.api.models.models import NewProduction
+from production.orders import ProductionOrder
+from production.routes import NewProduction
 
 _SAYS = {
     "query": "the query is empty; give at least one word, or * for everything",

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from controller.production.removal import Wrote, remove_output
 from core.errors import StorageFault
 from core.job_types import JobType
 from core.operations import NullRecorder
-from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import Storage
 from production.layout import Place
+from production.options import MARKER, ProductionChoice
+from production.output_directory import Wrote, remove_output
 
 _PLACES = (Place(1, 1), Place(1, 2), Place(2, 1))
 _FILES = ("NATIVES/0001/A00000001.eml", "TEXT/0001/A00000001.txt")

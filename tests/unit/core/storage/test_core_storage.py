@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import SourceFileError, StorageFault
@@ -289,7 +289,6 @@ def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
 
 
 @given(st.lists(st.binary(max_size=50), max_size=30), st.integers(1, 20))
-@settings(max_examples=100)
 def test_gathering_keeps_the_bytes(chunks: list[bytes], size: int) -> None:
     """Gathered writes hold the same bytes in the same order, all but the last of one size."""
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.result.statistics import LEVEL, estimate, interval_text
@@ -15,7 +15,6 @@ VALUES = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_siz
 
 
 @given(VALUES)
-@settings(max_examples=200, deadline=None)
 def test_the_interval_holds_the_median_and_keeps_its_level(values: list[float]) -> None:
     """Whatever the values, the interval lies inside their range around the median, and has 95 % from 6 values on."""
     found = estimate(values)

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -239,7 +239,6 @@ def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
     assert read(r"{\uc0{\shp{\sp{\sn wzTooltip}{\sv \u26085n}}}}").split() == ["日n"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\{", b"\\}", b"\\bin3 ", b"\\bin", b"\\b", b"x", b"\\'7d"])))
 def test_where_a_group_ends(pieces: list[bytes]) -> None:
     """Braces that are text and bytes of \\bin do not count, wherever they stand."""
@@ -365,7 +364,6 @@ def test_damage() -> None:
     assert read_rtf(b"{\\rtf1 " + b"long " * 1000, 12).text == "long long lo"
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\u-1?", b"\\bin9", b"\\'e", b"\\pict", b"\\objdata", b"\\f9", b"\\uc9", b"\\info\\title", b"\\upr", b"text", b"\\fonttbl", b"\\*", b"\0", b"\\fcharset128", b"ff "]), max_size=40))  # fmt: skip
 def test_any_tokens_give_text(tokens: list[bytes]) -> None:
     """No sequence of tokens makes it raise or lose its way."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -141,7 +141,6 @@ _BOUNDARIES = st.sampled_from(["bb", "=_Part_1.2", "----=_Next", "a'b(c)+_,-./:=
 @given(
     _BOUNDARIES, st.lists(_SPACE, min_size=8, max_size=8), st.booleans(), st.sampled_from(["", ";", "; charset=utf-8"])
 )
-@settings(max_examples=300, deadline=None)
 def test_legal_forms(boundary: str, blanks: list[str], before: bool, more: str) -> None:
     """Comments and blanks wherever RFC 2045 allows them, quoted where a boundary needs it."""
     a, b, c, d, e, f, g, h = blanks
@@ -156,7 +155,6 @@ def test_legal_forms(boundary: str, blanks: list[str], before: bool, more: str) 
 
 
 @given(st.text(alphabet="multiparxed/;=bndcy\"'() \\,\t", max_size=40))
-@settings(max_examples=500, deadline=None)
 def test_whatever_is_declared_the_words_come_out(noise: str) -> None:
     """Or it is reported."""
     data = f"{HEAD}Content-Type: multipart/mixed{noise}\r\n\r\n{BODY}".encode()

@@ -420,19 +420,6 @@ def test_what_the_standard_library_writes_is_read_back(
     assert text.metadata.get("subject", "").split() == subject.split()
 
 
-def test_an_ordinary_message_takes_under_a_millisecond() -> None:
-    """The budget of children, text and hashes together (times three, for a slow machine)."""
-    source = MemorySource(b"", sample())
-
-    def read() -> None:
-        for _ in range(20):
-            list(HANDLER.children(source, LIMITS))
-            HANDLER.text(source, LIMITS)
-            HANDLER.message_hashes(source, LIMITS)
-
-    takes_at_most(20 * 3e-3, read)
-
-
 def test_one_part_of_a_message_sent_in_several() -> None:
     """RFC 2046, 5.2.2: the others are needed, and it says which one this is; what it holds stays as a child."""
     data = b'From: a@b.example\nContent-Type: message/partial; id="x"; number=2; total=3\n\nmiddle of something\n'

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from readers.mail.headers import (
@@ -61,7 +61,6 @@ def _line_by_line(data: bytes) -> tuple[dict[bytes, list[bytes]], int]:
 
 
 @given(_LINES)
-@settings(max_examples=200, deadline=None)
 def test_a_header_is_read_at_once_as_it_is_line_by_line(lines: list[bytes]) -> None:
     """Folded values, repeated names, blank and odd lines."""
     data = b"\n".join(lines)
@@ -103,7 +102,6 @@ _DATES = st.tuples(
 
 
 @given(_DATES)
-@settings(max_examples=300, deadline=None)
 def test_a_usual_date_is_what_the_standard_library_reads(parts: tuple[str, ...]) -> None:
     """Of times that exist; leap seconds among them."""
     named, day, month, year, time, zone, comment = parts
@@ -128,7 +126,6 @@ def test_a_usual_date_is_what_the_standard_library_reads(parts: tuple[str, ...])
     ),
     st.integers(1, 300),
 )
-@settings(max_examples=200, deadline=None)
 def test_addresses_in_brackets_are_found_as_any_are(pieces: list[str], more: int) -> None:
     """Whether all of them are in brackets or some."""
     value = " ".join(pieces) + "l" * more + "@end.example"

@@ -19,7 +19,6 @@ from readers.mail.parts import Message
         max_size=7,
     ).map(b"".join)
 )
-@settings(max_examples=300, deadline=None)
 def test_sound_base64_is_what_the_lenient_reader_reads(raw: bytes) -> None:
     """Whatever the quick way takes has no damage, and stands for the same bytes."""
     sound = sound_base64(raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -18,7 +18,6 @@ _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
 
 
 @given(st.lists(st.sampled_from(_BLANKS + [" ", "  ", "\n\n"] * 4) | st.text(max_size=4), max_size=12).map("".join))
-@settings(max_examples=300, deadline=None)
 def test_folded_text_has_single_blanks(text: str) -> None:
     """Whatever kind of blank it was, in every alphabet."""
     assert folded(text) == " ".join(text.split()).encode("utf-8", "replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -145,7 +145,6 @@ def test_a_page_of_paragraphs_is_taken_once() -> None:
     assert [run[:2] for run in _paragraphs(bytes(512) + page, table)] == [(0, 10)]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_lists_cost_no_text(data: st.DataObject) -> None:
     """Neither an exception nor a word."""

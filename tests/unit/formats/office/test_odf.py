@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
@@ -279,7 +279,6 @@ def body_of(steps: list[int]) -> str:
     return "".join([*out, *(f"</{tag.split()[0]}>" for tag in reversed(inside))])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, len(TAGS) + 3 * len(WORDS)), max_size=50), st.booleans())
 def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) -> None:
     """A part that is too large for a tree gives the same text and pages."""

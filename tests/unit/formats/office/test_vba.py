@@ -6,7 +6,7 @@ import struct
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -118,7 +118,6 @@ def test_compressed_source() -> None:
     assert caught.value.code is ExceptionCode.TOO_LARGE
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_give_source_or_an_error(data: bytes) -> None:
     """Of the document's kind, and no more source than chunks can hold."""

@@ -31,7 +31,7 @@ from access_file import (
     maker,
     ole_object,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -370,7 +370,6 @@ def test_limit() -> None:
     assert (found.text, found.state) == ("Peo", TextState.TRUNCATED_BY_LIMIT)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.booleans(), st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=12))
 def test_other_damage_raises_nothing_else(old: bool, changes: list[tuple[int, int]]) -> None:
     """Text, or DocumentError."""

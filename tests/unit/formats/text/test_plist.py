@@ -7,7 +7,7 @@ import plistlib
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -61,7 +61,6 @@ def test_a_cut_one_says_so() -> None:
     assert caught.value.code is ExceptionCode.CORRUPT
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(8, 400), st.integers(0, 255)), max_size=8))
 def test_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
     """Text, or DocumentError."""

@@ -6,7 +6,7 @@ import contextlib
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -159,7 +159,6 @@ def test_limit() -> None:
     assert (found.text, found.state) == ("arch", TextState.TRUNCATED_BY_LIMIT)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(12, 600), st.integers(0, 255)), max_size=8))
 def test_other_damage_raises_nothing_else(changes: list[tuple[int, int]]) -> None:
     """Text, or DocumentError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Limits
@@ -145,7 +145,6 @@ def test_hand_ons_end() -> None:
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 3_000), st.booleans()), max_size=40))
-@settings(max_examples=150, deadline=None, database=None)
 def test_never_more_than_allowed_and_the_same_again(loose: int, steps: list[tuple[int, bool]]) -> None:
     """Whatever the order of children and drops, spent stays within 0 and the limit, and a re-run decides the same."""
 

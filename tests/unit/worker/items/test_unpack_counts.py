@@ -144,7 +144,7 @@ def test_undamaged(media_type: str) -> None:
 
 
 @given(st.sampled_from(sorted(_MAKERS)), st.integers(0, 1 << 40), st.sampled_from([300, 10**9]))
-@settings(max_examples=120, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_damaged(media_type: str, seed: int, split_bytes: int) -> None:
     """Whatever is changed in whatever holds children: expected = emitted + failed, split into ranges or not."""
     data = mutated(random.Random(seed), _sample(media_type), [_sample("application/zip")])

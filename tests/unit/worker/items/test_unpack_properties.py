@@ -11,7 +11,7 @@ from unpacking import Unpacked, make_docx, make_mail, make_mbox, make_tar, make_
 
 from core.records import JobOptions, Limits
 
-_QUIET = settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+_QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
 @cache

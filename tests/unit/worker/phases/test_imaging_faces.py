@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SystemFault
-from worker.phases.producing.imaging import typeset
+from production import typesetting
 
 
 @pytest.mark.parametrize("kilobytes", [100, 300])
@@ -26,32 +26,32 @@ def test_a_system_that_cannot_answer_is_not_one_without_typefaces(
     poor.write_text(f'#!/bin/sh\nulimit -d {kilobytes}\nexec {real} "$@"\n')
     poor.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    typeset.installed.cache_clear()
+    typesetting.installed.cache_clear()
     try:
         with pytest.raises(SystemFault, match="did not list the installed typefaces"):
-            typeset.installed(0xE9)
+            typesetting.installed(0xE9)
         monkeypatch.undo()
-        assert typeset.installed(0xE9)  # nothing was remembered
+        assert typesetting.installed(0xE9)  # nothing was remembered
     finally:
-        typeset.installed.cache_clear()
+        typesetting.installed.cache_clear()
 
 
 def test_a_typeface_that_cannot_be_read_now_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What its glyphs say while its file is being written over is not what it has for as long as the slot lives."""
-    whole = Path(typeset.own_path(0)).read_bytes()
+    whole = Path(typesetting.own_path(0)).read_bytes()
     face = tmp_path / "face.ttf"
     face.write_bytes(whole)
-    assert typeset.lacking(str(face), 0, "a") == ""
+    assert typesetting.lacking(str(face), 0, "a") == ""
     tables = struct.iter_unpack(">4s4xII", whole[12 : 12 + 16 * int.from_bytes(whole[4:6], "big")])
     at, size = next((at, size) for tag, at, size in tables if tag == b"glyf")
     with face.open("r+b", buffering=0) as file:
         file.seek(at)
         file.write(b"\xff" * size)
-        assert typeset.lacking(str(face), 0, "b") == "b"
+        assert typesetting.lacking(str(face), 0, "b") == "b"
         file.seek(0)
         file.write(whole)
-    assert typeset.lacking(str(face), 0, "b") == ""
-    monkeypatch.setattr(typeset, "own_path", lambda _number: str(tmp_path / "ours.ttf"))
+    assert typesetting.lacking(str(face), 0, "b") == ""
+    monkeypatch.setattr(typesetting, "own_path", lambda _number: str(tmp_path / "ours.ttf"))
     (tmp_path / "ours.ttf").write_bytes(whole[:100])
     with pytest.raises(SystemFault, match="cannot be loaded"):
-        typeset.lacking(str(tmp_path / "ours.ttf"), 0, "a")
+        typesetting.lacking(str(tmp_path / "ours.ttf"), 0, "a")

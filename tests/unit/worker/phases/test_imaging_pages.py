@@ -8,27 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from core.errors import SystemFault
 from core.options.choices import OcrChoice
 from core.records import Limits
+from production.pages import encoded, picture, stamped
+from production.typesetting import COLUMNS, LINES, can_shape, drawn, installed, typeset
 from readers.base import MemorySource
 from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
 from worker.ocr.pages import rendered
-from worker.phases.producing.imaging.leaves import picture
-from worker.phases.producing.imaging.typeset import COLUMNS, LINES, can_shape, drawn, installed, typeset
-from worker.phases.producing.imaging.written import encoded, stamped
 
 _CHOICE = OcrChoice(drawn=True)
 
 
 @given(st.text(max_size=3_000))
-@settings(max_examples=100)
 def test_no_character_that_shows_is_lost(text: str) -> None:
     """Whatever the text, its characters come in order, on lines and pages that are not too long."""
     pages = typeset(text, 1_000)

@@ -8,11 +8,11 @@ import uuid
 import pytest
 
 from core.records import JobOptions, Limits
+from production.pages import text_of
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from sql.findings import Item
-from worker.phases.producing.imaging.leaves import text_of
 
 _MAIL = b"From: ann@example.org\r\nSubject: plums\r\nDate: Tue, 02 Jul 2024 10:00:00\r\n\r\n"
 

@@ -6,20 +6,18 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.csv_cells import defused
-from production.loadfiles import edrm
-from production.loadfiles.fields import COLUMNS
-from worker.phases.producing.records import moment
-from worker.phases.producing.reports import table
+from production import edrm
+from production.fields import COLUMNS
+from production.reports import moment, table
 
 _CELLS = st.text(st.sampled_from("a,\"'\r\n =+;\t\u2028\ud800"), max_size=4)
 
 
 @given(rows=st.lists(st.lists(_CELLS, min_size=1, max_size=4), max_size=4))
-@settings(max_examples=300)
 def test_a_row_is_as_a_writer_of_csv_has_it(rows: list[list[str]]) -> None:
     """Also one that is not looked at cell by cell."""
     expected = io.StringIO(newline="")

@@ -1,0 +1,533 @@
+"""Whether a production is what its load files say: every file there with its hash, numbers and families whole, pages as they are
+counted, and the load files the same of all of it.
+
+All of them are read once, in step, a record at a time. Held in memory are paths of files, and what is attached to what."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from core.errors import StorageFault, UsageError
+from production.opticon import Page, read_opt
+from production.reading import Told, dat_encoding, inside, read_csv, read_dat, read_edrm, read_lines, regular
+
+_MOST_DIGITS = 4_000  # that Python makes a number of
+
+
+def before(one: str, other: str) -> bool:
+    """Whether one is lower than the other."""
+    return _key(one) < _key(other)
+
+
+def span(first: str, last: str) -> int:
+    """How many numbers there are from one to the other, both among them: none where the second is lower, or called otherwise."""
+    (prefix, low), (other, high) = _key(first), _key(last)
+    return max(0, high - low + 1) if prefix == other else 0
+
+
+def _key(number: str) -> tuple[str, int]:
+    prefix = number.rstrip("0123456789")
+    return prefix, int(number[len(prefix) :][:_MOST_DIGITS] or 0)
+
+
+T = TypeVar("T")
+
+
+class Stepping(Generic[T]):
+    """Records of one load file, which rise by their numbers, asked for by those of another. Two of them are held."""
+
+    def __init__(self, name: str, other: str, records: Iterator[tuple[str, T]], fault: Callable[[str], None]) -> None:
+        self.name, self._other, self._fault = name, other, fault
+        self._records = records
+        self._ahead: deque[tuple[str, T]] = deque()
+
+    def at(self, number: str, following: str | None, *, wanted: bool = True) -> T | None:
+        """The record of this number. Where there is none that is a fault, unless it is not `wanted`. `following` is asked for
+        next: a number that does not rise to it is none to go by, and nothing is passed over for it."""
+        astray = following is not None and not before(number, following)
+        while (first := self._peek(0)) is not None and first[0] != number and not astray:
+            second = self._peek(1)
+            if not before(first[0], number) and (second is None or before(first[0], second[0])):
+                break
+            self._beside()
+        if first is not None and first[0] == number:
+            self._ahead.popleft()
+            return first[1]
+        if wanted:
+            self._fault(f"{number}: {self.name} lacks it")
+        return None
+
+    def rest(self) -> None:
+        """The other load file is at its end."""
+        while self._peek(0) is not None:
+            self._beside()
+
+    def _beside(self) -> None:
+        number, _ = self._ahead.popleft()
+        self._fault(f"{number}: {self.name} has it, {self._other} does not")
+
+    def _peek(self, place: int) -> tuple[str, T] | None:
+        while len(self._ahead) <= place:
+            if (coming := next(self._records, None)) is None:
+                return None
+            self._ahead.append(coming)
+        return self._ahead[place]
+
+
+class Ranges:
+    """Told the records in their order; holds the numbers of one family. `withheld`: first and last numbers that are said to be
+    left out, in order."""
+
+    def __init__(self, fault: Callable[[str], None], withheld: Iterable[tuple[str, str]] = ()) -> None:
+        self._fault, self._withheld = fault, iter(withheld)
+        self._left_out = next(self._withheld, None)  # the next that is
+        self._last = ""  # number of the record before
+        self._family = ("", "")
+        self._members: set[str] = set()
+
+    def at(self, row: Mapping[str, str]) -> None:
+        """The next record."""
+        begin, end = row["begin"], row["end"]
+        known = self._known(begin)
+        family = (row["begin_family"], row["end_family"])
+        if self._last and not before(self._last, begin):
+            self._fault(f"{begin}: comes after {self._last}")
+        elif self._last and span(known, begin) != 2:
+            self._fault(f"{begin}: numbers between {known} and it are missing")
+        if before(end, begin) or before(begin, family[0]) or before(family[1], end):
+            self._fault(f"{begin}: {begin} to {end} is not within its family's {family[0]} to {family[1]}")
+        if family != self._family:
+            self._begins(begin, family)
+        self._hangs(begin, row.get("parent") or "")
+        self._last = end
+        self._members.add(begin)
+
+    def _known(self, begin: str) -> str:
+        """The last number before this one without a gap behind the record before: its own, or one that is said to be left out."""
+        known = self._last
+        while self._left_out is not None and before(self._left_out[0], begin):
+            if known and span(known, self._left_out[0]) == 2:
+                known = self._left_out[1]
+            self._left_out = next(self._withheld, None)
+        return known
+
+    def end(self) -> None:
+        """There is no record any more."""
+        if self._family[1] != self._last:
+            self._fault(f"{self._last}: is the last of its family, but that ends at {self._family[1]}")
+
+    def _begins(self, begin: str, family: tuple[str, str]) -> None:
+        if self._last:
+            self.end()
+            if not before(self._family[1], family[0]):
+                told = " to ".join(family)
+                self._fault(f"{begin}: its family {told} begins inside {' to '.join(self._family)}")
+        if begin != family[0]:
+            self._fault(f"{begin}: is the first of its family, but that begins at {family[0]}")
+        self._family, self._members = family, set()
+
+    def _hangs(self, begin: str, parent: str) -> None:
+        """All of a family but its first are attached to one that came before them."""
+        if parent and parent not in self._members:
+            self._fault(f"{begin}: its parent {parent} is not before it in its family")
+        elif not parent and self._members:
+            self._fault(f"{begin}: it has no parent, but is not the first of its family")
+
+
+KINDS = (NATIVE, TEXT, IMAGE) = ("native", "text", "image")
+_COLUMNS = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """One file, in the list's own words."""
+
+    path: str  # relative to the production, with slashes
+    bytes: str
+    md5: str
+    sha256: str
+    kind: str
+    page: str  # of an image, from 1
+
+
+def read_filed(listed: Path) -> Iterator[tuple[str, list[Filed]]]:
+    """The number of each record that has files, and these. Raises UsageError."""
+    for begin, rows in groupby(_rows(listed), key=lambda row: row["begin"] or ""):
+        yield begin, [Filed(**{name: row[name] or "" for name in _COLUMNS if name != "begin"}) for row in rows]
+
+
+def _rows(listed: Path) -> Iterator[Mapping[str, str]]:
+    for number, row in enumerate(read_csv(listed)):
+        if number == 0 and (lacking := [name for name in _COLUMNS if name not in row]):
+            raise UsageError(f"{listed} has no column {', '.join(lacking)}")
+        yield row
+
+
+def wrong(root: Path, file: Filed, listed: str) -> str | None:
+    """Why a file is not what the list says; None where it is. The whole of it is read."""
+    found = inside(root, file.path)
+    if found is None:
+        return f"{listed}: {file.path!r} is outside the production"
+    read = _read(found)
+    if read is None:
+        return f"{file.path}: missing"
+    size, md5, sha256 = read
+    if (md5, sha256) != (file.md5, file.sha256):
+        return f"{file.path}: its hash differs from {listed}"
+    if str(size) != file.bytes:
+        return f"{file.path}: it has {size:,} bytes, {listed} has {file.bytes or 'no size'}"
+    return None
+
+
+def _read(path: Path) -> tuple[int, str, str] | None:
+    """Bytes, MD5 and SHA-256; None where nothing can be read."""
+    size, md5, sha256 = 0, hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    if not regular(path):
+        return None
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                size += len(chunk)
+                md5.update(chunk)
+                sha256.update(chunk)
+    except OSError:
+        return None
+    return size, md5.hexdigest(), sha256.hexdigest()
+
+
+def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed: str) -> Iterator[str]:
+    """What it says otherwise of the record's files than `hashes.csv`, in both directions."""
+    named = {file.path.replace("\\", "/"): file for file in told.files}
+    if len(named) < len(told.files):
+        yield f"{begin}: {xml} names a file twice"
+    for file in files:
+        one = named.pop(file.path, None)
+        if one is None:
+            yield f"{begin}: {xml} does not name {file.path}"
+        elif one.md5 != file.md5:
+            yield f"{begin}: {xml} has another MD5 for {file.path}"
+        elif (one.kind.lower(), one.bytes) != (file.kind, file.bytes):
+            yield f"{begin}: {xml} has {one.kind or 'no type'} of {one.bytes or 'no'} bytes for {file.path}"
+    for path in named:
+        yield f"{begin}: {xml} names {path}, which {listed} does not list for it"
+
+
+def pages_of(files: Sequence[Filed]) -> list[Filed]:
+    """The images among a record's files."""
+    return [file for file in files if file.kind == IMAGE]
+
+
+def numbered_wrong(row: Mapping[str, str], images: Sequence[Filed], listed: str) -> Iterator[str]:
+    """What of a record's numbers does not go with its pages; one without pages has one number."""
+    begin, end, said = row["begin"], row["end"], row.get("pages") or ""
+    if [file.page for file in images] != [str(number + 1) for number in range(len(images))]:
+        yield f"{begin}: {listed} has pages {', '.join(file.page or '?' for file in images[:10])} for it"
+    if span(begin, end) != max(1, len(images)):
+        yield f"{begin}: {begin} to {end} are {span(begin, end):,} numbers, but it has {len(images):,} pages"
+    if images and said != str(len(images)):
+        yield f"{begin}: has {len(images):,} pages, but its page count is {said or 'missing'}"
+
+
+def told_wrong(root: Path, document: Sequence[Page], images: Sequence[Filed], opt: str, listed: str) -> Iterator[str]:
+    """What Opticon says otherwise of a document than `hashes.csv`: of pages the first that differs, since those behind one
+    that is missing or doubled differ all."""
+    first = document[0]
+    if not first.begins:
+        yield f"{first.id}: {opt} does not mark it as the first page of a document"
+    if len(document) != len(images):
+        yield f"{first.id}: {opt} has {len(document):,} pages for it, {listed} has {len(images):,}"
+    if first.count and first.count != str(len(images)):
+        yield f"{first.id}: {opt} counts {first.count} pages, it has {len(images):,}"
+    for place, (page, image) in enumerate(zip(document, images, strict=False), 1):
+        if (why := _page(root, page, image, first.id, place)) is not None:
+            yield f"{page.id}: {opt} {why}"
+            return
+
+
+def _page(root: Path, page: Page, image: Filed, begin: str, place: int) -> str | None:
+    if (path := page.path.replace("\\", "/").removeprefix("./")) != image.path:
+        if inside(root, page.path) is None:
+            return f"names {page.path!r}, which is outside the production"
+        return f"names {path}, which is not page {place} of {begin}: that is {image.path}"
+    if span(begin, page.id) != place or page.id != Path(path).stem:
+        return f"is the id of page {place} of {begin}, whose file is {image.path}"
+    if page.volume != path.partition("/")[0]:
+        return f"has volume {page.volume or 'none'} for {path}"
+    if place > 1 and page.count:
+        return f"counts pages at page {place} of {begin}"
+    return None
+
+
+# What a DAT and an EDRM file call the columns of a table: as documented, not as the writers have it.
+TITLES: Mapping[str, str] = {
+    "begin": "BEGDOC", "end": "ENDDOC", "begin_family": "BEGATTACH", "end_family": "ENDATTACH", "parent": "PARENTDOC",
+    "custodian": "CUSTODIAN", "all_custodians": "ALLCUSTODIANS", "path": "FILEPATH", "name": "FILENAME", "kind": "DOCTYPE",
+    "media_type": "MIMETYPE", "bytes": "FILESIZE", "sha256": "SHA256", "md5": "MD5", "message_id_hash": "MESSAGEIDHASH",
+    "modified": "DATEMODIFIED", "from": "FROM", "to": "TO", "cc": "CC", "bcc": "BCC", "subject": "SUBJECT", "date": "DATE",
+    "title": "TITLE", "author": "AUTHOR", "pages": "PGCOUNT", "found_pages": "PAGESFOUND", "text_state": "TEXTSTATE",
+    "native": "NATIVEPATH", "text": "TEXTPATH", "exceptions": "EXCEPTIONS",
+}  # fmt: skip
+PATHS = frozenset({"native", "text"})
+_APOSTROPHE = re.compile("^'(?=[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")  # that keeps a spreadsheet from running it
+_NEWLINE = re.compile("\r\n|\r")
+# What one of the formats cannot hold: halves of surrogate pairs, and characters that XML lacks, which a DAT spells out.
+_LOST = re.compile(
+    "\\\\u(?:d[89a-f][0-9a-f]{2}|fff[d-f])|\\[U\\+00(?:00|0B|0C|14|1C|1D|1E)\\]"
+    "|[^\t\n\r\x20-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff]"
+)
+_MARKS = re.compile(
+    "[þ®\x85\u2028\u2029]"
+)  # that a DAT spells out, because readers take them for a delimiter or a line's end
+
+
+def differing(
+    one: Mapping[str, str], other: Mapping[str, str], columns: Iterable[str], *, narrow: bool = False
+) -> list[str]:
+    """The columns whose values are not the same. `narrow`: one of the files is Windows-1252, and has escapes for the
+    characters that this lacks."""
+    return [
+        name
+        for name in columns
+        if (mine := one.get(name) or "") != (theirs := other.get(name) or "")
+        and _plain(name, mine, narrow) != _plain(name, theirs, narrow)
+    ]
+
+
+def _plain(name: str, value: str, narrow: bool) -> str:
+    """A value without what is peculiar to one format."""
+    if name in PATHS:
+        return value.replace("\\", "/")
+    if name == "path":  # a CSV of before 27 November 2026 parts what lies in each other as a list
+        value = value.replace("; ", " / ")
+    value = value.replace("[U+003B]", ";")  # nor did it name a semicolon inside of a value
+    value = _LOST.sub("?", _NEWLINE.sub("\n", _APOSTROPHE.sub("", value)))
+    value = _MARKS.sub(lambda found: f"[U+{ord(found[0]):04X}]", value)
+    return value.encode("cp1252", "backslashreplace").decode("cp1252") if narrow else value
+
+
+Row = Mapping[str, str]  # a record by the columns of a table
+_RANGE = ("begin", "end", "begin_family", "end_family")
+_LISTED, _TABLE = "hashes.csv", "metadata.csv"  # the second of a job that writes no DAT
+_WITHHELD = "withheld.csv"  # of an export of pages that leaves some out
+_NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them otherwise
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was looked at; each fault is a line that was told."""
+
+    records: int = 0
+    files: int = 0
+    faults: int = 0
+    load_files: list[str] = field(default_factory=list)
+
+
+def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, records: int | None = None) -> Checked:
+    """Each fault is told in a line. Without `contents` files are not read and not looked for, which somebody else does then, but
+    the load files are compared. `records`: how many there are to be, where that is known; nothing else shows an end that all
+    load files lack. Raises UsageError where there is none, or one cannot be read at all; StorageFault."""
+    first = _first(root)
+    try:
+        at = _Check(root, first, tell, contents=contents)
+        rows = _table_rows(first)
+        ahead = next(rows, None)
+        while ahead is not None:
+            row, ahead = ahead, next(rows, None)
+            at.record(row, None if ahead is None else ahead["begin"])
+        at.end()
+        if records is not None and at.done.records != records:
+            at.fault(f"{first.name}: {at.done.records:,} records, but {records:,} are expected")
+    except OSError as error:
+        raise StorageFault(f"{root}: {error.strerror or error}") from error
+    return at.done
+
+
+def _first(root: Path) -> Path:
+    """The load file that the others are held against."""
+    dats, listed, table = sorted(root.glob("*.dat")), root / _LISTED, root / _TABLE
+    if listed.is_file() and len(dats) == 1:
+        return dats[0]
+    if listed.is_file() and not dats and table.is_file():
+        return table
+    raise UsageError(
+        f"{root} has {len(dats)} load files *.dat, {'a' if table.is_file() else 'no'} {_TABLE} and"
+        f" {'a' if listed.is_file() else 'no'} {_LISTED}; expected are {_LISTED} and one *.dat, or {_LISTED} and {_TABLE}"
+    )
+
+
+def _table_rows(first: Path) -> Iterator[Row]:
+    dat = first.suffix == ".dat"
+    for number, row in enumerate(read_dat(first) if dat else read_csv(first)):
+        called = {name: title if dat else name for name, title in TITLES.items()}
+        if number == 0 and (lacking := [called[name] for name in _RANGE if called[name] not in row]):
+            raise UsageError(f"{first} has no field {', '.join(lacking)}")
+        yield {name: row[title] or "" for name, title in called.items() if title in row}
+
+
+def _withheld(listed: Path) -> Iterator[tuple[str, str]]:
+    """Numbers that a production says it leaves out."""
+    for row in read_csv(listed) if listed.is_file() else ():
+        yield row.get("begin") or "", row.get("end") or ""
+
+
+class _Check:
+    """A record at a time against every load file there is."""
+
+    def __init__(self, root: Path, first: Path, tell: Callable[[str], None], *, contents: bool) -> None:
+        self.root, self.done, self._first, self._tell, self._contents = root, Checked(), first, tell, contents
+        self._dat = first.suffix == ".dat"
+        self._narrow = self._dat and dat_encoding(first) == "cp1252"
+        self._listed: set[str] = set()
+        self._parents: dict[str, str] = {}  # that XML is still to tell of
+        self._relations: Iterator[tuple[str, Told | str]] = iter(())
+        self._rest: list[Callable[[], None]] = []
+        self.done.load_files.append(first.name)
+        self._ranges = Ranges(self.fault, _withheld(root / _WITHHELD))
+        self._hashes = self._step(root / _LISTED, self._filed)
+        beside, read = (first.with_suffix(".csv"), read_csv) if self._dat else (first.with_suffix(".jsonl"), read_lines)
+        self._table = self._beside(
+            beside, lambda path: ((row.get("begin") or "", row) for row in read(path)), wanted=True
+        )
+        self._xml = self._beside(first.with_suffix(".xml"), self._documents, wanted=self._dat)
+        self._opt = self._beside(_only(root, "opt"), read_opt, wanted=False)  # pages want it
+
+    def fault(self, line: str) -> None:
+        """One more."""
+        self.done.faults += 1
+        self._tell(line)
+
+    def _step(self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]]) -> Stepping[T]:
+        made = Stepping(path.name, self._first.name, read(path), self.fault)
+        self._rest.append(made.rest)
+        return made
+
+    def _beside(
+        self, path: Path, read: Callable[[Path], Iterator[tuple[str, T]]], *, wanted: bool
+    ) -> Stepping[T] | None:
+        if not path.is_file():
+            if wanted and self._contents:  # else whoever looks for files tells of it
+                self.fault(f"{path.name}: missing")
+            return None
+        self.done.load_files.append(path.name)
+        return self._step(path, read)
+
+    def _filed(self, listed: Path) -> Iterator[tuple[str, list[Filed]]]:
+        for begin, files in read_filed(listed):
+            for file in files:
+                if file.path in self._listed:
+                    self.fault(f"{begin}: {listed.name} has {file.path} twice")
+                self._listed.add(file.path)
+            yield begin, files
+
+    def _documents(self, xml: Path) -> Iterator[tuple[str, Told]]:
+        """Those before the first relationship."""
+        told = read_edrm(xml)
+        for number, one in told:
+            if isinstance(one, str):
+                self._relations = chain([(number, one)], told)
+                return
+            yield number, one
+
+    def record(self, row: Row, following: str | None) -> None:
+        """The next one, and the number of the one behind it."""
+        begin = row["begin"]
+        self._ranges.at(row)
+        files = self._hashes.at(begin, following, wanted=False) or []
+        self.done.records, self.done.files = self.done.records + 1, self.done.files + len(files)
+        for line in chain(self._read(files), self._named(row, files), self._paged(row, files, following)):
+            self.fault(line)
+        if self._table is not None and (told := self._table.at(begin, following)) is not None:
+            self._compared(row, told, self._table.name, row.keys())
+        if self._xml is not None:
+            if row.get("parent"):
+                self._parents[begin] = row["parent"]
+            if (document := self._xml.at(begin, following)) is not None:
+                values = {name: document.values.get(title, "") for name, title in TITLES.items()}
+                self._compared(row, values, self._xml.name, [name for name in row if name not in _NOT_TAGS])
+                for line in files_wrong(begin, document, files, self._xml.name, _LISTED):
+                    self.fault(line)
+
+    def _read(self, files: list[Filed]) -> Iterator[str]:
+        for file in files if self._contents else ():
+            if (why := wrong(self.root, file, _LISTED)) is not None:
+                yield why
+
+    def _named(self, row: Row, files: list[Filed]) -> Iterator[str]:
+        """Native and text are those of the list, and so are hashes and bytes."""
+        begin = row["begin"]
+        for name in (NATIVE, TEXT):
+            said, title = row.get(name, ""), self._title(name)
+            path, listed = said.replace("\\", "/"), [file.path for file in files if file.kind == name]
+            if said and path not in listed:
+                inner = inside(self.root, said) is not None
+                why = (
+                    f"{said} is not listed for {begin} in {_LISTED}" if inner else f"{said!r} is outside the production"
+                )
+                yield f"{begin}: {title} {why}"
+            yield from (f"{begin}: {title} does not name {one}, which {_LISTED} has" for one in listed if one != path)
+        yield from (f"{begin}: {_LISTED} calls {file.path} {file.kind!r}" for file in files if file.kind not in KINDS)
+        native = next((file for file in files if file.kind == NATIVE), None)
+        if native is None and row.get("md5"):
+            yield f"{begin}: {self._title('md5')} is given, but there is no native"
+        elif native is not None:
+            ours = {"md5": native.md5, "sha256": native.sha256, "bytes": native.bytes}
+            for name in (name for name, value in ours.items() if row.get(name, value) != value):
+                yield f"{begin}: {self._title(name)} is not that of {native.path}"
+
+    def _paged(self, row: Row, files: list[Filed], following: str | None) -> Iterator[str]:
+        images = pages_of(files)
+        yield from numbered_wrong(row, images, _LISTED)
+        if images and self._opt is None:
+            yield f"{row['begin']}: has pages, but there is no load file *.opt"
+        elif images and self._opt is not None and (document := self._opt.at(row["begin"], following)) is not None:
+            yield from told_wrong(self.root, document, images, self._opt.name, _LISTED)
+
+    def _compared(self, row: Row, other: Row, name: str, columns: Iterable[str]) -> None:
+        if differ := differing(row, other, columns, narrow=self._narrow):
+            titles = ", ".join(map(self._title, differ))
+            self.fault(f"{row['begin']}: {name} and {self._first.name} differ in {titles}")
+
+    def _title(self, name: str) -> str:
+        return TITLES[name] if self._dat else name
+
+    def end(self) -> None:
+        """There is no record any more."""
+        self._ranges.end()
+        for rest in self._rest:
+            rest()
+        name = self._first.with_suffix(".xml").name
+        for child, parent in self._relations:
+            if not isinstance(parent, str):
+                self.fault(f"{child}: {name} has a document after the relationships")
+            elif self._parents.pop(child, None) != parent:
+                self.fault(f"{child}: {name} has it as attached to {parent}, {self._first.name} does not")
+        for begin in self._parents:
+            self.fault(f"{begin}: {name} does not give its parent")
+        if self._contents:
+            self._nothing_else()
+
+    def _nothing_else(self) -> None:
+        """Files of the volumes that the list lacks."""
+        for volume in sorted(self.root.glob("VOL[0-9]*")):
+            for directory, _, names in os.walk(volume):
+                for name in names:
+                    relative = os.path.relpath(os.path.join(directory, name), self.root)
+                    if relative not in self._listed:
+                        self.fault(f"{os.fsencode(relative).decode('utf-8', 'backslashreplace')}: not in any list")
+
+
+def _only(root: Path, suffix: str) -> Path:
+    """The load file of this suffix; where there is none, a name that is none."""
+    found = sorted(root.glob(f"*.{suffix}"))
+    if len(found) > 1:
+        raise UsageError(f"{root} has {len(found)} load files *.{suffix}; only one is expected")
+    return found[0] if found else root / f"no.{suffix}"

@@ -1,0 +1,352 @@
+"""Chooses the items of a production: by query and tags, without duplicates and system files, or those of a processing job; and
+holds their jobs until the new job exists."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.findings import ReviewKind, check_findings, latest
+from controller.jobs.figures import ProducedFiles, ProductionFigures
+from controller.search.meaning import meaning, refuse_unknown, refuse_unknown_tags, tags_in
+from controller.search.opened import opened_index
+from core.errors import UsageError
+from core.job_types import JobType
+from core.records import Job, JobOptions
+from core.settings import Settings
+from production.layout import Numbered, Place, Taken
+from production.options import ProductionChoice
+from production.rows import NumberedItem
+from production.statements import PRODUCTION, Called
+from readers.records import NO_FIELDS
+from search.language import TAG
+from search.query import All, Asked, Node, excluded_by
+from sql.faces.figures import FIGURES
+from sql.jobs import get_job
+from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What a query and a tag choose."""
+
+    items: Sequence[uuid.UUID] | None  # None: everything
+    returned: Sequence[uuid.UUID]  # of these what came with its family alone, and the query excludes by a tag
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing was asked for."""
+        return self.items is None
+
+
+def pick(sources: Sequence[JobHandle], settings: Settings, choice: ProductionChoice) -> Picked:
+    """Over all jobs. Raises UsageError, for a tag that no item has, too; RunFailed, faults."""
+    nodes = [_meant(handle, choice) for handle in sources]
+    if not choice.images:  # of one with pages the query has been asked before, when there may have been more tags
+        refuse_unknown_tags(sources, [choice.tag] if choice.tag else [], "tag")
+        refuse_unknown(sources, [node for node in nodes if node is not None])
+    refuse_unknown_tags(sources, choice.withhold, "withhold")
+    items: list[uuid.UUID] = []
+    returned: list[uuid.UUID] = []
+    for handle, node in zip(sources, nodes, strict=True):
+        if node is None:
+            return Picked(None, [])
+        own, back = _found(handle, settings, node, families=choice.families)
+        items += own
+        returned += back
+    return Picked(items, returned)
+
+
+def asked_tags(sources: Sequence[JobHandle], choice: ProductionChoice, images: JobHandle | None) -> set[str]:
+    """Those that decide what is taken. Raises UsageError for a query that cannot be read."""
+    nodes = (_meant(handle, choice) for handle in sources)
+    before = () if images is None else images.job.options.of(ProductionChoice).withhold
+    return {*choice.withhold, *before, *tags_in(node for node in nodes if node is not None)}
+
+
+def _meant(handle: JobHandle, choice: ProductionChoice) -> Node | None:
+    """Query and tag are joined as they are understood, not as they are written: a bracket in one of them stays in it."""
+    asked: list[Node] = [meaning(handle, choice.query)] if choice.query else []
+    if choice.tag:
+        asked.append(Asked(TAG, "=", choice.tag))
+    return None if not asked else asked[0] if len(asked) == 1 else All(tuple(asked))
+
+
+def _found(
+    handle: JobHandle, settings: Settings, node: Node, *, families: bool
+) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
+    from controller.search.evaluate import Evaluation  # numbers in rows: the choice of everything needs none
+    from search.found import uuids
+
+    with opened_index(handle, settings) as index:
+        evaluation, items = Evaluation(index), index.items
+        own = evaluation.mask(node)
+        if not families:
+            return uuids(items.ids[own]), []
+        whole = items.with_families(own)
+        back = whole & False
+        for each in excluded_by(node, TAG):
+            back |= evaluation.mask(each)
+        return uuids(items.ids[whole]), uuids(items.ids[back & whole & ~own])
+
+
+def prepare(
+    conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked, beside: Iterable[str] = ()
+) -> None:
+    """In the transaction that creates the job: tables of what is chosen and what is withheld. `beside`: tags that another job
+    withheld before."""
+    PRODUCTION.production_tables(conn)
+    ids = picked.items or []
+    for at in range(0, len(ids), _AT_ONCE):
+        PRODUCTION.production_pick(conn, items=ids[at : at + _AT_ONCE])
+    jobs = [handle.id for handle in sources]
+    for tags, said in ((list(choice.withhold), True), (list(beside), False)):
+        if tags:
+            PRODUCTION.production_withhold(
+                conn, jobs=jobs, tags=tags, alike=choice.originals, empty=NO_FIELDS, said=said
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many items were chosen and are not taken, each counted under the first reason that holds."""
+
+    withheld: int = 0
+    system_files: int = 0
+    copies: int = 0
+
+    @property
+    def items(self) -> int:
+        """For all reasons."""
+        return self.withheld + self.system_files + self.copies
+
+
+def take(conn: Connection, sources: Sequence[JobHandle], choice: ProductionChoice, picked: Picked) -> LeftOut:
+    """After `prepare`: what is taken, over all jobs, for copies are known by all of them."""
+    withheld = PRODUCTION.production_withheld(conn, everything=picked.everything) if choice.withhold else 0
+    for place, handle in enumerate(sources):
+        PRODUCTION.production_take(conn, source=place, job=handle.id, everything=picked.everything)
+    system = PRODUCTION.production_drop_system(conn, families=choice.families) if choice.not_nist else 0
+    copies = PRODUCTION.production_drop_copies(conn, families=choice.families) if choice.originals else 0
+    return LeftOut(withheld, system, copies)
+
+
+def equal_to_withheld(
+    conn: Connection, job: uuid.UUID, sources: Iterable[JobHandle], choice: ProductionChoice, beside: Iterable[str] = ()
+) -> int:
+    """How many items such a job has that equal one with a tag of those that are withheld: without `originals` a copy that has no tag is taken."""
+    tags = [*choice.withhold, *beside]
+    jobs = [handle.id for handle in sources]
+    return PRODUCTION.production_equal(conn, job=job, jobs=jobs, tags=tags, empty=NO_FIELDS) if tags else 0
+
+
+def refuse_returned(conn: Connection, picked: Picked) -> None:
+    """Raises UsageError where something is taken, as of a chosen item's family, that the query excludes by a tag."""
+    if picked.returned and (found := PRODUCTION.production_returned(conn, items=picked.returned)):
+        raise UsageError(
+            f"{called(found)}: excluded by a tag in the query, but in the family of a chosen item; withhold whole families"
+            " with --withhold TAG, or produce items without families (--no-families)",
+            field="query",
+        )
+
+
+def called(found: Sequence[Called]) -> str:
+    """How many there are, and the first."""
+    many, names = found[0].items, "; ".join(" / ".join(one.container_path) for one in found)
+    return f"{many:,} {'item' if many == 1 else 'items'} ({names}{'; …' if many > len(found) else ''})"
+
+
+def hold(conn: Connection, sources: Sequence[JobHandle], images: JobHandle | None) -> list[JobHandle]:
+    """The sources as they are now, until the end of the transaction that creates the job. All rows are locked in one order.
+    Raises UsageError where one has gone, where the job that made the pages goes, or they are of items that were processed
+    again since."""
+    taken = [*sources, *([] if images is None else [images])]
+    for job in sorted(handle.id for handle in taken):
+        FIGURES.keep_job(conn, job=job)
+    if images is not None:
+        _refuse_outdated(conn, images)
+    return [JobHandle(handle.database, get_job(conn, handle.id)) for handle in sources]
+
+
+@dataclass(frozen=True, slots=True)
+class GoesBy:
+    """The tags that a job goes by: its own, those that it withholds, those of its query."""
+
+    tags: tuple[str, ...]
+    changes: int  # of items of its sources that were given one of them, or lost it
+
+
+def goes_by(sources: Sequence[JobHandle], tags: Iterable[str]) -> GoesBy:
+    """Before anything is chosen by them."""
+    every = tuple(sorted(set(tags)))
+    if not every:
+        return GoesBy((), 0)
+    with sources[0].database.transaction() as conn:
+        return GoesBy(every, _changes(conn, sources, every))
+
+
+def lock_sources(
+    conn: Connection, sources: Sequence[JobHandle], by: GoesBy, images: JobHandle | None = None
+) -> list[JobHandle]:
+    """At the end, to write into their lists and that of the job whose pages are taken, all of which are given back; in one
+    order. Raises UsageError where somebody gave or took one of the tags meanwhile."""
+    taken = [*sources, *([] if images is None else [images])]
+    for job in sorted(handle.id for handle in taken):
+        FIGURES.lock_job(conn, job=job)
+    if by.tags and _changes(conn, sources, by.tags) != by.changes:
+        raise UsageError(
+            f"items got or lost a tag that this job selects by meanwhile ({', '.join(by.tags)}); run the command again"
+        )
+    return taken
+
+
+def tag_changes(conn: Connection, choice: ProductionChoice) -> int:
+    """How often since a job was made items of its sources were given a tag that it goes by, or lost it: it does not go by that. 0
+    where one of them was deleted, with what is known of its tags."""
+    jobs = [uuid.UUID(source) for source in choice.sources]
+    if not choice.goes_by or PRODUCTION.production_sources_there(conn, jobs=jobs) < len(jobs):
+        return 0
+    return PRODUCTION.production_tag_changes(conn, jobs=jobs, tags=list(choice.goes_by)) - choice.tag_changes
+
+
+def _changes(conn: Connection, sources: Sequence[JobHandle], tags: Sequence[str]) -> int:
+    return PRODUCTION.production_tag_changes(conn, jobs=[handle.id for handle in sources], tags=list(tags))
+
+
+def _refuse_outdated(conn: Connection, images: JobHandle) -> None:
+    state = get_job(conn, images.id).state
+    if not state.completed:
+        raise UsageError(f"--images {images.id} is {state} now; run the processing job again", field="images")
+    if requeued := PRODUCTION.production_requeued(conn, job=images.id):
+        raise UsageError(
+            f"job {requeued[0]} was requeued after job {images.id} had chosen its items, whose pages may have changed:"
+            " run the processing job again, then export its pages",
+            field="images",
+        )
+
+
+def with_findings(
+    options: JobOptions, sources: Sequence[JobHandle], databases: Sequence[Database], images: Job | None
+) -> JobOptions:
+    """What a production is told, with the finding of duplicates in each source; where there is none, or one that does not
+    hold any more, its items name their own custodian alone. `images`: the job whose items and pages it takes. Raises
+    UsageError where it leaves something out by a finding that does not hold, or by another than that job."""
+    choice = options.of(ProductionChoice)
+    check_findings(sources, databases, duplicates=choice.originals, system=choice.not_nist)
+    findings = tuple(_finding(handle, databases) for handle in sources)
+    if images is not None and choice.originals:
+        theirs = dict(
+            zip(images.options.of(ProductionChoice).sources, images.options.of(ProductionChoice).findings, strict=False)
+        )
+        for handle, finding in zip(sources, findings, strict=True):
+            if theirs.get(handle.id.hex, finding) != finding:
+                raise UsageError(
+                    f"`edbench review dedupe` found other duplicates in job {handle.id} after job {images.id} made pages of its"
+                    " originals; run the processing job again, or repeat the earlier `edbench review dedupe` (same jobs, --scope and --by)",
+                    field="images",
+                )
+    return dataclasses.replace(options, of_type=dataclasses.replace(choice, findings=findings))
+
+
+def _finding(handle: JobHandle, databases: Sequence[Database]) -> str:
+    try:
+        return latest([handle], ReviewKind.DEDUPE, databases).token.hex
+    except UsageError:
+        return ""
+
+
+_THEIRS = (
+    "query",
+    "tag",
+    "originals",
+    "not_nist",
+    "families",
+    "prefix",
+    "digits",
+    "first",
+    "folder_files",
+    "volume_bytes",
+)
+_DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # what an order says that says nothing
+
+
+def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
+    """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
+    UsageError."""
+    choice, theirs = options.of(ProductionChoice), images.job.options.of(ProductionChoice)
+    if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
+        what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
+        raise UsageError(
+            f"--images {images.id} is {what}; give a completed job of `edbench produce images`", field="images"
+        )
+    if {handle.id.hex for handle in sources} != set(theirs.sources):
+        raise UsageError(f"job {images.id} made pages of items of other jobs; name those jobs", field="images")
+    for name in _THEIRS:
+        if getattr(choice, name) != getattr(_DEFAULT, name):
+            raise UsageError(
+                f"--images takes the items and numbers of job {images.id}; leave {name.replace('_', ' ')} out",
+                field="images",
+            )
+    kept = {name: getattr(theirs, name) for name in _THEIRS}  # and not what they withhold: that has gone already
+    return dataclasses.replace(options, of_type=dataclasses.replace(choice, images=images.id.hex, **kept))
+
+
+def refuse_fallen(conn: Connection, images: JobHandle, picked: Picked) -> None:
+    """Raises UsageError where items have pages that would not be taken now, and are not withheld: tagged since, for example."""
+    found = PRODUCTION.production_fallen(conn, job=images.id, everything=picked.everything, returned=picked.returned)
+    if found:
+        raise UsageError(
+            f"{called(found)} of job {images.id} would not be selected any more by its query, tag and --withhold;"
+            " run the processing job again, or give this export --withhold TAG with a tag of these items",
+            field="images",
+        )
+
+
+def without_original(conn: Connection, images: JobHandle) -> int:
+    """How many items have no pages, as copies of what this export withholds, and would be taken in its place."""
+    families = images.job.options.of(ProductionChoice).families
+    found = PRODUCTION.production_without_original(conn, images=images.id, families=families)
+    return found[0].items if found else 0
+
+
+def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Each item that is not withheld with its number, and the characters of its text as far as they are known: not at all."""
+    for row in PRODUCTION.production_imaged(conn, job=images.id):
+        place = Place(row.volume, row.folder)
+        taken = Taken(id=row.item, family=None, parent=None, size=row.bytes)
+        numbered = Numbered(
+            taken=taken, number=row.number, first=row.family_first, last=row.family_last, parent=row.parent, place=place
+        )
+        yield NumberedItem(**row._asdict()), numbered, 0
+
+
+def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures:
+    """The current figures."""
+    choice = handle.job.options.of(ProductionChoice)
+    return ProductionFigures(
+        out=choice.out,
+        sources=[uuid.UUID(source) for source in choice.sources],
+        items=choice.items,
+        chosen=choice.chosen or None,
+        withhold=list(choice.withhold),
+        withheld=choice.withheld,
+        copies=choice.copies,
+        system_files=choice.system_files,
+        containers=choice.containers,
+        left_out=choice.left_out,
+        tag_changes=tag_changes(conn, choice),
+        equal=choice.equal,
+        files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
+    )

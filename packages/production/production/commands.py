@@ -1,0 +1,306 @@
+"""`edbench produce`: jobs that write the items of discoveries, and productions checked and imported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.installation import Installation, installation
+from cli.output import flush
+from cli.tree import Commands
+from core.errors import RunFailed, UsageError
+from core.job_types import JobType
+from production.options import DAT_ENCODING, DPI, IMAGE_FORMAT, ProductionChoice
+
+if TYPE_CHECKING:
+    from core.records import JobOptions
+    from production.orders import ProductionOrder
+
+
+commands = Commands()
+
+Sources = Annotated[
+    list[str], typer.Argument(metavar="JOB...", help="completed discoveries: ids, unambiguous prefixes, or `last`")
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Write to DIR, which is new or empty and reachable by the workers.")
+]
+Filer = Annotated[
+    str | None,
+    typer.Option("--filer", metavar="NAME", help="Emulate this filer.  [default: EDBENCH_FILER or none]"),
+]
+
+
+@commands.add(
+    "text",
+    "edbench produce text last --out out --query 'budget OR forecast'",
+    "production.orders:ProductionOrder",
+)
+def text(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = opt.DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Write the text and metadata of items (an extraction job).
+
+    It writes one UTF-8 text file per item as the index has it, metadata.jsonl and metadata.csv. The job can be paused and
+    resumed.
+    """
+    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, storage, (), output=output)
+
+
+@commands.add(
+    "images",
+    "edbench produce images last --out images --prefix ABC --format tiff",
+    "production.orders:ProductionOrder",
+)
+def images(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = opt.DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    image_format: Annotated[
+        Literal["tiff", "jpeg", "pdf"],
+        typer.Option(
+            "--format", help="Write pages as black-and-white TIFF (group 4), colour JPEG or black-and-white PDF."
+        ),
+    ] = "tiff",
+    dpi: Annotated[int, typer.Option("--dpi", min=72, max=600, help="Render pages at this resolution.")] = 300,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Write page images with Bates numbers (a processing job).
+
+    It writes one file per page, and an Opticon file.
+
+    PDFs, images, mail and plain text are rendered; office documents where LibreOffice is installed. Other items, and items that
+    cannot be read, get a slip sheet.
+    """
+    extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
+    _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, storage, extras, output=output)
+
+
+@commands.add(
+    "export",
+    "edbench produce export last --out production --tag responsive --prefix ABC",
+    "production.orders:ProductionOrder",
+)
+def export(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = opt.DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    dat_encoding: Annotated[
+        Literal["utf-8", "utf-16-le", "cp1252"],
+        typer.Option("--dat-encoding", help="Write loadfile.dat in this encoding."),
+    ] = "utf-8",
+    images: Annotated[
+        str | None,
+        typer.Option(
+            "--images",
+            metavar="JOB",
+            help="Use the page images of this job of `edbench produce images` for the same items.",
+        ),
+    ] = None,
+    storage: opt.StorageRoot = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Write natives, text, load files and hashes (an export job).
+
+    Natives are read again from the source. A native whose bytes have changed since the discovery becomes an exception and is
+    not written.
+    """
+    extras = ((DAT_ENCODING, dat_encoding),)
+    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, storage, extras, images, output=output)
+
+
+def _produce(
+    ctx: typer.Context,
+    kind: JobType,
+    jobs: list[str],
+    out: Path,
+    order: ProductionOrder,
+    workers: int,
+    slots: int | None,
+    filer: str | None,
+    storage: Path | None,
+    extras: tuple[tuple[str, str], ...],
+    images: str | None = None,
+    *,
+    output: str,
+) -> None:
+    from production.orders import named_images
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
+    choice = replace(order.choice(kind, out.absolute()), extras=extras)
+    options = order.options(settings, choice)
+    try:
+        named_images(images)
+    except ValueError as error:
+        raise UsageError(f"--images: {error}", field="images") from error
+    work = (
+        "production.create",
+        "production.choosing",
+        "cli.summary",
+    )
+    with installation(settings, slots=workers * settings.slots, work=work) as installed:
+        _created_and_followed(context, installed, jobs, order.name, options, workers, images, output)
+
+
+def _created_and_followed(
+    context: CommandContext,
+    installed: Installation,
+    references: list[str],
+    name: str,
+    options: JobOptions,
+    workers: int,
+    images: str | None,
+    output: str,
+) -> None:
+    """Create the job and follow it. Raises UsageError, faults."""
+    from cli.discover import follow
+    from controller.filer.emulated import refuse_no_common_arbiter
+    from controller.jobs.groups.find import those_there
+    from controller.jobs.run import crew_of
+    from core.operations import NullRecorder
+    from core.storage.layer import Storage
+    from production.choosing import options_with_images, with_findings
+    from production.create import ProductionPlan, create_production
+
+    sources = [handle for one in references for handle in installed.find_discovered(one).each]
+    pages = those_there(installed.find(images))[0] if images is not None else None
+    if pages is not None:
+        options = options_with_images(pages, options, sources)
+    options = with_findings(options, sources, installed.databases, None if pages is None else pages.job)
+    choice = options.of(ProductionChoice)
+    database = sources[0].database
+    refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
+    crew = (workers, installed.settings.slots) if installed.embedded else crew_of(database)
+    plan = ProductionPlan(
+        sources=sources,
+        options=options,
+        name=name or f"{choice.type} of {sources[0].job.name}",
+        workers=crew[0],
+        slots=crew[1],
+        images=pages,
+        databases=installed.databases,
+    )
+    created = create_production(Storage(NullRecorder()), installed.settings, plan)
+    made = created.each[0].job.options.of(ProductionChoice)
+    if made.withhold:
+        context.say(f"{made.withheld:,} items are withheld: tag {', '.join(made.withhold)}, with families")
+    if made.system_files:
+        context.say(f"{made.system_files:,} system files are omitted")
+    if made.copies:
+        context.say(f"{made.copies:,} duplicates are omitted")
+    if made.containers:
+        context.say(
+            f"{made.containers:,} containers are selected: their children are produced only where they are selected themselves"
+        )
+    if made.left_out:
+        context.say(
+            f"{made.left_out:,} duplicates are omitted: they have no page images and their original is withheld now; run `edbench produce images` for them, or for all items again"
+        )
+    if made.equal:
+        context.say(
+            f"{made.equal:,} produced items are duplicates of an item withheld by --withhold: tag them too, or add --originals, which withholds duplicates"
+        )
+    follow(context, installed, created, workers=crew[0], slots=crew[1], output=output)
+
+
+@commands.add("check", "edbench produce check production")
+def check(
+    ctx: typer.Context,
+    production: Annotated[
+        Path, typer.Argument(metavar="DIR", help="output of `edbench produce text`, `images` or `export`")
+    ],
+    records: Annotated[
+        int | None,
+        typer.Option(
+            "--records",
+            metavar="N",
+            min=0,
+            max=1_000_000_000,
+            help="Require N records; load files do not store the number.",
+        ),
+    ] = None,
+) -> None:
+    """Compare the files of a production with its load files.
+
+    Each fault is one line: files that are missing, differ or are not named, paths outside DIR, gaps between numbers, incomplete
+    families, pages that are missing, duplicated or miscounted, load files (DAT, Opticon, EDRM XML, CSV) that contradict each
+    other. The exit status is 1 if there is a fault. Needs no database.
+    """
+    from production.check import check as check_production  # slow to import
+
+    out = shared(ctx).out
+    done = check_production(production, lambda line: out.print(line, markup=False, soft_wrap=True), records=records)
+    out.print(
+        f"{done.records:,} records, {done.files:,} files, {' '.join(done.load_files)}: {done.faults:,} faults",
+        markup=False,
+    )
+    flush()
+    if done.faults:
+        raise RunFailed(f"{production} differs from its load files: {done.faults:,} faults, listed above")
+
+
+@commands.add("import", "edbench produce import theirs/loadfile.dat --to source")
+def import_(
+    ctx: typer.Context,
+    load_file: Annotated[Path, typer.Argument(metavar="DAT", help="load file of a production, from any program")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Create the source in DIR, which is new or empty.")],
+    topmost: Annotated[
+        bool, typer.Option("--topmost", help="Omit attachments: the native of their parent contains them.")
+    ] = False,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root", metavar="DIR", help="Resolve the paths in DAT from DIR.  [default: the directory of DAT]"
+        ),
+    ] = None,
+) -> None:
+    """Convert a production of any program to a source to discover.
+
+    DIR gets a directory for each custodian with the natives under their numbers, the texts of records without a native, and
+    empty files for records with neither: hard links where possible, else copies. The discovery gives each item the fields of
+    its record (`load_begdoc` ...). A native that is missing, has another hash than its record, or is outside the root becomes an
+    exception there, a line here, and exit status 1. So does the second record of a number, which is not imported.
+    """
+    from production.importing import take as take_natives  # slow to import
+
+    out = shared(ctx).out
+    done = take_natives(
+        load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost, root=root
+    )
+    out.print(
+        f"{done.records:,} records: {done.items:,} imported ({done.natives:,} natives, {done.texts:,} texts,"
+        f" {done.bare:,} with neither), {done.attached:,} attachments omitted, {done.faults:,} not imported;"
+        f" {done.wrong:,} differ from the load file",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
+    flush()
+    if done.faults or done.wrong:
+        raise RunFailed(
+            f"{load_file}: {done.faults:,} records were not imported, {done.wrong:,} differ from the load file"
+        )

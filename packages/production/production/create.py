@@ -1,0 +1,399 @@
+"""Makes an extraction or an export a job: its items chosen and numbered, its tasks cut, in one transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import uuid
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.custody.actions import CREATED, note
+from controller.databases import JobHandle, Jobs, alone, refuse_experiment
+from controller.jobs.directories import hand_over
+from controller.jobs.jobs import job_directory, refuse_other_storage
+from controller.labels.surroundings import surroundings_of
+from core.errors import UsageError
+from core.job_types import JobType
+from core.records import JobOptions, NewTask, Phase
+from core.settings import Settings
+from core.storage.layer import Storage
+from production.choosing import (
+    GoesBy,
+    LeftOut,
+    Picked,
+    asked_tags,
+    equal_to_withheld,
+    goes_by,
+    hold,
+    imaged,
+    lock_sources,
+    pick,
+    prepare,
+    refuse_fallen,
+    refuse_returned,
+    take,
+    without_original,
+)
+from production.layout import Batches, Layout, Numbered, Taken, numbered, suffix_of
+from production.options import WITHHELD, ProductionChoice
+from production.output_directory import claim, evidence_of, give_up, missing, refuse_inside
+from production.rows import NumberedItem, add_production_items, given_twice, numbers_told
+from production.statements import PRODUCTION, Chosen
+from sql import bulk
+from sql import jobs as ledger_jobs
+from sql.faces.review import REVIEW
+from sql.session import Database
+
+_ROWS_AT_ONCE = 10_000
+_TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
+_ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Fineness:
+    """How finely the items of a phase are cut into batches."""
+
+    a_slot: int = 3  # tasks, at least, where there are items enough
+    least: int = 16  # items in one all the same
+
+
+# The phases that work on batches of items. Documents that LibreOffice renders share its start; an item that is drawn may be a
+# thousand pages, and with few tasks one slot would be at the last when the others have none left.
+_BATCHED = {
+    JobType.EXPORT: {Phase.EXPORT: _Fineness()},
+    JobType.PROCESSING: {Phase.RENDER: _Fineness(), Phase.STAMP: _Fineness(a_slot=12, least=1)},
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProductionPlan:
+    """What is to be created."""
+
+    sources: Sequence[JobHandle]  # discoveries that have completed, in the order of the numbers
+    options: JobOptions  # with `production`, whose items are to be chosen
+    name: str
+    workers: int
+    slots: int  # of each
+    images: JobHandle | None = None  # of an export: the processing job whose pages it takes
+    databases: Sequence[Database] = ()  # beside the sources': with jobs whose evidence is not written into
+
+
+def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
+    """A running job in the database of its source jobs. Raises UsageError where these cannot be taken together, nothing is
+    chosen, or the output directory is in use; StorageFault, DatabaseFault."""
+    choice = plan.options.of(ProductionChoice)
+    refuse_sources(plan.sources)
+    for handle in plan.sources:
+        refuse_other_storage(handle, storage, settings.storage)
+    databases = {each.name: each for each in (plan.sources[0].database, *plan.databases)}
+    refuse_inside(Path(choice.out), settings.storage, evidence_of(databases.values()))
+    by = goes_by(plan.sources, asked_tags(plan.sources, choice, plan.images))
+    picked = pick(plan.sources, settings, choice)
+    job, database = uuid.uuid4(), plan.sources[0].database
+    refuse_experiment(database)
+    storage.keep_below(os.fsencode(settings.storage), own=True)
+    absent = missing(Path(choice.out))
+    try:
+        with database.transaction(durable=True) as conn:
+            claim(storage, Path(choice.out), job, settings.storage, conn)
+            refuse_sources(hold(conn, plan.sources, plan.images))  # somebody may have been faster
+            _create(conn, job, settings, plan, picked, by)
+            storage.mkdir(job_directory(settings.storage, job))  # last: what is refused leaves none
+            hand_over(job_directory(settings.storage, job), settings.storage)
+    except BaseException:
+        give_up(storage, Path(choice.out), job, absent)
+        raise
+    with database.transaction() as conn:
+        return alone(JobHandle(database, ledger_jobs.get_job(conn, job)))
+
+
+def refuse_sources(sources: Sequence[JobHandle]) -> None:
+    """Raises UsageError for jobs that have no items, or not all of them yet, and for those that lie apart."""
+    for handle in sources:
+        if handle.job.options.type is not JobType.DISCOVERY or not handle.job.state.completed:
+            what = handle.job.options.type if handle.job.state.completed else handle.job.state
+            raise UsageError(f"job {handle.id} is {what}; only items of a completed discovery can be produced")
+    if len({handle.id for handle in sources}) < len(sources):
+        raise UsageError("a job is named twice; name it once")
+    if len(places := databases_of(sources)) > 1:
+        told = ", ".join(f"{name}: {' '.join(str(handle.id) for handle in of)}" for name, of in places.items())
+        raise UsageError(
+            f"the items are in {len(places)} databases, and a job can use one only: create a job for each, with a directory and a"
+            f" prefix or --first of its own ({told})"
+        )
+
+
+def databases_of(sources: Sequence[JobHandle]) -> dict[str, list[JobHandle]]:
+    """The jobs by the name of the database that they live in; no job takes the items of several."""
+    found: dict[str, list[JobHandle]] = {}
+    for handle in sources:
+        found.setdefault(handle.database.name, []).append(handle)
+    return found
+
+
+def _create(
+    conn: Connection, job: uuid.UUID, settings: Settings, plan: ProductionPlan, picked: Picked, by: GoesBy
+) -> None:
+    first = plan.sources[0].job
+    new = ledger_jobs.NewJob(
+        id=job,
+        name=plan.name,
+        client="",
+        project="",
+        source=first.source,
+        device=first.source_device,
+        inode=first.source_inode,
+        storage=os.path.abspath(os.fsencode(settings.storage)),
+        options=plan.options,
+        custodians=[],
+        tasks=[],
+        workers=plan.workers,
+        slots=plan.slots,
+        surroundings=surroundings_of(settings, first.source).to_json(),
+    )
+    ledger_jobs.create_job(conn, new)
+    tally = _Tally(plan.workers * plan.slots)
+    out, numbers = _chosen(conn, plan, picked)
+    add_production_items(conn, job, tally.counting(numbers, plan.options))
+    containers = PRODUCTION.production_containers(conn)
+    if not tally.items:
+        raise UsageError(_nothing(out, containers))
+    choice = dataclasses.replace(
+        plan.options.of(ProductionChoice),
+        items=tally.items,
+        sources=tuple(handle.id.hex for handle in plan.sources),
+        chosen=_accounted(conn, plan, picked, tally.items + out.items + containers),
+        withheld=out.withheld,
+        copies=out.copies,
+        system_files=out.system_files,
+        containers=containers,
+        goes_by=by.tags,
+        tag_changes=by.changes,
+        left_out=_left_out(conn, plan, picked),
+        equal=equal_to_withheld(conn, job, plan.sources, plan.options.of(ProductionChoice), _withheld_before(plan)),
+    )
+    refuse_given_numbers(conn, job, choice)
+    ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, of_type=choice))
+    bulk.insert_tasks(conn, job, tally.tasks(choice.type, _holding(conn, job, choice, picked)))
+    told = told_of(conn, job, choice)
+    note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
+    for handle in lock_sources(conn, plan.sources, by, plan.images):
+        note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
+    refuse_other_findings(conn, choice)  # these jobs' rows are locked now
+
+
+def _accounted(conn: Connection, plan: ProductionPlan, picked: Picked, items: int) -> int:
+    """How many items were chosen: what is taken and all that is left out for a reason that is told. Of pages it was the job that
+    made them which chose, and left out."""
+    if plan.images is not None:
+        return items
+    chosen = PRODUCTION.production_chosen(
+        conn, jobs=[handle.id for handle in plan.sources], everything=picked.everything
+    )
+    if chosen != items:  # of a document that nobody tells of nobody could say why it is not in the production
+        raise RuntimeError(f"{chosen:,} items are chosen, and {items:,} are taken or left out for a reason")
+    return chosen
+
+
+def _chosen(
+    conn: Connection, plan: ProductionPlan, picked: Picked
+) -> tuple[LeftOut, Iterator[tuple[NumberedItem, Numbered, int]]]:
+    """How many items are left out of what was chosen; what is taken, each with its number and the characters of its text."""
+    choice = plan.options.of(ProductionChoice)
+    if plan.images is None:
+        prepare(conn, plan.sources, choice, picked)
+        out = take(conn, plan.sources, choice, picked)
+        refuse_returned(conn, picked)
+        return out, _numbered(conn, plan)
+    prepare(conn, plan.sources, choice, picked, _withheld_before(plan))
+    refuse_fallen(conn, plan.images, picked)
+    return LeftOut(PRODUCTION.production_imaged_withheld(conn, job=plan.images.id)), imaged(conn, plan.images)
+
+
+def _withheld_before(plan: ProductionPlan) -> tuple[str, ...]:
+    """The tags that the job whose pages are taken withheld."""
+    return () if plan.images is None else plan.images.job.options.of(ProductionChoice).withhold
+
+
+def _left_out(conn: Connection, plan: ProductionPlan, picked: Picked) -> int:
+    """How many copies have no pages, whose original is withheld since these were made."""
+    choice = plan.options.of(ProductionChoice)
+    if plan.images is None or not choice.originals or not choice.withhold:
+        return 0
+    take(conn, plan.sources, choice, picked)
+    return without_original(conn, plan.images)
+
+
+def _nothing(out: LeftOut, containers: int) -> str:
+    """Is left, and why."""
+    if containers and not out.items:
+        return f"only {containers:,} containers are chosen; choose their content, for example with a tag or with path:"
+    if out.withheld and out.withheld == out.items + containers:
+        return f"no item is left: all {out.withheld:,} that were chosen are withheld; see the tags of --withhold"
+    if out.items:
+        return (
+            f"no item is left of {out.items + containers:,} that were chosen: {out.withheld:,} are withheld,"
+            f" {out.system_files:,} system files, {out.copies:,} copies of others, {containers:,} containers"
+        )
+    return "no item is chosen: look with `edbench review search` what the query finds, and which tags there are"
+
+
+def _holding(conn: Connection, job: uuid.UUID, choice: ProductionChoice, picked: Picked) -> list[int]:
+    """Numbers of items whose natives would give away what was not chosen. Of whole families none does."""
+    if choice.families or choice.type is not JobType.EXPORT:
+        return []
+    return PRODUCTION.production_holding(conn, job=job, everything=picked.everything)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken(Taken):
+    """With all that is known of it."""
+
+    row: Chosen
+
+
+def _numbered(conn: Connection, plan: ProductionPlan) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Every item that is taken, over all jobs."""
+    choice = plan.options.of(ProductionChoice)
+    layout = Layout(choice.folder_files, choice.volume_bytes)
+    taken = (_taken(row, natives=choice.type is not JobType.EXTRACTION) for row in _rows(conn))
+    for item in numbered(taken, choice.first, layout):
+        assert isinstance(item.taken, _Taken)
+        row = item.taken.row
+        yield _row(plan.sources[row.source], row, item), item, row.characters
+
+
+def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
+    return NumberedItem(
+        number=item.number,
+        item=row.id,
+        source_job=handle.id,
+        family_first=item.first,
+        family_last=item.last,
+        parent=item.parent,
+        volume=item.place.volume,
+        folder=item.place.folder,
+        suffix=suffix_of(bytes(row.name), row.media_type),
+        bytes=row.bytes,
+        shard=row.shard,
+    )
+
+
+def _rows(conn: Connection) -> Iterator[Chosen]:
+    source = after = 0
+    while rows := PRODUCTION.production_taken(conn, source=source, after=after, limit=_ROWS_AT_ONCE):
+        yield from rows
+        source, after = rows[-1].source, rows[-1].place
+
+
+def _taken(row: Chosen, *, natives: bool) -> _Taken:
+    # Of a text's bytes its characters are known; a volume is as large as these say. An extraction writes nothing else; the
+    # volumes of pages are those of the export that takes them, which writes natives.
+    size = row.characters + (row.bytes if natives else 0)
+    return _Taken(id=row.id, family=row.family_id, parent=row.parent, size=size, row=row)
+
+
+class _Tally:
+    """Counts items as they are numbered, and cuts the tasks."""
+
+    def __init__(self, slots: int) -> None:
+        self.items = 0
+        self._slots = max(1, slots)
+        self._texts: dict[uuid.UUID, _Part] = {}  # of each shard those that no task has yet
+        self._full: list[_Part] = []
+        self._batches: list[tuple[int, int, int]] = []
+
+    def counting(
+        self, numbers: Iterable[tuple[NumberedItem, Numbered, int]], options: JobOptions
+    ) -> Iterator[NumberedItem]:
+        """The rows, counted on their way."""
+        batches = Batches(options.batch_files, options.batch_bytes)
+        for row, item, characters in numbers:
+            self.items += 1
+            if (batch := batches.add(item)) is not None:
+                self._batches.append(batch)
+            if row.shard is not None:
+                self._text(row.shard, item.number, characters)
+            yield row
+        if (batch := batches.rest()) is not None:
+            self._batches.append(batch)
+
+    def _text(self, shard: uuid.UUID, number: int, characters: int) -> None:
+        part = self._texts.get(shard)
+        if part is None or part.items >= _TEXTS:
+            if part is not None:
+                self._full.append(part)
+            part = self._texts[shard] = _Part(shard, number)
+        part.last, part.items, part.weight = number, part.items + 1, part.weight + characters + _ITEM_COST
+
+    def tasks(self, kind: JobType, holding: Sequence[int]) -> Iterator[NewTask]:
+        """Of every phase that works on batches. `holding`: items without a native, by number."""
+        if kind in (JobType.EXTRACTION, JobType.EXPORT):
+            for part in (*self._full, *self._texts.values()):
+                payload = {"shard": part.shard.hex, "first": part.first, "last": part.last}
+                yield NewTask(phase=Phase.EXTRACT, weight=part.weight, payload=payload)
+        if kind in _BATCHED:
+            for phase, fineness in _BATCHED[kind].items():
+                for first, last, size in self._fine(fineness):
+                    weight = size + _ITEM_COST * (last - first + 1)
+                    held = holding[bisect_left(holding, first) : bisect_right(holding, last)]
+                    more = {WITHHELD: list(held)} if held else {}
+                    yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last} | more)
+
+    def _fine(self, fineness: _Fineness) -> Iterator[tuple[int, int, int]]:
+        """The batches, each cut where they are too few for the slots."""
+        parts = -(-fineness.a_slot * self._slots // max(1, len(self._batches)))
+        for first, last, size in self._batches:
+            many = last - first + 1
+            step = max(fineness.least, -(-many // parts))
+            for at in range(first, last + 1, step):
+                until = min(at + step - 1, last)
+                yield at, until, size * (until - at + 1) // many
+
+
+@dataclasses.dataclass(slots=True)
+class _Part:
+    """Of a shard's items."""
+
+    shard: uuid.UUID
+    first: int  # numbers
+    last: int = 0
+    items: int = 0
+    weight: int = 0
+
+
+def refuse_given_numbers(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> None:
+    """In the transaction that creates the job. Raises UsageError where one of its numbers is another item's, or page's, in a
+    job that takes items of the same discovery; the same numbers of the same items are no clash. An extraction's are no
+    production's, and pages that nobody has counted yet are taken for one an item: the barrier looks again."""
+    if choice.type is JobType.EXTRACTION or (twice := given_twice(conn, job, choice)) is None:
+        return
+    told = f"job {twice.other} gave numbers up to {choice.control(twice.last)} to other items or pages"
+    if choice.images:  # whose numbers are not ours to choose
+        again = f"run the processing job again with --first {twice.free} or another --prefix, then export its pages"
+        raise UsageError(f"{told}: {again}", field="images")
+    raise UsageError(f"{told}: give --first {twice.free}, or another --prefix", field="first")
+
+
+_DEDUPE = "dedupe"  # the kind of that finding
+_BESIDE = ("type", "sources")  # stand beside it
+
+
+def told_of(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, Any]:
+    """Of a job whose items are in the database; a processing job's pages have no numbers yet."""
+    said = {name: value for name, value in dataclasses.asdict(choice).items() if name not in _BESIDE}
+    return said | numbers_told(conn, job, choice) | {"extras": dict(choice.extras)}
+
+
+def refuse_other_findings(conn: Connection, choice: ProductionChoice) -> None:
+    """With the rows of its sources locked. Raises UsageError where one was looked through for duplicates since the items
+    were chosen."""
+    for source, finding in zip(choice.sources, choice.findings, strict=False):
+        row = REVIEW.get_review(conn, job=uuid.UUID(source), kind=_DEDUPE)
+        if finding and (row is None or row.token.hex != finding):
+            raise UsageError(f"job {uuid.UUID(source)} got new duplicate findings meanwhile; run the command again")

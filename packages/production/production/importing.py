@@ -1,0 +1,376 @@
+"""A production of whatever program as a source: its natives, by custodian, where `edbench discover` finds them, texts in
+place of those that are not there, and beside them what the load file says of each record."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from core.errors import UsageError
+from core.imported import BESIDE, RECORDS, Imported, Record, keys_of, record_path, write_imported
+from core.names import display_name
+from production.reading import inside, read_dat, regular
+from readers.errors import ExceptionCode
+
+_BYTES = 16  # of a number in memory, whatever it is: no two that anybody finds have the same
+
+
+class Numbers:
+    """Every number that was asked for."""
+
+    def __init__(self) -> None:
+        self._had: set[bytes] = set()
+
+    def had(self, number: str) -> bool:
+        """Whether it was asked for before."""
+        digest = hashlib.blake2b(number.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
+        if digest in self._had:
+            return True
+        self._had.add(digest)
+        return False
+
+
+class Names:
+    """Names of a directory that are free when they are asked for: which one depends on what came before alone."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._beside = Counter[str]()  # of a name that was not free the last number behind it: nothing is tried twice
+
+    def free(self, stem: str, suffix: str) -> str:
+        """This, or with a number between where that is taken. Raises OSError."""
+        name = wanted = f"{stem}{suffix}"
+        while (self._directory / name).exists():
+            self._beside[wanted] += 1
+            name = f"{stem}-{self._beside[wanted]}{suffix}"
+        return name
+
+
+_LEADS_OUT, _MISSING = "is outside the production", "missing, or not a file"
+_FROM_ROOT = re.compile(r"[\\/](?![\\/])")  # two are a server's
+_ABOVE = 2  # a load file lies in `DATA` of a volume, say, and its paths begin at the volume or at what that lies in
+_LISTED = 16  # directories whose names are kept: records come in the order of their files
+
+
+class Place:
+    """The root of a production. What a path means lies below it, or is nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+        self._above = self._root.parents[:_ABOVE]
+        self._names = lru_cache(_LISTED)(_names)
+
+    def find(self, said: str) -> tuple[Path | None, str]:
+        """The file, resolved since a link's own name would lead elsewhere from where it is to lie, or why there is none."""
+        file, why = self._below(self._root, said)
+        if file is not None or why == _LEADS_OUT:
+            return file, why
+        for above in self._above:
+            if self._below(above, said)[0] is not None:
+                return None, f"{why}; it is found with --root {display_name(os.fsencode(above))}"
+        return None, why
+
+    def _below(self, root: Path, said: str) -> tuple[Path | None, str]:
+        """The file that is written so, else the only one that differs from that in case alone."""
+        exact = inside(root, said[1:] if _FROM_ROOT.match(said) else said)
+        if exact is None:
+            return None, _LEADS_OUT
+        if regular(exact):
+            return exact.resolve(), ""
+        alike = [path.resolve() for path in self._alike(root, root, exact.relative_to(root).parts)]
+        files = [path for path in alike if path.is_relative_to(root) and regular(path)]
+        if len(files) > 1:
+            return None, f"{_MISSING}; {len(files)} files differ from it only in case, so none is used"
+        if files:
+            return files[0], ""
+        return None, _MISSING if all(path.is_relative_to(root) for path in alike) else _LEADS_OUT
+
+    def _alike(self, root: Path, directory: Path, parts: Sequence[str]) -> Iterator[Path]:
+        """What there is under names that differ from these only in case; a link that leads out is not followed."""
+        for name in self._names(directory).get(parts[0].casefold(), ()):
+            path = directory / name
+            if len(parts) == 1 or not path.resolve().is_relative_to(root):
+                yield path
+            else:
+                yield from self._alike(root, path, parts[1:])
+
+
+def _names(directory: Path) -> Mapping[str, Sequence[str]]:
+    """The names in a directory, by themselves without case; none where it is none."""
+    names = defaultdict[str, list[str]](list)
+    try:
+        for name in sorted(os.listdir(directory)):
+            names[name.casefold()].append(name)
+    except OSError:
+        pass
+    return names
+
+
+# Titles, letters and digits only: programs part them by blanks, underscores and dashes as they like.
+_NATIVE = ("NATIVEPATH", "NATIVELINK", "NATIVEFILE", "NATIVEFILEPATH")
+_TEXT = ("TEXTPATH", "TEXTLINK", "TEXTFILE", "TEXTFILEPATH", "EXTRACTEDTEXT", "OCRPATH")
+_BEGIN = ("BEGDOC", "BEGBATES", "BEGINBATES", "DOCID", "PRODBEG", "CONTROLNUMBER")
+_FIRST = ("BEGATTACH", "BEGINATTACH", "PRODBEGATT", "PRODBEGATTACH", "BEGATT")
+_PARENT = ("PARENTDOC", "PARENTID", "PARENTDOCID", "PARENT")
+_CUSTODIAN = ("CUSTODIAN",)
+_HASHES = ("SHA256", "SHA256HASH", "SHA1", "SHA1HASH", "MD5", "MD5HASH", "HASH", "HASHVALUE")
+_ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256"}  # by the digits of a hash
+_NEITHER = "the load file names neither a native nor a text"
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,10}")
+_MOST_BYTES, _SHOWN, _CHUNK = 120, 200, 1 << 20
+_UNSAFE = re.compile(r"[^\w .@+-]|^[. ]+")
+_PARTED = re.compile(r"[\W_]")
+
+
+@dataclass(slots=True)
+class Taken:
+    """What came of the records: each is an item of a discovery, attached and left out, or not taken."""
+
+    records: int = 0
+    natives: int = 0  # taken
+    texts: int = 0  # taken in place of natives
+    bare: int = 0  # have neither: items without bytes
+    attached: int = 0  # left out: they lie inside the native of their family's first document
+    faults: int = 0  # not taken: their number is another record's; a line each
+    wrong: int = 0  # taken, and not as the load file says: a line each, and an exception of the discovery
+
+    @property
+    def items(self) -> int:
+        """How many loose files a discovery finds."""
+        return self.natives + self.texts + self.bare
+
+
+def take(
+    load_file: Path, to: Path, tell: Callable[[str], None], *, topmost: bool = False, root: Path | None = None
+) -> Taken:
+    """Make `to`, which is not there yet or empty, out of what a load file names: hard links, else copies. Its paths begin at
+    `root`, else where it lies. Raises UsageError."""
+    if root is not None and not root.is_dir():
+        raise UsageError(f"--root {root} is not a directory", field="root")
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"--to {to} exists and is not an empty directory", field="to")
+    taking = _Taking(load_file, to, tell, topmost, Place(root or load_file.parent), Names(to))
+    for row in read_dat(load_file):
+        taking.record(row)
+    taking.end()
+    return taking.done
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What stands for a record."""
+
+    file: Path | None  # None: nothing
+    native: bool = False
+    sha256: str = ""
+    code: ExceptionCode | None = None
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class _Family:
+    """The family of the record before; its members follow its first."""
+
+    first: str = ""  # path of its file; empty where it is not taken
+    custodian: str = ""
+    native: bool = False
+    members: set[str] = field(default_factory=set)  # numbers
+
+
+@dataclass(slots=True)
+class _Taking:
+    load_file: Path
+    to: Path
+    tell: Callable[[str], None]
+    topmost: bool
+    place: Place
+    names: Names
+    numbers: Numbers = field(default_factory=Numbers)
+    done: Taken = field(default_factory=Taken)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)  # as they stand, by their letters and digits
+    family: _Family = field(default_factory=_Family)
+    custodians: Counter[str] = field(default_factory=Counter)
+
+    def record(self, row: Mapping[str, str]) -> None:
+        """One more. Raises UsageError where nothing can be written."""
+        if not self.keys:
+            self._begin(row)
+        self.done.records += 1
+        begin, custodian = self._said(row, _BEGIN), _safe(self._said(row, _CUSTODIAN)) or "unknown"
+        called = begin[:_SHOWN] or f"record {self.done.records:,}"
+        if begin and self.numbers.had(begin):
+            self._had(row, called, begin, custodian)
+            return
+        attached = self._attached(row, called, begin, custodian)
+        if attached and self.topmost and self.family.native:
+            self.done.attached += 1
+            if not begin:
+                self.tell(f"{called}: it has no number, and is omitted as an attachment")
+            return
+        found = self._found(row)
+        fields = {self.keys[title]: text for title, value in row.items() if (text := value.strip())}
+        record = Record(fields=fields, native=found.native, first=self.family.first if attached else "",
+                        sha256=found.sha256, code=found.code, detail=found.detail)  # fmt: skip
+        relative = self._placed(f"{custodian}/{_safe(begin) or 'item'}", found.file, record)
+        if not attached:
+            self.family = _Family(relative, custodian, found.native, {begin})
+        if not begin:
+            self.tell(f"{called}: it has no number, and is imported as {relative}")
+        self.custodians[custodian] += 1
+        self._count(called, found)
+
+    def end(self) -> None:
+        """Say that it is whole. Raises UsageError."""
+        name, custodians = display_name(os.fsencode(self.load_file)), dict(self.custodians)
+        done = Imported(load_file=name, records=self.done.records, custodians=custodians)
+        try:
+            (self.to / BESIDE / RECORDS).mkdir(parents=True, exist_ok=True)
+            write_imported(self.to, done)
+        except OSError as error:
+            raise self._unwritten(BESIDE, error) from error
+
+    def _begin(self, row: Mapping[str, str]) -> None:
+        self.keys, self.titles = keys_of(row), {_PARTED.sub("", title): title for title in reversed([*row])}
+        for names in (_BEGIN, (*_NATIVE, *_TEXT)):
+            if not any(name in self.titles for name in names):
+                raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
+
+    def _said(self, row: Mapping[str, str], names: Iterable[str]) -> str:
+        """The first of these fields that says anything."""
+        values = (row[self.titles[name]].strip() for name in names if name in self.titles)
+        return next(filter(None, values), "")
+
+    def _had(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> None:
+        """Leave out a record with the number of an earlier one. What is attached to it follows none of those that are taken:
+        the earlier one's native may not hold it."""
+        self.done.faults += 1
+        self.tell(f"{called}: record {self.done.records:,} has the number of an earlier one and is not imported")
+        above = self._above(row, begin)
+        if not above or above not in self.family.members or custodian != self.family.custodian:
+            self.family = _Family(custodian=custodian, members={begin})
+
+    def _above(self, row: Mapping[str, str], begin: str) -> str:
+        """The number of what it is attached to; nothing where it is attached to nothing."""
+        told = (self._said(row, names) for names in (_FIRST, _PARENT))
+        return next((number for number in told if number not in ("", begin)), "")
+
+    def _attached(self, row: Mapping[str, str], called: str, begin: str, custodian: str) -> bool:
+        """Whether it is of the family of the record before, and not its first."""
+        above = self._above(row, begin)
+        if not above:
+            return False
+        if above not in self.family.members or custodian != self.family.custodian:
+            self.tell(
+                f"{called}: the family of {above[:_SHOWN]!r} is not directly before it, so it begins a family of its own"
+            )
+            return False
+        if not self.family.first:
+            self.tell(
+                f"{called}: {above[:_SHOWN]!r}, directly before it, is not imported, so it begins a family of its own"
+            )
+            return False
+        self.family.members.add(begin)
+        return True
+
+    def _found(self, row: Mapping[str, str]) -> _Found:
+        """Its native, else its text, else nothing."""
+        said = self._said(row, _NATIVE)
+        native, lacks = self._there(said)
+        if native is not None:
+            try:
+                sha256, other = _compared(native, {name: self._said(row, (name,)) for name in _HASHES})
+            except OSError as error:
+                return _Found(native, True, "", ExceptionCode.UNREADABLE, f"{said[:_SHOWN]!r}: {error.strerror}")
+            if other is None:
+                return _Found(native, True, sha256)
+            detail = f"{said[:_SHOWN]!r}: its {other} differs from the load file"
+            return _Found(native, True, sha256, ExceptionCode.HASH_DIFFERS, detail)
+        text, no_text = self._there(self._said(row, _TEXT))
+        if text is not None and not lacks:
+            return _Found(text)
+        why = " and ".join(filter(None, (lacks, no_text))) or _NEITHER
+        return _Found(text, code=ExceptionCode.NO_NATIVE, detail=why)
+
+    def _there(self, said: str) -> tuple[Path | None, str]:
+        """The file that a path means, or why there is none: nothing where no path is said."""
+        if not said:
+            return None, ""
+        file, why = self.place.find(said)
+        if file is not None:
+            return file, ""
+        parted = " " if why.startswith("is ") else ": "
+        return None, f"{said[:_SHOWN]!r}{parted}{why}"
+
+    def _placed(self, stem: str, file: Path | None, record: Record) -> str:
+        """The path, below the source, under which it lies now. Raises UsageError where nothing can be written."""
+        suffix = file.suffix if file is not None and _SUFFIX.fullmatch(file.suffix) else ""
+        relative = f"{stem}{suffix}"
+        try:
+            relative = self.names.free(stem, suffix)
+            path, note = self.to / relative, self.to / record_path(relative)
+            for each in (path, note):
+                each.parent.mkdir(parents=True, exist_ok=True)
+            note.write_bytes(msgspec.json.encode(record))
+            if file is None:
+                path.touch()
+            else:
+                _link_or_copy(file, path)
+        except OSError as error:
+            raise self._unwritten(Path(relative).name, error) from error
+        return relative
+
+    def _unwritten(self, name: str, error: OSError) -> UsageError:
+        said = f"--to {self.to}: {name} cannot be written ({error.strerror}); fix that, empty the directory and import again"
+        return UsageError(said, field="to")
+
+    def _count(self, called: str, found: _Found) -> None:
+        if found.file is None:
+            self.done.bare += 1
+        elif found.native:
+            self.done.natives += 1
+        else:
+            self.done.texts += 1
+        if found.code is not None and found.detail != _NEITHER:  # of which many productions have some
+            self.done.wrong += 1
+            self.tell(f"{called}: {found.detail}")
+
+
+def _compared(native: Path, hashes: Mapping[str, str]) -> tuple[str, str | None]:
+    """Its sha256, and the title of a hash of the record that is another; nothing where it has none. Raises OSError."""
+    wanted = {title: value.lower() for title, value in hashes.items() if value}
+    if not wanted:
+        return "", None
+    names = {"sha256", *(_ALGORITHMS[len(value)] for value in wanted.values() if len(value) in _ALGORITHMS)}
+    states = {name: hashlib.new(name, usedforsecurity=False) for name in names}
+    with native.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            for state in states.values():
+                state.update(chunk)
+    found = {state.hexdigest() for state in states.values()}
+    return states["sha256"].hexdigest(), next((title for title, value in wanted.items() if value not in found), None)
+
+
+def _link_or_copy(native: Path, name: Path) -> None:
+    try:
+        os.link(native, name)
+    except OSError:  # another file system, or one without links
+        try:
+            shutil.copy2(native, name)
+        except OSError:
+            name.unlink(missing_ok=True)  # half of it is no evidence
+            raise
+
+
+def _safe(name: str) -> str:
+    """A name for a file or directory of ours, of so few bytes that a suffix has room."""
+    return _UNSAFE.sub("_", name.strip()).encode()[:_MOST_BYTES].decode(errors="ignore")

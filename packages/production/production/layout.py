@@ -1,0 +1,193 @@
+"""Where the files of a production lie: volumes with a folder of natives, of text and of images, each cut into folders.
+
+VOL001/NATIVES/0001/ABC00000001.msg
+VOL001/TEXT/0001/ABC00000001.txt
+VOL001/IMAGES/0001/ABC00000001.tif"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from core.job_types import FileKind, JobType
+from production.options import ProductionChoice
+
+_TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
+KINDS = tuple(_TOPS)
+_MOST_SUFFIX = 10
+_SUFFIX = re.compile(rb"\.([A-Za-z0-9]{1,%d})\Z" % _MOST_SUFFIX)
+_MAIL = "message/rfc822"
+
+# What a type of job writes at its end, in the output directory itself.
+REPORTS: Mapping[JobType, tuple[str, ...]] = {
+    JobType.EXTRACTION: ("metadata.jsonl", "metadata.csv", "hashes.csv"),
+    JobType.PROCESSING: ("metadata.jsonl", "metadata.csv", "loadfile.opt", "hashes.csv"),
+    JobType.EXPORT: ("loadfile.opt", "loadfile.csv", "loadfile.dat", "loadfile.xml", "hashes.csv", "withheld.csv"),
+}
+_DRAFT = re.compile(rb"\.[0-9a-f]{12}\.tmp\Z")  # of a file that the storage layer has not given its name yet
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A volume and a folder in it, both from 1."""
+
+    volume: int
+    folder: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """Gives families their places one after another: a family is never cut."""
+
+    folder_files: int  # items in one folder at most, but for a family that is larger
+    volume_bytes: int = 0  # in one volume at most, but for a family that is larger; 0: there is one volume
+    _volume: int = 1
+    _folder: int = 1
+    _files: int = 0
+    _bytes: int = 0
+
+    def place(self, sizes: Sequence[int]) -> Place:
+        """Where a family of items of these sizes lies."""
+        total = sum(sizes)
+        if self.volume_bytes and self._bytes and self._bytes + total > self.volume_bytes:
+            self._volume, self._folder, self._files, self._bytes = self._volume + 1, 1, 0, 0
+        elif self._files and self._files + len(sizes) > self.folder_files:
+            self._folder, self._files = self._folder + 1, 0
+        self._files += len(sizes)
+        self._bytes += total
+        return Place(self._volume, self._folder)
+
+
+def folder(kind: FileKind, place: Place) -> str:
+    """The folder of files of one kind, relative to the output directory."""
+    return f"{volume(place.volume)}/{_TOPS[kind]}/{place.folder:04d}"
+
+
+def volume(number: int) -> str:
+    """The name of a volume."""
+    return f"VOL{number:03d}"
+
+
+def suffix_of(name: bytes, media_type: str) -> str:
+    """What the native of an item ends in: as its name does where that is plain; mail is `.eml`."""
+    found = _SUFFIX.search(name)
+    if media_type == _MAIL:
+        return ".eml"
+    return "." + found[1].decode("ascii").lower() if found else ".bin"
+
+
+def is_report(kind: JobType, name: bytes) -> bool:
+    """Whether a file in the output directory is a report of such a job, or a draft of one."""
+    return draft_of(name) in map(str.encode, REPORTS[kind])
+
+
+def is_of_item(choice: ProductionChoice, name: bytes) -> bool:
+    """Whether a file in one of the folders is called as those of the job's items are, or is a draft of one."""
+    stem, _, suffix = draft_of(name).partition(b".")
+    prefix = choice.prefix.encode()
+    number = stem.removeprefix(prefix)
+    return (
+        stem.startswith(prefix) and number.isdigit() and len(number) >= choice.digits
+        and suffix.isalnum() and len(suffix) <= _MOST_SUFFIX
+    )  # fmt: skip
+
+
+def draft_of(name: bytes) -> bytes:
+    """The name that a draft is to have; that of another file is its own."""
+    return _DRAFT.sub(b"", name)
+
+
+def is_draft(name: bytes) -> bool:
+    """Whether a file has not been given its name yet."""
+    return _DRAFT.search(name) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """An item that is taken."""
+
+    id: uuid.UUID
+    family: uuid.UUID | None  # its family's topmost item
+    parent: uuid.UUID | None  # what it is attached to, containers between them aside
+    size: int  # of what is written of it, about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """The same with its number, the range that it belongs to and where it lies."""
+
+    taken: Taken
+    number: int
+    first: (
+        int  # of the whole family; without its topmost item a range begins with each that is attached to nothing taken
+    )
+    last: int
+    parent: int | None  # what it is attached to; None: nothing that was taken
+    place: Place
+
+
+def numbered(items: Iterable[Taken], first: int, layout: Layout) -> Iterator[Numbered]:
+    """The items from number `first` on. Families must come together; one is held in memory at a time."""
+    number = first
+    for _, group in groupby(items, key=lambda item: item.family or item.id):
+        members = list(group)
+        place = layout.place([member.size for member in members])
+        for tree in _trees(members):
+            numbers = {member.id: number + n for n, member in enumerate(tree)}
+            last = number + len(tree) - 1
+            for n, member in enumerate(tree):
+                above = None if member.parent is None else numbers.get(member.parent)
+                yield Numbered(taken=member, number=number + n, first=number, last=last, parent=above, place=place)
+            number = last + 1
+
+
+def _trees(members: Sequence[Taken]) -> Iterator[list[Taken]]:
+    """Each item that is attached to none of the others, and behind it what is attached to it, in their order: one tree of a
+    family that is whole."""
+    known = {member.id for member in members}
+    below: dict[uuid.UUID | None, list[Taken]] = defaultdict(list)
+    for member in members:
+        below[member.parent if member.parent in known else None].append(member)
+    for top in below[None]:
+        tree, ahead = [], [top]
+        while ahead:
+            tree.append(one := ahead.pop())
+            ahead.extend(reversed(below.get(one.id, ())))
+        yield tree
+
+
+@dataclass(slots=True)
+class Batches:
+    """Cuts numbers into batches of whole families."""
+
+    most_items: int
+    most_bytes: int
+    _first: int = 0
+    _last: int = 0
+    _bytes: int = 0
+
+    def add(self, item: Numbered) -> tuple[int, int, int] | None:
+        """(first, last, bytes) of a batch that is full; the item is in the next one."""
+        full = None
+        if self._first and item.number == item.first and self._full(item):
+            full = self.rest()
+        if not self._first:
+            self._first = item.number
+        self._last, self._bytes = item.number, self._bytes + item.taken.size
+        return full
+
+    def _full(self, item: Numbered) -> bool:
+        many = item.last - self._first + 1
+        return many > self.most_items or self._bytes + item.taken.size > self.most_bytes
+
+    def rest(self) -> tuple[int, int, int] | None:
+        """What is left; None where nothing is."""
+        if not self._first:
+            return None
+        batch = (self._first, self._last, self._bytes)
+        self._first = self._last = self._bytes = 0
+        return batch

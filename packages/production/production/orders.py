@@ -1,0 +1,169 @@
+"""What a person may ask for of an extraction or an export; as `controller.jobs.orders` for a discovery."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from controller.filer.choice import filer_choice
+from controller.jobs.orders import Metavar
+from core.document import TEXT, Order
+from core.errors import UsageError
+from core.job_types import JobType
+from core.records import FsyncPolicy, JobOptions, Priority
+from core.settings import Settings
+from production.options import ProductionChoice
+
+_GB = 1_000_000_000
+_CHOICE = ProductionChoice(type=JobType.EXPORT)
+_LEAST_GB, _MOST_GB = 1e-9, 1e6  # a byte, a petabyte
+_MOST_TAGS = 100
+_DEVICES = ("COM", "LPT")  # whose numbered ones no file may be called by, whatever it ends in
+
+
+def _plain(prefix: str) -> str:
+    if re.fullmatch("([A-Za-z][A-Za-z0-9_-]*)?", prefix) is None:
+        raise ValueError("use letters, digits, _ and -, starting with a letter")
+    return prefix
+
+
+def _asked(query: str | None) -> str | None:
+    """Blank is not the same as not given: a variable of a shell that is not set would choose everything."""
+    if query is not None and not query.strip():
+        raise ValueError("the query is empty; give at least one word, or * for everything")
+    return query
+
+
+def _tag(given: str | None) -> str | None:
+    if given is not None and not given.strip():
+        raise ValueError("the tag is empty; give the name of a tag, or remove the option")
+    return given
+
+
+def named_images(job: str | None) -> str | None:
+    """The job whose pages are taken. Raises ValueError for none that is called so."""
+    if job is not None and not job.strip():
+        raise ValueError("no job is named; give a job of `edbench produce images`, or leave it out")
+    return job
+
+
+def _tags(given: list[str] | None) -> list[str] | None:
+    """Each once. Raises ValueError for what no tag can be called."""
+    from search.language import checked_name  # few give any, and a command's start would wait
+
+    if given is None:
+        return None
+    if len(given) > _MOST_TAGS:
+        raise ValueError(f"{len(given):,} tags; at most {_MOST_TAGS} are allowed")
+    try:
+        return list(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+class ProductionOrder(Order):
+    """What jobs of these types have in common."""
+
+    query: Annotated[
+        str | None,
+        Field(
+            max_length=10_000,
+            pattern=TEXT,
+            description="Produce the items of this query (`edbench review search`).  [default: all]",
+        ),
+        AfterValidator(_asked),
+    ] = None
+    tag: Annotated[
+        str | None,
+        Field(max_length=100, pattern=TEXT, description="Produce only items with this tag."),
+        AfterValidator(_tag),
+    ] = None
+    withhold: Annotated[
+        list[str] | None,
+        AfterValidator(_tags),
+        Field(description="Withhold items with this tag and their families; repeatable."),
+        Metavar("TAG"),
+    ] = None
+    originals: Annotated[
+        bool,
+        Field(
+            title="Originals alone",
+            description="Omit duplicates of produced items (`edbench review dedupe`).",
+        ),
+    ] = False
+    not_nist: Annotated[
+        bool, Field(title="No system files", description="Omit system files (`edbench review denist`).")
+    ] = False
+    no_families: Annotated[bool, Field(description="Produce items without the rest of their families.")] = False
+    prefix: Annotated[
+        str,
+        Field(
+            max_length=40,
+            description="Start control numbers with TEXT: letters, digits, _ and -, a letter first.",
+        ),
+        AfterValidator(_plain),
+        Metavar("TEXT"),
+    ] = "EDB"
+    digits: Annotated[int, Field(ge=1, le=18, description="Pad control numbers to this many digits.")] = _CHOICE.digits
+    first: Annotated[int, Field(ge=1, le=10**15, description="Number the first item with this number.")] = _CHOICE.first
+    folder_files: Annotated[
+        int, Field(ge=1, le=1_000_000, description="Put at most this many items into a folder.")
+    ] = _CHOICE.folder_files
+    volume_gb: Annotated[
+        float | None,
+        Field(
+            ge=_LEAST_GB,
+            le=_MOST_GB,
+            title="Volume, GB",
+            description="Start a new volume after this many GB (10⁹ bytes) of natives and text.  [default: one volume]",
+        ),
+    ] = None
+    name: Annotated[
+        str, Field(max_length=200, pattern=TEXT, description="Name the job.  [default: the source's name]")
+    ] = ""
+    priority: Annotated[Priority, Field(description="Set the job's share of the slots among other jobs.")] = (
+        Priority.NORMAL
+    )
+    fsync: Annotated[
+        FsyncPolicy, Field(title="fsync", description="Choose when written files are flushed to storage.")
+    ] = FsyncPolicy.NONE
+    trace: Annotated[bool, Field(description="Record every storage call, for `edbench trace replay`.")] = False
+
+    def choice(self, kind: JobType, out: Path) -> ProductionChoice:
+        """What the job is to do, without its items. Raises UsageError."""
+        if self.prefix.upper() in _DEVICES and self.digits == 1:
+            raise UsageError(f"--prefix {self.prefix} with one digit makes names that Windows reserves; give more digits",
+                             field="digits")  # fmt: skip
+        try:
+            str(out).encode("utf-8")
+        except UnicodeEncodeError:
+            raise UsageError(f"--out {str(out)!r} is not UTF-8; give the directory another name") from None
+        return ProductionChoice(
+            type=kind,
+            out=str(out),
+            query=(self.query or "").strip(),
+            tag=self.tag or "",
+            withhold=tuple(self.withhold or ()),
+            originals=self.originals,
+            not_nist=self.not_nist,
+            families=not self.no_families,
+            prefix=self.prefix,
+            digits=self.digits,
+            first=self.first,
+            folder_files=self.folder_files,
+            volume_bytes=0 if self.volume_gb is None else max(1, round(self.volume_gb * _GB)),
+        )
+
+    def options(self, settings: Settings, choice: ProductionChoice) -> JobOptions:
+        """What the job is created with. Raises UsageError."""
+        return JobOptions(
+            of_type=choice,
+            priority=self.priority,
+            fsync=self.fsync,
+            trace=self.trace,
+            filer=filer_choice(settings),
+            index_engine=settings.index_engine,
+        )

@@ -1,0 +1,243 @@
+"""The output directory of a job that writes files: each has its hashes, and once its task is done it is whole under its name."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.job_types import FileKind
+from core.names import display_name
+from core.records import Job, JobOptions
+from core.storage.files import WRITE_SIZE
+from core.storage.layer import WriteFile
+from production.layout import Place, folder
+from production.options import MARKER, ProducedFile, ProductionChoice
+from sql import jobs
+from sql.findings import Item
+from sql.items import load_items
+from worker.items.sources import FilerSource, FoundSource, hash_differs
+from worker.phases.task import TaskWork
+from worker.slots.breadcrumb import Activity
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    Content = bytes | Iterable[Buffer]  # of a file: as a whole where it is small, else in pieces
+
+
+class Output:
+    """One task's way to it. Raises StorageFault where the directory is not there, or not the job's."""
+
+    def __init__(self, work: TaskWork) -> None:
+        self.work, self.choice = work, work.job.options.of(ProductionChoice)
+        self.path = os.fsencode(self.choice.out)
+        self.written = 0
+        storage = work.storage
+        storage.keep_below(self.path, own=True, hold=True)
+        work.context.crumb.doing(Activity.LOOKING, self.path)
+        try:
+            with storage.open(os.path.join(self.path, MARKER.encode())) as marker:
+                ours = work.job.id.hex.encode() in marker.readall()
+        except SourceFileError as e:
+            raise StorageFault(
+                f"{display_name(self.path)} is not the output directory of job {work.job.id} ({e.detail}; is it mounted?);"
+                " restore it",
+                errno=e.errno,
+            ) from e
+        if not ours:
+            raise StorageFault(
+                f"{display_name(self.path)} is the output directory of another job; give this job its own"
+            )
+        storage.floor = self.path  # what is made lies below it, and it is never made anew
+
+    def control(self, number: int, first_page: int | None) -> str:
+        """The number that an item's files are called by: that of its first page where pages have numbers."""
+        return self.choice.control(number if first_page is None else first_page)
+
+    def put(
+        self,
+        number: int,
+        kind: FileKind,
+        place: Place,
+        name: str,
+        content: Content,
+        *,
+        page: int = 0,
+        expected: bytes | None = None,
+    ) -> ProducedFile:
+        """Write one file of an item: what reading `content` raises goes on, and bytes that have not the sha256 that was
+        `expected` raise DocumentError before the file has its name. Raises StorageFault; half a file may be left then, which
+        the next claim replaces."""
+        relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
+        if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
+            hashes.take(content)
+            hashes.compare()
+            self._write(self._absolute(relative), content)
+            size = len(content)
+        else:
+            chunks = (content,) if isinstance(content, bytes) else content
+            size = self.work.storage.write_file(self._absolute(relative), self._hashed(chunks, hashes))
+        return self._produced(relative, (number, kind, page), size, hashes)
+
+    def _write(self, path: bytes, content: bytes) -> None:
+        """Under its name at once where no file has it, which saves the filer a rename. A claim that was lost may have begun
+        one, or may yet: what is there is only ever replaced by a whole one, and what it has open then is nobody's. So an
+        abort leaves the name alone: by then it may be that of the next claim's file."""
+        storage = self.work.storage
+        try:
+            file = storage.create(path)
+        except StorageFault as e:
+            if e.errno not in (errno.EEXIST, errno.ENOENT):
+                raise
+            opened: AbstractContextManager[WriteFile] = storage.writing(path)  # makes directories that are missing, too
+        else:
+            file.keep()
+            opened = file
+        with opened as file:
+            if content:
+                file.write(content)
+
+    def _absolute(self, relative: str) -> bytes:
+        return b"%s/%s" % (self.path, os.fsencode(relative))
+
+    def _hashed(self, chunks: Iterable[Buffer], hashes: _Hashes) -> Iterator[Buffer]:
+        alive = self.work.context.crumb.alive
+        for chunk in chunks:
+            hashes.take(chunk)
+            yield chunk
+            alive()
+        hashes.compare()
+
+    def _produced(self, relative: str, key: tuple[int, FileKind, int], size: int, hashes: _Hashes) -> ProducedFile:
+        self.written += size
+        number, kind, page = key
+        return ProducedFile(
+            number=number,
+            kind=kind,
+            page=page,
+            path=relative,
+            size=size,
+            sha256=hashes.sha256.digest(),
+            md5=hashes.md5.digest(),
+        )
+
+    @contextmanager
+    def growing(self, relative: str, number: int) -> Iterator[Growing]:
+        """A report, the so manieth of the job, that is written along with others; it has its name when the block has ended
+        well. Raises StorageFault."""
+        with self.work.storage.writing(self._absolute(relative)) as file:
+            report = Growing(file, relative)
+            yield report
+            report.flush()
+        report.file = self._produced(relative, (0, FileKind.REPORT, number), file.bytes_written, report.hashes)
+
+
+class Growing:
+    """A file that is added to; `file` is its row once it is whole."""
+
+    def __init__(self, into: WriteFile, path: str) -> None:
+        self.path, self.hashes = path, _Hashes()
+        self.file: ProducedFile | None = None
+        self._into, self._held = into, bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Gathers what suits a filer."""
+        self._held += data
+        while len(self._held) >= WRITE_SIZE:
+            self._write(self._held[:WRITE_SIZE])
+            del self._held[:WRITE_SIZE]
+
+    def flush(self) -> None:
+        """The rest."""
+        if self._held:
+            self._write(self._held)
+            self._held = bytearray()
+
+    def _write(self, piece: bytearray) -> None:
+        self.hashes.take(piece)
+        self._into.write(piece)
+
+
+class _Hashes:
+    """Of what is written, as it passes."""
+
+    def __init__(self, expected: bytes | None = None) -> None:
+        self._expected = expected
+        self.sha256, self.md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+
+    def take(self, chunk: Buffer) -> None:
+        """Some of it."""
+        self.sha256.update(chunk)
+        self.md5.update(chunk)
+
+    def compare(self) -> None:
+        """All of it was taken. Raises DocumentError where it is not what was expected."""
+        if self._expected is not None and self.sha256.digest() != self._expected:
+            raise hash_differs(self.sha256.hexdigest(), self._expected)
+
+
+class Evidence:
+    """Of one task. Each job's source is known to be what it was before anything of it is read."""
+
+    def __init__(self, work: TaskWork) -> None:
+        self._work = work
+        self._jobs: dict[uuid.UUID, Job] = {}
+
+    def items(self, ids: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, Item]:
+        """The rows of these. Raises StorageFault where one has gone with its job."""
+        with self._work.database.transaction() as conn:
+            found = {item.id: item for item in load_items(conn, ids)}
+        if (gone := len(set(ids)) - len(found)) > 0:
+            raise items_gone(gone)
+        return found
+
+    def source(self, item: Item, job: uuid.UUID, most: int) -> FoundSource | None:
+        """The item's bytes as they were when it was found, `most` of them; None when it has none that could be read then.
+        Raises StorageFault."""
+        if item.sha256 is None:
+            return None
+        path = item.ordinal if item.parent is None else None
+        source = self.bytes_at(job, path, item.location, item.name, item.size)
+        return None if source is None else FoundSource(source, item.sha256, most)
+
+    def bytes_at(
+        self, job: uuid.UUID, path: bytes | None, location: bytes | None, name: bytes, size: int
+    ) -> FilerSource | None:
+        """Those of a loose file with this path in its job's source, or of a child that was written there."""
+        if path is not None:
+            root = self._source_of(job).source
+            return FilerSource(self._work.storage, os.path.join(root, path), name, size, own=False)
+        if location is None:
+            return None
+        return FilerSource(self._work.storage, os.path.join(self._work.root, location), name, size, own=True)
+
+    def check(self, job: uuid.UUID) -> None:
+        """Raises StorageFault unless the job's source is what it was when the job was created."""
+        self._work.check_root_of(self._source_of(job))
+
+    def options(self, job: uuid.UUID) -> JobOptions:
+        """By which the job found its items: what is read of one again is what was read then, and is in the index."""
+        return self._source_of(job).options
+
+    def _source_of(self, job: uuid.UUID) -> Job:
+        if job not in self._jobs:
+            try:
+                with self._work.database.transaction() as conn:
+                    found = jobs.get_job(conn, job)
+            except UsageError as e:
+                raise StorageFault(f"job {job}, whose items this job produces, was deleted; cancel this job") from e
+            self._work.storage.keep_below(found.source, hold=True)
+            self._work.check_root_of(found)
+            self._jobs[job] = found
+        return self._jobs[job]
+
+
+def items_gone(many: int) -> StorageFault:
+    """So many items have no row any more."""
+    return StorageFault(f"{many} of the items are gone: the job that found them was changed; cancel this one")

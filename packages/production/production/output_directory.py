@@ -1,0 +1,309 @@
+"""The output directory of a job: claims an empty one with a marker, and removes what the job wrote when it is deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from controller.databases import JobHandle
+from controller.jobs.directories import hand_over
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.names import display_name
+from core.places import job_location
+from core.storage.layer import Entry, EntryKind, Storage
+from core.storage.whole import lies_in
+from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_of_item, is_report
+from production.options import MARKER, ProductionChoice
+from production.statements import PRODUCTION
+from sql.jobs import get_job
+from sql.session import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
+MARKER_NAME = MARKER.encode()
+
+
+def evidence_of(databases: Iterable[Database]) -> dict[str, uuid.UUID]:
+    """The sources of all jobs there are, each with a job of it: what one of them reads another one must not write into."""
+    found: dict[str, uuid.UUID] = {}
+    for database in databases:
+        with database.transaction() as conn:
+            found.update((os.fsdecode(bytes(row.source)), row.id) for row in PRODUCTION.production_evidence(conn))
+    return found
+
+
+def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uuid.UUID]) -> None:
+    """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
+    kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
+    for evidence, job in evidences.items():
+        if lies_in(out, evidence) or lies_in(evidence, out):
+            raise UsageError(
+                f"--out {out} and the evidence {evidence} of job {job} are inside each other; give another directory",
+                field="out",
+            )
+    if (theirs := _production_around(os.path.realpath(out))) is not None:
+        raise UsageError(
+            f"--out {out} is inside {theirs}, which another job wrote; give another directory", field="out"
+        )
+    for directory in kept:
+        if lies_in(out, directory) or lies_in(directory, out):
+            raise UsageError(
+                f"--out {out}: edbench stores its own files in {directory}; give another directory", field="out"
+            )
+
+
+def _production_around(path: str) -> str | None:
+    """The output directory of a job above this one: what lies there is deleted with that job."""
+    above = os.path.dirname(path)
+    while above != os.path.dirname(above):
+        if os.path.lexists(os.path.join(above, MARKER)):
+            return above
+        above = os.path.dirname(above)
+    return None
+
+
+def missing(out: Path) -> list[bytes]:
+    """The directory and those above it, as far as they are not there yet, the deepest first."""
+    path, absent = os.path.abspath(os.fsencode(out)), []
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        absent.append(path)
+        path = os.path.dirname(path)
+    return absent
+
+
+def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path, conn: Connection) -> None:
+    """Take the directory for the job that this transaction creates. Raises UsageError where it holds anything but the marker of a
+    job whose creation was killed, StorageFault."""
+    PRODUCTION.production_creating(conn, job=job)
+    ledger = PRODUCTION.production_ledger(conn)
+    path = os.fsencode(out)
+    storage.keep_below(path, own=True)
+    try:
+        storage.mkdir(path)
+        found = {entry.name for entry in storage.scan(path)} - THEIRS
+    except SourceFileError as error:
+        raise UsageError(f"--out {out} cannot be used: {error.detail}", field="out") from error
+    if MARKER_NAME in found:
+        _take_over(storage, out, storage_root, conn, ledger, alone=len(found) == 1)
+    elif found:
+        raise UsageError(
+            f"--out {out} is not empty, and edbench did not create its content; give an empty directory", field="out"
+        )
+    _mark(storage, out, {"job": job.hex, "ledger": ledger})
+    if lies_in(out, storage_root):
+        hand_over(path, storage_root)
+
+
+def _take_over(storage: Storage, out: Path, storage_root: Path, conn: Connection, ledger: str, *, alone: bool) -> None:
+    """Remove the marker of a job of this ledger that nobody creates any more, and that has never been there: it wrote nothing
+    else. Raises UsageError for any other one."""
+    path, whose = os.fsencode(out), owner(storage, os.fsencode(out))
+    if whose is None:
+        raise UsageError(
+            f"--out {out} has a marker ({MARKER}) without a job, as a killed command leaves behind; remove that file if"
+            " no command is creating a job there, or give another directory",
+            field="out",
+        )
+    job, ours = uuid.UUID(whose), _marker(storage, path).get("ledger") == ledger
+    if alone and ours:
+        if not PRODUCTION.production_creating(conn, job=job):
+            raise UsageError(f"--out {out}: job {job} is being created there; give another directory", field="out")
+        # Whoever takes a marker over holds this, so that it cannot have become another one since it was read again.
+        if owner(storage, path) == whose and not _is_there(conn, job):
+            storage.remove(os.path.join(path, MARKER_NAME))
+            with contextlib.suppress(StorageFault):  # nothing needs its empty folder to be gone
+                storage.remove_empty(os.path.join(os.fsencode(storage_root), job_location(job)))
+            return
+    if ours and not _is_there(conn, job):
+        raise UsageError(
+            f"--out {out} contains the marker of job {job}, which does not exist, and other files; move these away,"
+            " or give another directory",
+            field="out",
+        )
+    raise UsageError(
+        f"--out {out} contains the output of job {job}; delete that job, or give another directory", field="out"
+    )
+
+
+def _is_there(conn: Connection, job: uuid.UUID) -> bool:
+    try:
+        get_job(conn, job)
+    except UsageError:
+        return False
+    return True
+
+
+def _mark(storage: Storage, out: Path, marker: dict[str, str]) -> None:
+    """Not replacing: of two jobs that found the directory empty in the same moment one has it."""
+    try:
+        with storage.create(os.path.join(os.fsencode(out), MARKER_NAME)) as file:
+            file.write(json.dumps(marker).encode() + b"\n")
+    except StorageFault as error:
+        if error.errno == errno.EEXIST:
+            raise UsageError(
+                f"--out {out} has just been taken by another job; give another directory", field="out"
+            ) from error
+        raise
+
+
+def owner(storage: Storage, path: bytes) -> str | None:
+    """The job that the marker in a directory names; None where there is none."""
+    try:
+        return uuid.UUID(_marker(storage, path)["job"]).hex
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
+    """What it says; nothing where there is none, or it is none of ours."""
+    try:
+        with storage.open(os.path.join(path, MARKER_NAME)) as file:
+            found = json.loads(file.readall())
+    except (SourceFileError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def give_up(storage: Storage, out: Path, job: uuid.UUID, made: Iterable[bytes]) -> None:
+    """The opposite of `claim`, for a job that was not created. `made`: directories that were `missing` before."""
+    path = os.fsencode(out)
+    if owner(storage, path) == job.hex:
+        storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
+    storage.let_go()  # the directory itself lies in none of those that calls were kept below
+    with contextlib.suppress(StorageFault):  # somebody has put something in: it stays, and so does all above it
+        for directory in made:
+            storage.remove_empty(directory)
+
+
+def shown(out: str) -> str:
+    """For people."""
+    return display_name(os.fsencode(out))
+
+
+_NAMES = 5  # that are told
+# Somebody has put something else where a file or directory of the job's was, or something into it.
+_REPLACED = frozenset((errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP))
+_GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrote:
+    """What the ledger knows of it; paths are relative to the output directory."""
+
+    places: Collection[Place]
+    files: Callable[[Place], Iterable[str]]
+    reports: Collection[str]  # a job that did not come to its end has none, and may have written what no row tells of
+
+
+def wrote(handle: JobHandle) -> Wrote:
+    """By a job's rows. Raises DatabaseFault, as its `files` do."""
+    with handle.database.transaction() as conn:
+        places = [Place(row.volume, row.folder) for row in PRODUCTION.production_folders(conn, job=handle.id)]
+        reports = [row.path for row in PRODUCTION.production_files(conn, job=handle.id, first=0, last=0)]
+
+    def files(place: Place) -> list[str]:
+        with handle.database.transaction() as conn:
+            return PRODUCTION.production_files_of(conn, job=handle.id, volume=place.volume, folder=place.folder)
+
+    return Wrote(places=places, files=files, reports=reports)
+
+
+def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID, of: Wrote) -> str:
+    """Remove what the job wrote, its marker last, and say in one line what stays there because it is not the job's; nothing of
+    a directory that another job took since. Raises StorageFault, DatabaseFault."""
+    path = os.fsencode(choice.out)
+    storage.keep_below(path, own=True)
+    if owner(storage, path) != job.hex:
+        return ""
+    removal = _Removal(storage, choice, of)
+    removal.files()
+    removal.reports()
+    left = sorted(removal.left())
+    storage.remove(os.path.join(path, MARKER_NAME), missing_ok=True)
+    if not left:
+        return ""
+    more = f" and {len(left) - _NAMES:,} more" if len(left) > _NAMES else ""
+    named = ", ".join(map(display_name, left[:_NAMES]))
+    return f"{shown(choice.out)} contains files that job {job} did not write, which stay: {named}{more}"
+
+
+class _Removal:
+    """From one directory."""
+
+    def __init__(self, storage: Storage, choice: ProductionChoice, of: Wrote) -> None:
+        self._storage, self._choice, self._of = storage, choice, of
+        self._out = os.fsencode(choice.out)
+        self._directories: set[bytes] = set()  # that the job made, relative
+
+    def files(self) -> None:
+        """Those of items, then the directories that hold nothing any more, the deepest first."""
+        for place in self._of.places:
+            for file in self._of.files(place):
+                self._gone(self._storage.remove, os.fsencode(file), missing_ok=True)
+            for kind in KINDS:
+                self._folder(folder(kind, place).encode())
+        for directory in sorted(self._directories, key=len, reverse=True):
+            self._gone(self._storage.remove_empty, directory)
+
+    def _folder(self, path: bytes) -> None:
+        """Files that no row tells of: a slot that died had not come to that."""
+        above = os.path.dirname(path)
+        self._directories |= {above, os.path.dirname(above)}
+        if self._gone(self._storage.remove_empty, path):
+            return
+        self._directories.add(path)
+        for name, kind in self._entries(path):
+            unknown = is_draft(name) or not self._of.reports
+            if kind is EntryKind.FILE and unknown and is_of_item(self._choice, name):
+                self._gone(self._storage.remove, os.path.join(path, name), missing_ok=True)
+
+    def reports(self) -> None:
+        """And drafts of these. As we made them: storage that does not tell case apart may list them in another one."""
+        names = self._of.reports or REPORTS[self._choice.type]
+        for report in names:
+            self._gone(self._storage.remove, os.fsencode(report), missing_ok=True)
+        for name, kind in self._entries(b""):
+            if kind is EntryKind.FILE and is_draft(name.lower()) and is_report(self._choice.type, name.lower()):
+                self._gone(self._storage.remove, name, missing_ok=True)
+
+    def left(self, below: bytes = b"") -> Iterator[bytes]:
+        """What is there still, a directory that is not the job's as one."""
+        for name, kind in self._entries(below):
+            path = os.path.join(below, name)
+            if kind is EntryKind.DIRECTORY and path.upper() in self._directories:
+                yield from self.left(path)
+            elif below or name not in (MARKER_NAME, *THEIRS):
+                yield path
+
+    def _gone(self, remove: Callable[..., None], relative: bytes, **how: bool) -> bool:
+        """False where somebody put something else there."""
+        try:
+            remove(os.path.join(self._out, relative), **how)
+        except StorageFault as error:
+            if error.errno not in _REPLACED:
+                raise
+            return False
+        return True
+
+    def _entries(self, relative: bytes) -> list[Entry]:
+        path = os.path.join(self._out, relative) if relative else self._out
+        try:
+            return self._storage.scan(path)
+        except (SourceFileError, StorageFault) as error:
+            if error.errno in _GONE:
+                return []
+            if isinstance(error, StorageFault):
+                raise
+            raise StorageFault(
+                f"{error.detail}; give this user access to it, then try again", errno=error.errno
+            ) from error

@@ -1,0 +1,332 @@
+"""The pages of an item: opens it or renders it with LibreOffice, draws a page, writes it as TIFF or JPEG with its number."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, cast
+
+from PIL import Image, ImageDraw
+
+from core.errors import SourceFileError, StorageFault
+from core.names import display_name
+from core.options.choices import OcrChoice
+from core.places import rendered_location
+from core.records import JobOptions, Limits
+from production.options import DPI, IMAGE_FORMAT, ProductionChoice
+from production.typesetting import A4_INCHES, drawn, font, typeset
+from readers.base import Source
+from readers.errors import DocumentError, ExceptionCode
+from readers.records import TextState
+from readers.registry import handler_for
+from sql.findings import Item
+from sql.items import item_codes
+from worker.items.findings import Findings
+from worker.items.guard import guarded
+from worker.items.sources import FilerSource
+from worker.items.texts import take_text
+from worker.ocr.bilevel import black_and_white
+from worker.ocr.candidates import PDF, PICTURES
+from worker.ocr.page import Page
+from worker.ocr.pages import Rendering, rendering_of
+from worker.office.converting import KINDS, Converter, Document, Verdict
+from worker.office.process import OfficeUnavailable, find_office
+from worker.phases.task import TaskWork
+from worker.slots.breadcrumb import Activity
+
+MOST_PAGES = 2_000  # of one item; one with more has a slip sheet
+Format = Literal["tiff", "jpeg", "pdf"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImagingChoice:
+    """`format`: TIFF is black and white (CCITT group 4), PDF the same in a PDF a page, JPEG in colour."""
+
+    format: Format = "tiff"
+    dpi: int = 300
+
+    @classmethod
+    def of(cls, choice: ProductionChoice) -> ImagingChoice:
+        """Out of a job's options."""
+        extras = dict(choice.extras)
+        return cls(cast(Format, extras.get(IMAGE_FORMAT, "tiff")), int(extras.get(DPI, "300")))
+
+    @property
+    def rendering(self) -> OcrChoice:
+        """What the box is told."""
+        return OcrChoice(dpi=self.dpi, drawn=True, colour=self.format == "jpeg", bilevel=self.format != "jpeg")
+
+
+_PDF = b"%PDF-"
+_SAID = {  # of what discovery found such a thing of, LibreOffice would draw less than there is and say nothing
+    ExceptionCode.ENCRYPTED: "it is encrypted, and LibreOffice is not given passwords",
+    ExceptionCode.EXPANSION_LIMIT: "discovery found that it expands beyond the limits; raise them and run the discovery again",
+}
+
+
+def keep_rendered(
+    work: TaskWork, sources: Iterable[tuple[Item, Source | DocumentError, Limits]], check: Callable[[], None]
+) -> None:
+    """Render those of a task's items that are for LibreOffice and have not been rendered yet by somebody who had this task
+    before, each under its own limits; a DocumentError says why one is not to be read. `check` is called where a source could
+    not be, and raises StorageFault where that is not the source's fault. Raises StorageFault, SystemFault."""
+    wanted: list[tuple[Item, Document]] = []
+    for item, source, limits in sources:
+        if _is_there(work, item):
+            continue
+        if isinstance(source, DocumentError):
+            _keep(work, item.id, source)
+        else:
+            wanted.append((item, Document(item.media_type, source, limits)))
+    if not wanted:
+        return
+    with work.database.transaction() as conn:
+        codes = item_codes(conn, [item.id for item, _ in wanted])
+    crumb = work.context.crumb
+    crumb.doing(Activity.RENDERING)
+    try:
+        office = find_office()
+    except OfficeUnavailable as error:
+        for item, _ in wanted:
+            _keep(
+                work,
+                item.id,
+                DocumentError(ExceptionCode.UNSUPPORTED, f"there is no renderer for {item.media_type}: {error}"),
+            )
+        return
+    left = []
+    for item, document in wanted:
+        if said := next((code for code in _SAID if (item.id, code) in codes), None):
+            _keep(work, item.id, DocumentError(said, _SAID[said]))
+        elif (part := KINDS[item.media_type].part) not in office.parts:
+            _keep(work, item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"the LibreOffice here has no {part}"))
+        else:
+            left.append((item, document))
+    converter = Converter(office, work.context.scratch.absolute(), work.job.options.limits, crumb.alive)
+    if not left:
+        return
+    for place, verdict in converter.converted([document for _, document in left]):
+        if isinstance(verdict, SourceFileError):
+            check()
+        _keep(work, left[place][0].id, verdict)
+
+
+def kept(work: TaskWork, item: Item) -> Source:
+    """The PDF that was rendered. Raises DocumentError where none could be, and why; StorageFault where nothing is there."""
+    path = _path(work, item.id)
+    try:
+        with work.storage.open(path) as file:
+            size = file.size
+    except SourceFileError as error:
+        raise StorageFault(
+            f"{display_name(path)}, which the job made from an item, is lost ({error.detail}); cancel the job and create it again",
+            errno=error.errno,
+        ) from error
+    source = FilerSource(work.storage, path, b"rendered.pdf", size, own=True)
+    if source.head.startswith(_PDF):
+        return source
+    code, detail = json.loads(source.whole(1 << 16))
+    raise DocumentError(ExceptionCode(code), detail)
+
+
+def _is_there(work: TaskWork, item: Item) -> bool:
+    try:
+        work.storage.stat(_path(work, item.id))
+    except SourceFileError as error:
+        if error.code is ExceptionCode.VANISHED:
+            return False
+        raise
+    return True
+
+
+def _keep(work: TaskWork, item: uuid.UUID, verdict: Verdict) -> None:
+    told = verdict if isinstance(verdict, bytes) else json.dumps([verdict.code, verdict.detail]).encode()
+    work.storage.write_file(_path(work, item), (told,))
+
+
+def _path(work: TaskWork, item: uuid.UUID) -> bytes:
+    return os.path.join(work.root, rendered_location(work.job.id, item))
+
+
+_MAIL = ("message/rfc822", "application/vnd.ms-outlook")
+_TEXTS = (*_MAIL, "text/plain", "text/csv", "text/html", "text/calendar", "text/vcard")
+_NETPBM = re.compile(rb"P([456]) ([0-9]{1,5}) ([0-9]{1,5})( 255)?\n")
+_SHOWN = 200  # characters of what is said of an exception
+_HEAD = ("from", "to", "cc", "bcc", "date", "subject")
+
+
+class Leaves(Protocol):
+    """Pages of one item while it is open."""
+
+    @property
+    def count(self) -> int:
+        """How many there are: at least one."""
+
+    @property
+    def lost(self) -> AbstractSet[str]:
+        """Characters of the pages drawn so far that are not to be seen as they should."""
+
+    @property
+    def faults(self) -> Sequence[DocumentError]:
+        """What of the item its pages lack although it could be opened."""
+
+    def leaf(self, number: int) -> tuple[Image.Image, int]:
+        """Page `number` (from 0) and its dots an inch. Raises DocumentError."""
+
+
+@contextmanager
+def leaves_of(
+    work: TaskWork, item: Item, source: Source | None, choice: OcrChoice, found_by: JobOptions
+) -> Iterator[Leaves]:
+    """Open an item under the limits of the job that found it, and with its time zone. Raises DocumentError where it cannot be
+    imaged, and why."""
+    limits = found_by.limits
+    if source is None or item.size == 0:
+        raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
+    media_type = item.media_type
+    if media_type in KINDS:
+        source, media_type = kept(work, item), PDF
+    if media_type == PDF or media_type in PICTURES:
+        with rendering_of(source, media_type, limits, choice) as rendering:
+            _refuse_many(rendering.count)
+            yield Rendered(rendering, choice.dpi)
+    elif media_type in _TEXTS:
+        text, faults = text_of(item, source, found_by)
+        pages = typeset(text, MOST_PAGES)
+        _refuse_many(len(pages))
+        yield Typeset(pages, choice.dpi, faults)
+    else:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"there is no renderer for {media_type}")
+
+
+def _refuse_many(count: int) -> None:
+    if not 0 < count <= MOST_PAGES:
+        what = "it has no pages" if count < 1 else f"{count:,} pages; imaging renders at most {MOST_PAGES:,}"
+        raise DocumentError(ExceptionCode.TOO_LARGE if count else ExceptionCode.CORRUPT, what)
+
+
+def text_of(item: Item, source: Source, found_by: JobOptions) -> tuple[str, tuple[DocumentError, ...]]:
+    """The text as the index has it, of mail its fields first, and what went wrong beside it. Where some of it is missing the
+    last line says so. Raises DocumentError where there is none, and why."""
+    found = Findings()
+    with guarded:
+        body, row = take_text(item, source, handler_for(item.media_type), found_by.limits, found, found_by.time_zone)
+    faults = tuple(DocumentError(one.code, one.detail) for one in found.exceptions)
+    if faults and not body:
+        raise faults[0]
+    head: list[str] = []
+    if item.media_type in _MAIL:
+        head = [f"{name.title() + ':':10}{_said(row.metadata[name])}" for name in _HEAD if row.metadata.get(name)]
+        head.append("")
+    mark: list[str] = []
+    if row.state is TextState.TRUNCATED_BY_LIMIT:
+        mark = ["", f"[The text is cut here, after {len(body):,} characters.]"]
+    elif faults:
+        mark = ["", f"[The text is incomplete: {faults[0].code}: {faults[0].detail[:_SHOWN]}]"]
+    return "\n".join((*head, body, *mark)), faults
+
+
+def _said(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What the box draws."""
+
+    rendering: Rendering
+    dpi: int
+    lost: frozenset[str] = frozenset()
+    faults: tuple[DocumentError, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return self.rendering.count
+
+    def leaf(self, number: int) -> tuple[Image.Image, int]:
+        with guarded:
+            page = self.rendering.page(number)
+        if page is None:  # one colour all over
+            return Image.new("L", tuple(round(side * self.dpi) for side in A4_INCHES), 255), self.dpi  # type: ignore[arg-type]
+        return picture(page), page.dpi
+
+
+def picture(page: Page) -> Image.Image:
+    """What the box sent, believed as far as it is right: PBM, PGM or PPM with as many bytes as that takes."""
+    head = _NETPBM.match(page.data)
+    if head is None or (head[1] == b"4") is (head[4] is not None):
+        raise DocumentError(ExceptionCode.CORRUPT, "the page was not rendered to an image")
+    kind, width, height = head[1].decode(), int(head[2]), int(head[3])
+    mode, raw, row = {"4": ("1", "1;I", -(-width // 8)), "5": ("L", "L", width), "6": ("RGB", "RGB", 3 * width)}[kind]
+    samples = memoryview(page.data)[head.end() :]
+    if width * height == 0 or len(samples) != row * height:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
+    image = Image.new(mode, (width, height), None)  # not filled: all of it comes now
+    image.frombytes(samples, "raw", raw)
+    return image
+
+
+@dataclass(frozen=True, slots=True)
+class Typeset:
+    """Text."""
+
+    pages: Sequence[Sequence[str]]
+    dpi: int
+    faults: Sequence[DocumentError] = ()
+    lost: set[str] = field(default_factory=set)  # what is drawn as a box, or in the wrong order
+
+    @property
+    def count(self) -> int:
+        return len(self.pages)
+
+    def leaf(self, number: int) -> tuple[Image.Image, int]:
+        return drawn(self.pages[number], self.dpi, self.lost), self.dpi
+
+
+def slip_sheet(lines: Sequence[str], dpi: int) -> tuple[Image.Image, int]:
+    """The page that stands for what could not be drawn."""
+    return drawn(["", "", "", *lines], dpi), dpi
+
+
+SUFFIXES: dict[Format, str] = {"tiff": ".tif", "jpeg": ".jpg", "pdf": ".pdf"}
+_STRIP_INCHES, _POINTS = 0.25, 9.0
+_QUALITY = 85
+_EPOCH = time.gmtime(0)
+
+
+def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
+    """The page with a strip below, in which its number stands at the right: nothing of it is covered, and nothing of the number
+    cut off. Beside a page that is narrower than this there is white."""
+    strip, face = max(12, round(_STRIP_INCHES * dpi)), font(_POINTS, dpi)
+    wide = face.getlength(number, "1" if page.mode == "1" else "L")
+    width, height = max(page.width, math.ceil(wide) + 2 * strip), page.height + strip
+    out = Image.new(page.mode, (width, height), None)  # not filled: a page is eight million pixels
+    out.paste(page, (0, 0))
+    if width > page.width:
+        out.paste("white", (page.width, 0, width, page.height))
+    out.paste("white", (0, page.height, width, height))
+    ImageDraw.Draw(out).text((width - wide - strip, page.height + strip // 8), number, fill=0, font=face)
+    return out
+
+
+def encoded(page: Image.Image, dpi: int, kind: Format) -> bytes:
+    """The bytes of the file."""
+    out = io.BytesIO()
+    if kind == "jpeg":
+        page.convert("RGB").save(out, "JPEG", quality=_QUALITY, dpi=(dpi, dpi))
+        return out.getvalue()
+    black = black_and_white(page)
+    if kind == "tiff":
+        black.save(out, "TIFF", compression="group4", dpi=(dpi, dpi))
+    else:
+        black.save(out, "PDF", resolution=float(dpi), creationDate=_EPOCH, modDate=_EPOCH)
+    return out.getvalue()

@@ -1,0 +1,204 @@
+"""Rows of productions: their items and files, the numbers that they gave, and the note at their end."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import socket
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from core.job_types import FileKind, JobType
+from core.records import ClaimedTask, JobOptions, JobState
+from production.options import ProducedFile, ProductionChoice
+from production.statements import PRODUCTION, STATEMENTS, Range
+from sql.bulk import ROWS_AT_ONCE, write_rows
+from sql.dependents import CANCELLED, COMPLETED
+from sql.faces.custody import CUSTODY
+from sql.findings import OwnFindings
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedItem:
+    """One row of table `production_item`."""
+
+    number: int
+    item: uuid.UUID
+    source_job: uuid.UUID
+    family_first: int
+    family_last: int
+    parent: int | None
+    volume: int
+    folder: int
+    suffix: str
+    bytes: int
+    shard: uuid.UUID | None
+    pages: int | None = None
+    first_page: int | None = None
+
+
+class ProducedFindings(OwnFindings, frozen=True, kw_only=True):
+    """What a task wrote below the output directory, and how many pages it counted."""
+
+    files: tuple[ProducedFile, ...] = ()
+    pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
+
+    @property
+    def kinds(self) -> Iterable[FileKind]:
+        """Of its files."""
+        return (file.kind for file in self.files)
+
+    def write(self, conn: Connection, claimed: ClaimedTask) -> None:
+        """Insert the files and set the numbers of pages."""
+        put_production_files(conn, claimed.job, self.files)
+        put_production_pages(conn, claimed.job, self.pages)
+
+
+def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
+    """Insert the items of a new job; some are in memory at a time."""
+    names = [field.name for field in dataclasses.fields(NumberedItem)]
+    rows = ({name: _plain(getattr(item, name)) for name in names} for item in items)
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        write_rows(conn, STATEMENTS["insert_production_items"], some, job=job)
+
+
+def _plain(value: int | str | uuid.UUID | None) -> int | str | None:
+    return value.hex if isinstance(value, uuid.UUID) else value
+
+
+def put_production_files(conn: Connection, job: uuid.UUID, files: Iterable[ProducedFile]) -> None:
+    """Insert files that a task wrote, in the transaction that ends it."""
+    rows = [
+        {
+            "number": f.number,
+            "kind": f.kind.value,
+            "page": f.page,
+            "path": f.path,
+            "bytes": f.size,
+            "sha256": f.sha256.hex(),
+            "md5": f.md5.hex(),
+        }
+        for f in files
+    ]
+    write_rows(conn, STATEMENTS["put_production_files"], rows, job=job)
+
+
+def put_production_pages(conn: Connection, job: uuid.UUID, pages: Iterable[tuple[int, int]]) -> None:
+    """Set the number of pages of items, given as (number, pages), in the transaction that ends the task."""
+    write_rows(
+        conn, STATEMENTS["put_production_pages"], [{"number": number, "pages": many} for number, many in pages], job=job
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Some of a job's numbers have been given before."""
+
+    other: uuid.UUID  # the job that did
+    free: int  # behind every number that jobs of the same items have given with this prefix
+
+    @property
+    def last(self) -> int:
+        """The last of these."""
+        return self.free - 1
+
+
+def number_pages(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> str | None:
+    """The barrier behind the rendering: pages are numbered through. Where one of the numbers has been given they are not, and
+    what comes back says what to do."""
+    numbering = conn.begin_nested()
+    PRODUCTION.number_production_pages(conn, job=job, first=choice.first)
+    twice = given_twice(conn, job, choice)
+    if twice is None:
+        numbering.commit()
+        return None
+    numbering.rollback()
+    return (
+        f"its pages would get numbers that job {twice.other} has given to other items or pages: cancel this job and create"
+        f" it again with --first {twice.free}, or delete that job"
+    )
+
+
+def given_twice(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> Twice | None:
+    """Whether a number of this job is another item's, or page's, in a job that takes items of the same discoveries. The job
+    whose pages it takes is no other. Nobody else looks until the transaction's end."""
+    PRODUCTION.production_alone(conn)
+    ours = PRODUCTION.production_range(conn, job=job)
+    found: uuid.UUID | None = None
+    last = 0
+    for sibling in PRODUCTION.production_siblings(conn, job=job, sources=list(choice.sources)):
+        theirs = JobOptions.from_json(dict(sibling.options)).of(ProductionChoice)
+        if theirs.prefix != choice.prefix:
+            continue
+        numbers = PRODUCTION.production_range(conn, job=sibling.id)
+        last = max(last, numbers.last or 0)
+        if found is not None or sibling.id.hex == choice.images:
+            continue
+        if _clash(conn, job, _Given(choice, ours), sibling.id, _Given(theirs, numbers)):
+            found = sibling.id
+    return None if found is None else Twice(found, last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a job has given."""
+
+    choice: ProductionChoice
+    numbers: Range
+
+    @property
+    def counted(self) -> bool:
+        """Whether these are the numbers that will be written."""
+        return self.choice.type is not JobType.PROCESSING or self.numbers.paged
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it is a processing job whose pages are counted."""
+        return self.choice.type is JobType.PROCESSING and self.numbers.paged
+
+
+def _clash(conn: Connection, job: uuid.UUID, ours: _Given, other: uuid.UUID, theirs: _Given) -> bool:
+    paged = ours.counted and theirs.counted
+    if ours.drawn and not paged:
+        return False  # at our barrier: theirs comes later, and looks at ours
+    one, two = ours.numbers, theirs.numbers
+    if one.first is None or one.last is None or two.first is None or two.last is None:
+        return False
+    first = max(one.first, two.first, _least_alike(ours.choice.digits, theirs.choice.digits))
+    last = min(one.last, two.last)
+    if first > last:
+        return False
+    if theirs.drawn and not paged and last >= theirs.choice.first + theirs.choice.items:
+        return True  # behind the numbers that their items had before these were counted there are only pages
+    return PRODUCTION.production_clash(conn, job=job, other=other, paged=paged, first=first, last=last)
+
+
+def _least_alike(digits: int, others: int) -> int:
+    """The first number that is written alike with so many digits at least as with so many."""
+    return 0 if digits == others else 10 ** (max(digits, others) - 1)
+
+
+def note_ended(conn: Connection, job: uuid.UUID, choice: ProductionChoice, state: JobState) -> None:
+    """In the transaction that ends it, whose lock on the job's row keeps its actions in one order. Lists of other jobs are
+    not written to: whoever has these locked for minutes would hold up the queue manager."""
+    action = CANCELLED if state is JobState.CANCELLED else COMPLETED
+    details: dict[str, Any] = {"state": state} | PRODUCTION.production_ended(conn, job=job)._asdict()
+    details |= numbers_told(conn, job, choice)
+    CUSTODY.note_action(
+        conn, job=job, who=f"queue manager@{socket.gethostname()}", action=action, details=json.dumps(details)
+    )
+
+
+def numbers_told(conn: Connection, job: uuid.UUID, choice: ProductionChoice) -> dict[str, list[str]]:
+    """The first number that it has given and the last. Of a processing job whose pages were not counted yet items have numbers,
+    which nobody sees."""
+    numbers = PRODUCTION.production_range(conn, job=job)
+    if numbers.first is None or numbers.last is None or (choice.type is JobType.PROCESSING and not numbers.paged):
+        return {}
+    return {"numbers": [choice.control(numbers.first), choice.control(numbers.last)]}

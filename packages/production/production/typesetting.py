@@ -1,0 +1,230 @@
+"""Sets text as pages with the typefaces that are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import subprocess
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont, features
+
+from core.errors import SystemFault
+
+_OWN = (
+    "DejaVuSansMono.ttf",
+    "DejaVuSans.ttf",
+)  # the first for all that it has; the second knows Hebrew and more Arabic
+_NOTHING = "\uffff"  # no character, and drawn as one that a typeface lacks
+_SECONDS = 120
+_RIGHT_TO_LEFT = ("R", "AL", "RLE", "RLO", "RLI")
+_CUTS = ("bold", "italic", "oblique", "light", "thin", "black")  # that come after a plain one
+_MOST_FACES = 24  # of those that have a character, as the system lists them
+
+
+@cache
+def own_face(number: int, pixels: int) -> ImageFont.FreeTypeFont:
+    """One that comes with matplotlib: the same glyphs on every machine. Characters stand side by side as they come."""
+    return ImageFont.truetype(own_path(number), pixels, layout_engine=ImageFont.Layout.BASIC)
+
+
+@cache
+def own_path(number: int) -> str:
+    """Its file."""
+    found = importlib.util.find_spec("matplotlib")
+    assert found is not None
+    assert found.submodule_search_locations is not None
+    return str(Path(found.submodule_search_locations[0]) / "mpl-data/fonts/ttf" / _OWN[number])
+
+
+def can_shape() -> bool:
+    """Whether letters are joined and right-to-left text is put in its order here (raqm with FriBiDi)."""
+    return bool(features.check("raqm") and features.check("fribidi"))
+
+
+def is_right_to_left(line: str) -> bool:
+    """Whether a line begins so: as its first letter does."""
+    for character in line:
+        kind = unicodedata.bidirectional(character)
+        if kind == "L":
+            return False
+        if kind in _RIGHT_TO_LEFT:
+            return True
+    return False
+
+
+def is_plain(line: str) -> bool:
+    """Whether its characters stand side by side in their order, and our own typeface has all of them."""
+    if line.isascii():
+        return True
+    return not any(map(_is_joined, line)) and not lacking(own_path(0), 0, line)
+
+
+def _is_joined(character: str) -> bool:
+    return unicodedata.bidirectional(character) in ("R", "AL") or unicodedata.category(character)[0] == "M"
+
+
+def face_for(line: str) -> tuple[str, int]:
+    """File and number of the face that has the most of a line's characters; of equals the first, ours before others."""
+    best, least = (own_path(0), 0), len(line) + 1
+    seen: set[tuple[str, int]] = set()
+    queue = [(own_path(0), 0), (own_path(1), 0)]
+    while queue:
+        face = queue.pop(0)
+        if face in seen or len(seen) > _MOST_FACES:
+            continue
+        seen.add(face)
+        missing = lacking(*face, line)
+        if len(missing) < least:
+            best, least = face, len(missing)
+        if not missing:
+            break
+        if not queue:  # what ours lack is looked for once: the first character of each script
+            queue = [other for other in installed(ord(missing[0])) if other not in seen]
+    return best
+
+
+def lacking(path: str, index: int, line: str) -> str:
+    """The characters of a line that a face has no glyph of."""
+    return "".join(c for c in dict.fromkeys(line) if not c.isspace() and not _shows(path, index, c))
+
+
+def _shows(path: str, index: int, character: str) -> bool:
+    """A face that cannot be read has nothing now, which is not kept: it may be for want of memory or files. Ours are whole, and a
+    page without them would be another than one that is drawn later. Raises SystemFault."""
+    try:
+        return _has(path, index, character)
+    except OSError as error:
+        if path in (own_path(0), own_path(1)):
+            raise SystemFault(f"{path} cannot be loaded ({error}); check the free memory, then resume") from error
+        return False
+
+
+@cache
+def _has(path: str, index: int, character: str) -> bool:
+    """Raises OSError."""
+    if unicodedata.category(character) in ("Cf", "Mn"):  # nothing to see by themselves
+        return True
+    face = _measuring(path, index)
+    mask, nothing = face.getmask(character), face.getmask(_NOTHING)
+    return mask.size != nothing.size or bytes(mask) != bytes(nothing)
+
+
+@cache
+def _measuring(path: str, index: int) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(path, 20, index, layout_engine=ImageFont.Layout.BASIC)
+
+
+_SHORT = ("out of memory", "cannot get parse buffer")  # what fontconfig says of it
+
+
+@cache
+def installed(character: int) -> tuple[tuple[str, int], ...]:
+    """Faces of this system that have a character, by what fontconfig knows; none where it is not there. Raises SystemFault
+    where it does not answer: a page without them would be another than one that is drawn later."""
+    command = ["fc-list", "--format", "%{file}\t%{index}\n", f":charset={character:x}:scalable=true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except FileNotFoundError:
+        return ()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SystemFault(
+            f"fc-list did not list the installed typefaces ({error}); check fontconfig, then resume"
+        ) from error
+    # A process that is short of memory or files gets no answer, and fc-list may call that success: it would be no typeface for
+    # as long as this slot lives, and the same page another one than elsewhere.
+    # Nor is what it tells all of it where it says that memory was short, and its configuration not read.
+    said = done.stderr.lower()
+    if done.returncode or (not done.stdout and "error" in said) or any(short in said for short in _SHORT):
+        why = done.stderr.strip().partition("\n")[0][:200] or f"exit status {done.returncode}"
+        raise SystemFault(
+            f"fc-list did not list the installed typefaces ({why}); check fontconfig and the free memory, then resume"
+        )
+    lines = (line.rpartition("\t") for line in done.stdout.splitlines())
+    found = [(path, int(index)) for path, _, index in lines if path and index.isdigit() and int(index) < 1 << 16]
+    return tuple(sorted(found, key=lambda face: (any(cut in face[0].lower() for cut in _CUTS), face))[:_MOST_FACES])
+
+
+A4_INCHES = (8.27, 11.69)
+COLUMNS, LINES = 92, 68
+_MARGIN_INCHES, _POINTS = 0.75, 9.0
+_TAB = 8
+
+
+def typeset(text: str, most: int) -> list[Sequence[str]]:
+    """Lines by page, at most `most` + 1 pages: whoever gets one more knows that there were too many."""
+    pages: list[Sequence[str]] = []
+    page: list[str] = []
+    for line in _lines(text):
+        if len(page) == LINES:
+            pages.append(page)
+            if len(pages) > most:
+                return pages
+            page = []
+        page.append(line)
+    return [*pages, page]
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        line = "".join(c if c.isprintable() else " " for c in line.expandtabs(_TAB)).rstrip()
+        while len(line) > COLUMNS // 2 and _width(line) > COLUMNS:
+            cut = _fitting(line)
+            yield line[:cut].rstrip()
+            line = line[cut:].lstrip()
+        yield line
+
+
+def _fitting(line: str) -> int:
+    """How many characters of a line fit, to the end of a word where there is one."""
+    widths = itertools.accumulate(map(_width, line))
+    cut = next((number for number, width in enumerate(widths) if width > COLUMNS), len(line))
+    blank = line.rfind(" ", cut // 2, cut + 1)
+    return blank + 1 if blank > 0 else max(1, cut)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def drawn(lines: Sequence[str], dpi: int, lost: set[str] | None = None) -> Image.Image:
+    """One page, in shades of grey. `lost` gets what of it has no glyph in any typeface here."""
+    width, height = (round(side * dpi) for side in A4_INCHES)
+    page = Image.new("L", (width, height), 255)
+    draw, face = ImageDraw.Draw(page), font(_POINTS, dpi)
+    left, step = round(_MARGIN_INCHES * dpi), round(_POINTS * 1.2 * dpi / 72)
+    for number, line in enumerate(lines):
+        if not line:
+            continue
+        if is_plain(line):
+            draw.text((left, left + number * step), line, fill=0, font=face)
+        else:
+            _shaped(draw, line, (left, left + number * step, width - left), dpi, set() if lost is None else lost)
+    return page
+
+
+def _shaped(draw: ImageDraw.ImageDraw, line: str, place: tuple[int, int, int], dpi: int, lost: set[str]) -> None:
+    """A line with letters that are joined, run from the right, or are not in our own typeface; as small as it has to be."""
+    left, top, right = place
+    path, index = face_for(line)
+    lost.update(lacking(path, index, line))
+    shaping = can_shape()
+    if not shaping:
+        lost.update(c for c in line if unicodedata.bidirectional(c) in ("R", "AL"))
+    engine = ImageFont.Layout.RAQM if shaping else ImageFont.Layout.BASIC
+    pixels = round(_POINTS * dpi / 72)
+    face = ImageFont.truetype(path, pixels, index, layout_engine=engine)
+    if (long := draw.textlength(line, font=face)) > right - left:
+        face = ImageFont.truetype(path, max(1, int(pixels * (right - left) / long)), index, layout_engine=engine)
+        long = draw.textlength(line, font=face)
+    draw.text((right - long if is_right_to_left(line) else left, top), line, fill=0, font=face)
+
+
+def font(points: float, dpi: int) -> ImageFont.FreeTypeFont:
+    """Our own typeface in a size."""
+    return own_face(0, round(points * dpi / 72))

@@ -1,1 +1,0 @@
-"""Jobs that take items of others: their numbers beside each other, and what they take."""
