@@ -7,7 +7,6 @@ import uuid
 from pathlib import Path
 
 import pytest
-from core.options.of_type import ProductionChoice
 from shelf import Shelf, digest
 
 from controller.custody.actions import actions_of
@@ -21,6 +20,7 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from production.choosing import with_findings
 from production.create import ProductionPlan, create_production
+from production.options import ProductionChoice
 from production.statements import PRODUCTION
 from review.dedupe.run import dedupe
 from review.denist.run import denist
