@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
-from cli.output import flush, print_json, table
+from cli.output import await_answer, flush, print_json, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
@@ -121,7 +120,7 @@ def r1(
     """
     from experiments.kinds.grid import Grid
     from experiments.workloads.discovery.result import PointSpec, of_discovery
-    from monitoring.processes import processors
+    from monitoring.machine import processors
 
     settings = _settings(ctx, study, order)
     few, many = r1_rows(points.workers) if points.workers else fitting_rows(processors())
@@ -178,7 +177,7 @@ def _array(context: CommandContext, study: Study) -> Array | None:
     if study.array is None and study.array_map is None:
         return None
     from cli.counters import meaning
-    from controller.arrays.collected import is_collected
+    from controller.arrays.mapping import is_collected
     from experiments.workloads.discovery.array import Array
 
     if study.array_map is None and study.array is not None and not is_collected(study.array):

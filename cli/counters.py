@@ -12,7 +12,7 @@ from cli.context import CommandContext, shared
 from cli.installation import installation
 from cli.tree import Commands, writable_file
 from core.errors import UsageError
-from core.options.bounds import MOST_SECONDS
+from core.options.tuning import MOST_SECONDS
 
 if TYPE_CHECKING:
     from controller.arrays.importing import Imported
@@ -58,9 +58,8 @@ def collect_counters(
 
     Start it before the job and stop it after the job. Times are of this host's clock (docs/filer-counters.md).
     """
-    from controller.arrays.collected import collect
     from controller.arrays.collectors import COLLECTORS
-    from controller.arrays.mapping import array_name
+    from controller.arrays.mapping import array_name, collect
 
     context = shared(ctx)
     if kind not in COLLECTORS:
@@ -127,8 +126,8 @@ def import_counters(
 
     docs/filer-counters.md has maps to start from. Importing again under the same name replaces the earlier counters.
     """
-    from controller.arrays.collected import is_collected
     from controller.arrays.importing import forget_array, import_array
+    from controller.arrays.mapping import is_collected
 
     context = shared(ctx)
     if remove and name is None:
@@ -148,8 +147,7 @@ def import_counters(
 
 def meaning(file: Path | None, mapping: Path | None, name: str | None) -> ArrayMap:
     """Of the columns: as the map describes them; a collected file describes itself."""
-    from controller.arrays.collected import collected_map
-    from controller.arrays.mapping import read_map
+    from controller.arrays.mapping import collected_map, read_map
 
     if mapping is not None:
         return read_map(mapping, name)

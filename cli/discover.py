@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
-from cli.output import flush, print_json
+from cli.output import await_answer, flush, print_json
 from cli.tree import Commands
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 
@@ -134,7 +133,7 @@ def follow(
     from cli.progress import progress_display
     from cli.summary import show_result
     from controller.filer.emulated import watched_filer
-    from controller.jobs.groups.create import clean_copies
+    from controller.jobs.create import clean_copies
     from controller.jobs.groups.find import refresh
     from controller.jobs.groups.progress import group_state
     from controller.jobs.groups.results import figures_of

@@ -7,9 +7,8 @@ import dataclasses
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.context import shared, with_options
-from cli.output import flush, print_json
+from cli.output import await_answer, flush, print_json
 from cli.tree import Commands
 from controller.doctor import Finding, Level, run_checks
 from core.errors import RunFailed

@@ -20,7 +20,7 @@ from core.records import Limits
 from core.settings import read_settings
 from readers.listing import Listed, details, listed, markdown, markdown_table
 from readers.registry import all_handlers
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins
 
 commands = Commands()
 _LIMITS = {

@@ -22,7 +22,7 @@ from core.records import JobOptions
 from core.settings import read_settings
 from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins
 
 if TYPE_CHECKING:
     from rich.console import Console

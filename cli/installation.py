@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cli.answering import await_answer
+from cli.output import await_answer
 from core.services import embedded_services
 from core.settings import Settings
 

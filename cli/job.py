@@ -297,7 +297,7 @@ def resume(
 
     With EDBENCH_DATABASES set, the workers belong to a system that runs by itself: the job is set running and the command ends.
     """
-    from controller.jobs.groups.create import resume_all
+    from controller.jobs.create import resume_all
     from controller.jobs.jobs import wait_for_orphan
     from core.settings import filer_source
     from sql.jobs import summary
@@ -365,7 +365,7 @@ def requeue(
 @commands.add("cancel", "edbench job cancel 3f2a")
 def cancel(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = None) -> None:
     """Cancel a job for good; its items stay until it is deleted."""
-    from controller.jobs.groups.create import clean_copies
+    from controller.jobs.create import clean_copies
     from controller.jobs.jobs import cancel_job
     from core.operations import NullRecorder
     from core.records import JobState
@@ -407,7 +407,7 @@ def delete(ctx: typer.Context, job: opt.JobArgument, storage: opt.StorageRoot = 
 
     Files that other programs put into the output directory of an extraction, processing or export stay and are listed.
     """
-    from controller.jobs.groups.create import delete_all, refuse_member
+    from controller.jobs.create import delete_all, refuse_member
     from core.operations import NullRecorder
     from core.storage.layer import Storage
 

@@ -18,8 +18,8 @@ from typer.main import get_command
 from cli.tree import Entry, Group
 from core.errors import EdbenchError, Interrupted, UsageError
 from core.extensions import extensions
-from core.program.extras import missing_extra
 from core.program.urls import without_logins
+from core.program.whole import missing_extra
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -3,12 +3,72 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import select
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.histogram import LIMIT_NS
+
+_PATIENCE_SECONDS = 5.0  # a filer under load takes a second or two
+_MOST_FILES = 4_096  # open descriptors of a command at this point
+
+
+def await_answer(
+    *directories: Path,
+    waits: str = "",
+    look: Callable[[Path], object] = os.statvfs,
+    patience: float = _PATIENCE_SECONDS,
+) -> None:
+    """Wait until the storage of each directory answers, with whatever; print a line when that takes long, and another when it
+    answers. `waits`: a prefix of that line; `look` calls the storage: the kernel caches nothing of `statvfs`."""
+    for directory in dict.fromkeys(directories):
+        child, ended = _looking(directory, look)
+        try:
+            if not _within(ended, patience):
+                _say(
+                    f"{waits}the storage at {directory} has not answered for {patience:g} s: is its server up? Waiting for it;"
+                    " Ctrl-C ends this"
+                )
+                _within(ended, None)
+                _say(f"the storage at {directory} answers")
+            os.waitpid(child, 0)  # it is ending; one that blocks is left to init
+        finally:
+            os.close(ended)
+
+
+def _looking(directory: Path, look: Callable[[Path], object]) -> tuple[int, int]:
+    """A child that calls the storage, and a descriptor that ends with the child."""
+    ended, held = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _look_and_go(directory, look, held)
+    os.close(held)
+    return child, ended
+
+
+def _look_and_go(directory: Path, look: Callable[[Path], object], held: int) -> None:
+    """In the child. It closes every descriptor that another process may wait on: it may block for long."""
+    try:
+        os.closerange(0, held)
+        os.closerange(held + 1, _MOST_FILES)
+        look(directory)
+    finally:
+        os._exit(0)  # whatever the storage answered
+
+
+def _within(ended: int, seconds: float | None) -> bool:
+    waiting = select.poll()
+    waiting.register(ended, select.POLLIN)
+    return bool(waiting.poll(None if seconds is None else seconds * 1e3))
+
+
+def _say(line: str) -> None:
+    print(f"edbench: {line}", file=sys.stderr, flush=True)
+
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.context import shared, with_options
-from cli.output import print_json, table
+from cli.output import await_answer, print_json, table
 from cli.tree import Commands
 from core.errors import UsageError
 from core.settings import Settings, parse_bytes
@@ -132,7 +131,7 @@ def _rates_here(ctx: typer.Context, settings: Settings, wish: Wish) -> Rates:
     from experiments.kinds.grid import scale_up
     from experiments.sizing import PROFILE, ranges, rates_of
     from experiments.workloads.discovery.result import PointSpec, of_discovery
-    from monitoring.processes import processors
+    from monitoring.machine import processors
 
     context = shared(ctx)
     counts = wish.workers or ranges(processors())[0]

@@ -34,8 +34,7 @@ def token(
     container. `edbench serve` prints its own link.
     """
     from web.api.models.system import SignIn  # brings the web application
-    from web.published import COMMAND, GRAFANA, WEB, headless_line, published
-    from web.token import FILE_VARIABLE, given_token, read_secret
+    from web.token import COMMAND, FILE_VARIABLE, GRAFANA, WEB, given_token, headless_line, published, read_secret
 
     if api and grafana:
         raise UsageError("--api and --grafana exclude each other")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from core.options.bounds import MOST_PASSWORDS
+from core.options.tuning import MOST_PASSWORDS
 from core.places import job_location
 from core.reading import read_problem
 from core.records import BankNote

@@ -1,7 +1,7 @@
 """The roles that processes play, and as whom each of them comes to the databases and to the broker.
 
 A role's login has the same name and password at all servers of an installation. What a login may do stands in
-`sql.migrate` (databases) and in `core.services.broker_users` (broker).
+`sql.migrate` (databases) and in `core.services.keyring` (broker).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
-from core.options.bounds import MOST_BYTES
+from core.options.tuning import MOST_BYTES
 from core.program.urls import shown_url
 from core.reading import read_problem
 from core.roles import Login, has_login, has_password, with_login
@@ -51,7 +51,7 @@ class Settings:
     run: str = ""  # of an experiment, whose messages are kept apart at the broker; empty: the system's own jobs
     hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
-    plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.plugins)
+    plugins: tuple[str, ...] = ()  # modules with format handlers of their own (worker.parsers)
 
     @property
     def embedded(self) -> bool:

@@ -21,7 +21,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from core.errors import RunFailed, UsageError
 from core.reading import read_problem
-from core.storage.naming import naming_of
+from core.storage.whole import naming_of
 from dataset_gen.material.blocks import Blocks
 from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
 from dataset_gen.material.system_files import system_list

@@ -84,7 +84,7 @@ class Tree:
 class Series:
     """Data for storage tests: files of one kind, some in generations that build on each other."""
 
-    kind: str  # one of dataset_gen.material.series.KINDS
+    kind: str  # one of dataset_gen.material.blocks.KINDS
     share: float  # of the raw bytes
     file_bytes: int
     generations: int = 1

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from core.document import TEXT, Order
-from core.options.bounds import MOST_SCALE, MOST_SEED
+from core.options.tuning import MOST_SCALE, MOST_SEED
 
 
 class CorpusOrder(Order):

@@ -13,7 +13,7 @@ from core.errors import UsageError
 from core.reading import read_problem
 from core.toml_table import TomlTable
 from dataset_gen import faults
-from dataset_gen.material.series import KINDS
+from dataset_gen.material.blocks import KINDS
 from dataset_gen.material.text import LANGUAGES
 from dataset_gen.mix import (
     MAIL_STYLES,

@@ -7,23 +7,21 @@ from dataclasses import replace
 
 from dataset_gen import faults
 from dataset_gen.formats import media
-from dataset_gen.formats.archives import of_mail as mail_archives
-from dataset_gen.formats.archives import sevenz
+from dataset_gen.formats.archives import sevenz, zip_tar
 from dataset_gen.formats.archives import zip_tar as archives
 from dataset_gen.formats.documents import pdf, rtf
 from dataset_gen.formats.images import bmp, gif, jpeg, png, svg, tiff, webp
-from dataset_gen.formats.mail import contacts, eml, mbox
-from dataset_gen.formats.office import doc, docx, odf, ppt, pptx, xls, xlsx
-from dataset_gen.formats.order import Order
+from dataset_gen.formats.mail import eml, mbox
+from dataset_gen.formats.office import doc, odf, ooxml, ppt, pptx, xls, xlsx
 from dataset_gen.formats.outlook import msg_letter, pst_store, tnef_letter
-from dataset_gen.formats.text import plain, records, source
-from dataset_gen.made import Made
+from dataset_gen.formats.text import plain
+from dataset_gen.made import Made, Order
 from dataset_gen.material.text import PHRASES, planted_token
 from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice, derive, running_totals
 
 BUILDERS: dict[str, Callable[[Order], Made]] = {
-    "docx": docx.build,
+    "docx": ooxml.build,
     "xlsx": xlsx.build,
     "pptx": pptx.build,
     "doc": doc.build,
@@ -32,16 +30,16 @@ BUILDERS: dict[str, Callable[[Order], Made]] = {
     "pdf": pdf.build,
     "html": plain.build_html,
     "txt": plain.build_txt,
-    "csv": records.build_csv,
-    "xml": records.build_xml,
-    "json": records.build_json,
+    "csv": plain.build_csv,
+    "xml": plain.build_xml,
+    "json": plain.build_json,
     "rtf": rtf.build,
     "odt": odf.build_odt,
     "ods": odf.build_ods,
-    "vcf": contacts.build_vcf,
-    "ics": contacts.build_ics,
-    "log": source.build_log,
-    **{language: source.builder(language) for language in source.LANGUAGES},
+    "vcf": mbox.build_vcf,
+    "ics": mbox.build_ics,
+    "log": plain.build_log,
+    **{language: plain.builder(language) for language in plain.LANGUAGES},
     "jpg": jpeg.build,
     "png": png.build,
     "gif": gif.build,
@@ -63,7 +61,7 @@ BUILDERS: dict[str, Callable[[Order], Made]] = {
     "tgz": archives.build_tgz,
     "gz": archives.build_gz,
     "7z": sevenz.build,
-    "zip_mail": mail_archives.build,
+    "zip_mail": zip_tar.build,
     **faults.BUILDERS,
 }
 CONTAINERS = frozenset({"mbox", "pst", "zip", "tar", "tgz", "gz", "7z", "zip_mail"})
@@ -91,7 +89,7 @@ WITH_TEXT = frozenset(
         "ics",
         "log",
         "svg",
-        *source.LANGUAGES,
+        *plain.LANGUAGES,
     }
 )
 FIRST = "first/"  # keys of documents that have terms for certain

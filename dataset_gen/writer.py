@@ -16,11 +16,10 @@ from core.errors import UsageError
 from dataset_gen.formats.mail.eml import Letter, write
 from dataset_gen.formats.mail.mbox import write_store
 from dataset_gen.formats.outlook import msg_letter, pst_store
-from dataset_gen.languages.sample import build_sample
+from dataset_gen.languages.texts import build_sample
 from dataset_gen.made import Made, Truth
-from dataset_gen.material.blocks import Blocks
+from dataset_gen.material.blocks import Blocks, plan_series, write_series
 from dataset_gen.material.mail import letters, thread
-from dataset_gen.material.series import plan_series, write_series
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.planning.shelf import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of

@@ -13,8 +13,8 @@ from pydantic import Field
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
-from core.options.bounds import MOST_SECONDS, MOST_SEED
 from core.options.choices import DEFAULT_ZONE
+from core.options.tuning import MOST_SECONDS, MOST_SEED
 from core.settings import numbers
 from experiments.result.steady import MIN_SECONDS
 

@@ -6,15 +6,36 @@ Latencies are closed-loop: a slot makes its next call only after the last has re
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection
 
 from core.histogram import Histogram
 from core.operations import Op
-from monitoring.counters import CounterDelta
+from monitoring.frames import CounterDelta
 from sql.faces.calls import CALLS, OpCalls
+
+
+def columns(names: Iterable[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
+    """For `unnest(%(name)s::type[])`. Values are int, float, str or bytes, each column of one type."""
+    return {name: array(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def array(values: Sequence[Any]) -> str:
+    """The literal of one column."""
+    if isinstance(values[0], bytes):
+        return "{" + ",".join([f'"\\\\x{value.hex()}"' for value in values]) + "}"
+    if isinstance(values[0], str):
+        return "{" + ",".join(map(_quoted, values)) + "}"
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def _quoted(text: str) -> str:
+    if "\\" in text or '"' in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +170,52 @@ def totals_by_op(rows: Iterable[OpCalls]) -> dict[str, CallTotals]:
     """Op label → totals of rows of `call_second`, in order of op."""
     sums = sums_of(rows)
     return {Op(op).label: sums[op].totals() for op in sorted(sums)}
+
+
+STEPS = (1, 4, 20, 120, 1200)  # seconds; a reader takes the first that gives few enough points
+
+Key = tuple[str, int, int, int]  # job, step, its first second, op
+
+_KEYS = ("job", "step", "second", "op")
+_COLUMNS = (
+    *_KEYS,
+    *("calls", "bytes", "errors", "total_ns", "max_ns", "p50_ns", "p95_ns", "p99_ns", "histogram"),
+)
+
+
+def step_for(first: int, end: int, points: int) -> int:
+    """The shortest step of which at most `points` hold the seconds from `first` to before `end`, or the longest."""
+    return next((step for step in STEPS if (end - 1) // step - first // step < points), STEPS[-1])
+
+
+def add_to_steps(conn: Connection, calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> None:
+    """Add calls, each with its job and second, to their steps; the caller holds the lock of collecting."""
+    sums = _by_step(calls)
+    if not sums:
+        return
+    keys = list(sums)
+    for row in CALLS.call_steps_at(conn, **columns(_KEYS, keys)):
+        sums[str(row.job), row.step, row.second, row.op].add(row)
+    CALLS.put_call_steps(conn, **columns(_COLUMNS, [_row(key, sums[key]) for key in sorted(keys)]))
+
+
+def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[Key, CallSum]:
+    """Seconds first, then what they come to into the longer steps: workers are many, seconds few."""
+    seconds: dict[tuple[str, int, int], CallSum] = {}
+    for job, second, deltas in calls:
+        for delta in deltas:
+            key = (job, second, int(delta.op))
+            if (total := seconds.get(key)) is None:
+                total = seconds[key] = CallSum()
+            total.merge(delta, delta.histogram)
+    sums: dict[Key, CallSum] = {}
+    for (job, second, op), total in seconds.items():
+        for step in STEPS:
+            sums.setdefault((job, step, second - second % step, op), CallSum()).merge(total, total.histogram)
+    return sums
+
+
+def _row(key: Key, call_sum: CallSum) -> tuple[Any, ...]:
+    p50, p95, p99 = call_sum.histogram.percentiles((50, 95, 99), call_sum.max_ns)
+    counts = (call_sum.calls, call_sum.bytes, call_sum.errors, call_sum.total_ns, call_sum.max_ns)
+    return (*key, *counts, p50, p95, p99, call_sum.histogram.encode())

@@ -20,14 +20,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from core.errors import DatabaseFault
-from monitoring.arrays import columns
+from monitoring.aggregate import add_to_steps, columns
 from monitoring.broker import connect
-from monitoring.counters import CounterDelta
-from monitoring.frames import Frame, decode_frame
+from monitoring.frames import CounterDelta, Frame, decode_frame
 from monitoring.sender import FIELD, stream_of
-from monitoring.steps import add_to_steps
-from sql.faces.calls import CALLS
-from sql.faces.observing import OBSERVING
+from sql.faces.calls import CALLS, OBSERVING
 from sql.session import Database
 
 _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it is asked whether a job runs

@@ -17,8 +17,7 @@ from core.filer.load import load_filer
 from core.mounts import MOUNTINFO, holding, read_mountinfo
 from core.names import display_name
 from core.settings import Settings
-from monitoring.filer.block import BlockSampler
-from monitoring.filer.boot import short_boot_id
+from monitoring.filer.block import BlockSampler, short_boot_id
 from monitoring.filer.wire import WireSampler
 from monitoring.observations import EMULATED, SPACE, Observation
 

@@ -27,7 +27,7 @@ from itertools import accumulate
 from core.histogram import BUCKETS, CELLS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
 from core.operations import MOST_BYTES, Op
 from core.records import PHASES, Phase
-from monitoring.counters import CounterDelta, merge_deltas
+from monitoring.frames import CounterDelta, merge_deltas
 
 PAGES = 8
 

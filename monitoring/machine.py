@@ -2,15 +2,160 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from core.memory import client_memory, machine_memory
 from core.mounts import mount_of, read_mounts, storage_label
-from monitoring.processes import processors, usable_processors
+
+_PROC = "/proc"
+_CGROUPS = Path("/sys/fs/cgroup")  # in a container its own group
+_QUOTA = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of versions 2 and 1; no limit: "max", -1
+_NS = 1e9
+_TELLS = os.path.exists(f"{_PROC}/self/task/{os.getpid()}/children")  # the kernel, of children (CONFIG_PROC_CHILDREN)
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def usable_processors(cgroups: Path = _CGROUPS) -> float:
+    """As `processors`, less where the control group limits CPU time: 1.5 with `docker run --cpus 1.5`."""
+    for file in _QUOTA:
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = (int(word) for name in file for word in (cgroups / name).read_text().split())
+            if quota > 0:
+                return min(processors(), quota / period)
+    return processors()
+
+
+def capacities(parts: Iterable[Mapping[str, Any]], what: str, machine: str) -> dict[str, float]:
+    """What processes may use together of each machine: no more than it has.
+
+    `what`: processors, memory_bytes. Each part has what it may use itself, the same fact of its machine with `machine_` in
+    front where a limit may apply, and the machine's id under `machine`.
+    """
+    usable: dict[str, float] = {}
+    whole: dict[str, float] = {}
+    for part in parts:
+        at = str(part.get(machine, ""))
+        usable[at] = usable.get(at, 0) + part.get(what, 0)
+        whole[at] = part.get(f"machine_{what}", part.get(what, 0))
+    return {at: min(usable[at], whole[at]) for at in usable}
+
+
+def host_seconds() -> tuple[float, float]:
+    """Processor seconds that the whole host was busy, and those that passed, since it was started."""
+    times = psutil.cpu_times()
+    busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal"))
+    return busy, busy + times.idle + getattr(times, "iowait", 0.0)
+
+
+class WorkerMeter:
+    """Adds up what all worker processes below one process have used, those included that have ended since.
+
+    The kernel counts for each thread; what a thread used after the last look before its end is missed.
+    """
+
+    def __init__(self, parent: int, but: Collection[int] = ()) -> None:
+        """`but`: processes below it that are no workers."""
+        self._parent, self._but = parent, frozenset(but)
+        self._known: set[int] = set()
+        self._seen: dict[tuple[int, str], tuple[int, int]] = {}  # (process, thread) → on a processor, waiting, ns
+
+    def read(self) -> tuple[float, float]:
+        """Seconds on a processor and seconds waiting for one, since the processes began."""
+        for pid in self._workers():
+            for thread, used in _threads(pid):
+                self._seen[pid, thread] = used
+        return sum(u[0] for u in self._seen.values()) / _NS, sum(u[1] for u in self._seen.values()) / _NS
+
+    def _workers(self) -> Iterator[int]:
+        for pid in below(self._parent):
+            if pid in self._but:
+                continue
+            if pid not in self._known and _is_worker(command_line(pid)):  # before its exec(2) it is something else
+                self._known.add(pid)
+            if pid in self._known:
+                yield pid
+
+
+def _is_worker(line: list[str]) -> bool:
+    """Slots, or the sandboxes that parse for them."""
+    return "-m" in line and line[line.index("-m") :][1:2] in (["worker"], ["worker.box"])
+
+
+def below(parent: int, *, direct: bool = False) -> list[int]:
+    """The processes that live below one, or its children alone; of all its threads.
+
+    Not psutil's: that reads every process of the machine for it, a twentieth of a second where there are some hundred, and this
+    is asked every second while they work.
+    """
+    found: list[int] = []
+    parents = [parent]
+    while parents:
+        children = _children(parents.pop())
+        found += children
+        if not direct:
+            parents += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    """None where the process is gone."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"{_PROC}/{pid}/task"):
+            found += map(int, _read(f"{_PROC}/{pid}/task/{thread}/children").split())
+    except OSError:
+        if _TELLS:
+            return found
+        try:
+            return [child.pid for child in psutil.Process(pid).children()]
+        except psutil.Error:
+            return []
+    return found
+
+
+def command_line(pid: int) -> list[str]:
+    """Its words; none where it is gone."""
+    try:
+        return _read(f"{_PROC}/{pid}/cmdline").split("\0")
+    except OSError:
+        return []
+
+
+def _read(path: str) -> str:
+    """A file of the kernel's, without a file object around it: several hundred of them a second."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 65_536).decode(errors="replace")
+    finally:
+        os.close(descriptor)
+
+
+def _threads(pid: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Each thread with its nanoseconds on a processor and in a run queue; nothing for a process that is gone."""
+    try:
+        names = os.listdir(f"{_PROC}/{pid}/task")
+    except OSError:
+        return
+    for name in names:
+        try:
+            fields = _read(f"{_PROC}/{pid}/task/{name}/schedstat").split()
+        except OSError:
+            continue
+        if len(fields) >= 2:
+            yield name, (int(fields[0]), int(fields[1]))
+
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -3,25 +3,183 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
+import redis
+from kombu.exceptions import KombuError
 from sqlalchemy import Connection
 
+from core.celery_app import TASK_NAME, make_app, queue_name
 from core.errors import BrokerFault, UsageError
 from core.moments import reached
 from core.records import JobState
-from queue_manager.commons import Commons
+from monitoring.broker import connect
 from queue_manager.metrics import DatabaseNumbers
-from queue_manager.outage import Outage
-from queue_manager.sender import Sender
 from queue_manager.window import Window, shares
-from sql import clocks, ledger, states, workers
+from sql import ledger, states, workers
 from sql.held import HeldConnection
 from sql.states import Demand
+
+_ERRORS = (KombuError, redis.RedisError, OSError)
+
+
+class Sender:
+    """The way to one database's queue. Every method raises BrokerFault within about two seconds."""
+
+    def __init__(self, broker_url: str, database: str, run: str = "") -> None:
+        """`run`: as `Settings.run`."""
+        self._app = make_app(broker_url)
+        self._client = connect(broker_url)
+        self._database, self._run = database, run
+        # One of our own: a pool whose connections were closed after a fault never lends one again.
+        self._producer: Any = None  # a kombu Producer, which has no types
+
+    def send(self, tasks: Sequence[tuple[uuid.UUID, uuid.UUID]], not_on: Mapping[uuid.UUID, str]) -> None:
+        """One message for each (job, task), in one exchange with the broker. After BrokerFault some may have been sent.
+
+        `not_on`: hosts that are not to do a task, by task; any may do the others."""
+        try:
+            producer = self._connected()
+            with producer.batch():
+                for job, task in tasks:
+                    self._app.send_task(
+                        TASK_NAME,
+                        args=[self._database, str(job), str(task)],
+                        queue=queue_name(self._database, not_on.get(task, ""), self._run),
+                        producer=producer,
+                        retry=False,
+                        ignore_result=True,
+                    )
+        except _ERRORS as error:
+            self._disconnect()
+            raise BrokerFault(f"cannot send to the broker: {_line(error)}") from error
+
+    def epoch(self) -> str:
+        """Changes when the broker was started anew, and so may have lost its messages."""
+        try:
+            return str(self._client.info("server")["run_id"])
+        except _ERRORS as error:
+            raise BrokerFault(f"cannot reach the broker: {_line(error)}") from error
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._disconnect()
+        self._client.close()
+        self._app.close()
+
+    def _connected(self) -> Any:
+        if self._producer is None:
+            self._producer = self._app.amqp.Producer(self._app.connection_for_write())
+        return self._producer
+
+    def _disconnect(self) -> None:
+        if self._producer is not None:
+            connection = self._producer.connection
+            self._producer = None
+            connection.collect()  # closes without a word to the broker, which may be what does not answer
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+_Id = TypeVar("_Id", covariant=True)
+
+
+class _Ordered(Protocol[_Id]):
+    @property
+    def weight(self) -> int: ...
+
+    @property
+    def id(self) -> _Id: ...
+
+
+def order_key(task: _Ordered[_Id]) -> tuple[int, _Id]:
+    """Tasks are dispatched in ascending order of it."""
+    return (-task.weight, task.id)
+
+
+log = logging.getLogger(__name__)
+
+_BACKOFF_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6)
+
+
+class Outage:
+    """Of the broker or of a database, by its `name`. Times are monotonic seconds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._attempts = 0
+        self._retry_at = 0.0
+
+    @property
+    def on(self) -> bool:
+        """Whether the last attempt failed."""
+        return self._attempts > 0
+
+    def failed(self, error: Exception, now: float) -> float:
+        """Note a failed attempt; returns the seconds to wait before the next one."""
+        if not self.on:
+            log.warning("%s; retrying until it answers", error)
+        wait = _BACKOFF_SECONDS[min(self._attempts, len(_BACKOFF_SECONDS) - 1)]
+        self._attempts += 1
+        self._retry_at = now + wait
+        return wait
+
+    def due(self, now: float) -> bool:
+        """Whether an attempt may be made."""
+        return now >= self._retry_at
+
+    def over(self) -> bool:
+        """Note a successful attempt; whether it ended an outage."""
+        if not self.on:
+            return False
+        log.warning("%s answers again after %d attempts", self._name, self._attempts)
+        self._attempts = 0
+        self._retry_at = 0.0
+        return True
+
+
+class Commons:
+    """What the dispatchers of one queue manager, each in a thread, tell one another: how many tasks they want out.
+
+    Where several queue managers are active, each for another database, they do not know of one another: then each
+    database's window is what it would be alone, and more messages wait at the broker, which the slots empty in turn.
+    """
+
+    def __init__(self) -> None:
+        self._wants: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def share(self, database: str, want: int, window: int) -> int:
+        """How many of a window of tasks this database may have out, when it wants `want`, those out included."""
+        with self._lock:
+            self._wants[database] = want
+            return fair_share(database, self._wants, window)
+
+    def forget(self, database: str) -> None:
+        """Its dispatcher is gone; it wants nothing until it says so again."""
+        with self._lock:
+            self._wants.pop(database, None)
+
+
+def fair_share(name: str, wants: Mapping[str, int], window: int) -> int:
+    """The part of `window` that falls to `name`: nobody gets more than it wants, and what one leaves is divided
+    among the others equally. Each that wants anything gets at least 1, and what does not divide goes by name."""
+    left = window
+    waiting = sorted((want, other) for other, want in wants.items() if want > 0)
+    for number, (want, other) in enumerate(waiting):
+        part = max(1, min(want, -(-left // (len(waiting) - number))))
+        if other == name:
+            return part if window > 0 else 0
+        left = max(0, left - part)
+    return 0
+
 
 STEP_SECONDS = 1.0  # less is the difference of two clocks that are both right, or the way to the database and back
 
@@ -31,7 +189,7 @@ class ClockWatch:
 
     def __init__(
         self,
-        read: Callable[[Connection], float] = clocks.now,
+        read: Callable[[Connection], float] = workers.now,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`read` gives the database's clock."""
@@ -52,13 +210,11 @@ class ClockWatch:
             return None
         window, self._at = answered - self._at, answered
         by = (sum(now) - sum(before)) / 2
-        clocks.stepped(conn, by, window)
+        workers.stepped(conn, by, window)
         return by
 
 
 EVERY_SECONDS = 1.0
-
-log = logging.getLogger(__name__)
 
 
 class Deadlines:
@@ -81,7 +237,7 @@ class Deadlines:
         self._next = now + EVERY_SECONDS
         with self._held.transaction() as conn:
             step = self._clock.look(conn)
-            clocks.fresh_terms(conn)
+            workers.fresh_terms(conn)
             returned = ledger.return_expired(conn)
         if step is not None:
             log.warning(

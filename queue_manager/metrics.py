@@ -12,10 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from core.records import Phase, TaskState
 from monitoring.collector import Collector as FrameCollector
-from monitoring.metrics.buckets import Timers
-from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.catalogue import SPECS, Reading, Readings, Timers, transactions
 from monitoring.metrics.collecting import Collector, Metric
-from monitoring.metrics.families import Reading, Readings, transactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

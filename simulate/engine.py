@@ -19,10 +19,8 @@ from typing import Any
 
 from core.celery_app import goes_round, own_first
 from core.records import JobState, Phase
-from queue_manager.commons import fair_share
-from queue_manager.dispatcher import turns
+from queue_manager.dispatcher import fair_share, order_key, turns
 from queue_manager.manager import AFTER_SENDING_SECONDS
-from queue_manager.order import order_key
 from queue_manager.window import Window, shares
 from simulate.site import Site, placed
 from simulate.tasks import (

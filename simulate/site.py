@@ -11,8 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from core.errors import UsageError
-from core.filer.model import FilerModel
-from core.filer.protocol import Protocol, load_protocol
+from core.filer.model import FilerModel, Protocol, load_protocol
 from core.reading import read_problem
 from core.toml_table import TomlTable
 from simulate.demands import PHASES

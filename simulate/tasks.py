@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.batches import ITEM_COST, full
+from core.limits import ITEM_COST, full
 from core.operations import Op
 from core.records import FINALISE_SHARES, JobOptions, Phase
 from simulate.demands import OPS, Demands

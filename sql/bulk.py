@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.names import display_name
 from core.records import ClaimedTask, Custodian, NewTask, Shard, TaskState
+from sql.face import QUERIES, Query
 from sql.findings import ContainerCount, IndexOwner, Item, ItemException, ItemText
-from sql.queries import QUERIES, Query
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -99,7 +99,7 @@ def _item_row(item: Item) -> dict[str, Any]:
         "content_hash": _hex(item.content_hash),
         "message_id_hash": _hex(item.message_id_hash),
         "location": _hex(item.location),
-        # A loose file's ordinal is its path relative to the source (core.ids).
+        # A loose file's ordinal is its path relative to the source (core.places).
         "path": item.ordinal.hex() if item.parent is None else None,
         "mtime_ns": item.mtime_ns,
     }

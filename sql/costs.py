@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.records import Phase
 from readers.errors import ExceptionCode
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -13,7 +13,7 @@ from core.errors import UsageError
 from core.records import JobState
 from sql import models
 from sql.afterwards import production_file, production_item
-from sql.queries import QUERIES
+from sql.face import QUERIES
 from sql.session import Database
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     parent: uuid.UUID | None
     family: uuid.UUID | None  # topmost non-container around it, itself included; None outside any family
     custodian: int  # row number of the custodian in its job
-    ordinal: bytes  # see core.ids
+    ordinal: bytes  # see core.places
     depth: int  # 0 for a loose file
     name: bytes  # as the source or the parent gives it
     container_path: tuple[str, ...]  # display names from the loose file's relative path down to this item's

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.records import GroupKind
 from sql import bulk
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import UsageError
 from core.records import Custodian, Job, JobOptions, JobState, NewTask, Phase
 from sql import bulk, workers
-from sql.queries import QUERIES
+from sql.face import QUERIES
 from sql.states import request_cancel, request_pause, request_resume
 
 if TYPE_CHECKING:

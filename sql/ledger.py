@@ -17,8 +17,8 @@ from core.records import ClaimedTask, Phase
 from readers.errors import ExceptionCode
 from sql import bulk, costs
 from sql.costs import Death
+from sql.face import QUERIES
 from sql.findings import TaskResult
-from sql.queries import QUERIES
 from sql.states import suspend
 
 if TYPE_CHECKING:

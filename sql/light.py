@@ -25,7 +25,7 @@ _STREAMS = count()  # a stream's name on the server
 
 
 class LightDatabase(Database):
-    """A database for statements that are named (`sql.queries`), in as many transactions at a time as are begun."""
+    """A database for statements that are named (`sql.face`), in as many transactions at a time as are begun."""
 
     def __init__(self, name: str, url: str, *, application: str = "edbench") -> None:
         super().__init__(name, url, application=application)

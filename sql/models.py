@@ -370,7 +370,7 @@ call_second = Table(
     PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
 )
 
-# The same calls, all workers and phases together, by steps of time of several lengths (monitoring.steps): with a
+# The same calls, all workers and phases together, by steps of time of several lengths (monitoring.aggregate): with a
 # step's histogram its percentiles, so that a long run is drawn without merging anything.
 call_step = Table(
     "call_step",

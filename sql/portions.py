@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from core.errors import TaskLost
 from core.records import ClaimedTask, TaskState
 from sql import bulk
+from sql.face import QUERIES
 from sql.findings import TaskResult
-from sql.queries import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.records import FINALISE_LIST, NewTask, Phase
 from sql import bulk, workers
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

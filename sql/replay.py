@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import SystemFault, TaskLost
 from core.records import ClaimedTask, JobState
+from sql.face import QUERIES
 from sql.findings import OwnFindings
-from sql.queries import QUERIES
 from sql.workers import LIVE_SECONDS
 
 if TYPE_CHECKING:

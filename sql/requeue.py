@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.records import JobOptions, JobState, JobType, NewTask, Phase
 from sql import bulk
 from sql.dependents import refuse_taken
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import UsageError
 from core.moments import reached
-from sql.faults import driver_errors, fault_of
-from sql.held import HeldConnection
+from sql.held import HeldConnection, driver_errors, fault_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

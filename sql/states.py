@@ -23,7 +23,7 @@ from core.records import (
     Priority,
 )
 from sql import bulk
-from sql.queries import QUERIES
+from sql.face import QUERIES
 from sql.recut import join, recut
 
 if TYPE_CHECKING:

@@ -124,7 +124,7 @@ def _listed(directory: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _of_the_dead(worker: Path) -> Iterator[bool]:
-    """Whether nobody lives in this worker's scratch (worker.slots.scratch: it and its slots hold a lock there); for as long
+    """Whether nobody lives in this worker's scratch (worker.slots.watch: it and its slots hold a lock there); for as long
     as the block lasts nobody else thinks so too."""
     try:
         descriptor = os.open(worker, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

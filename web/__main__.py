@@ -20,9 +20,8 @@ from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
 from web.measuring.runs import Measurements
-from web.published import GRAFANA, WEB, published, start_lines
 from web.server import Stage, address, listening, served
-from web.token import FILE_VARIABLE, VARIABLE, given_token
+from web.token import FILE_VARIABLE, GRAFANA, VARIABLE, WEB, given_token, published, start_lines
 
 HOST = "0.0.0.0"
 PORT = 8080

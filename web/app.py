@@ -16,11 +16,10 @@ from controller.jobs.overview import Overview
 from controller.versions import own_version
 from web import docs, errors, pages
 from web.api.routes import api_router
-from web.auth import LOGIN, Guard, caller, cookie_name, door_of, throttled
+from web.auth import LOGIN, Guard, SafeHeaders, caller, cookie_name, door_of, throttled
 from web.context import WebContext
 from web.door import SESSION_SECONDS, Throttled
 from web.errors import FieldErrors
-from web.headers import SafeHeaders
 from web.silence import Silence
 from web.stream import Streams
 

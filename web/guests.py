@@ -8,7 +8,7 @@ import uuid
 from contextlib import AbstractContextManager, nullcontext
 
 from controller.databases import Jobs
-from controller.jobs.groups.create import clean_copies
+from controller.jobs.create import clean_copies
 from controller.jobs.monitor import wait_all
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError

@@ -12,10 +12,9 @@ from core.clock import Clock, SystemClock
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 from web.context import Runner, WebContext
-from web.corpora import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora
 from web.door import Door
 from web.measuring.runs import Measurements
-from web.results import runs
+from web.results import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora, runs
 from web.server import CONNECTIONS
 
 

@@ -6,15 +6,201 @@ import functools
 import mimetypes
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.jobs.source import MANIFEST
 from core.errors import UsageError
+from core.names import display_name
 from experiments.package.records import RESULTS
 from experiments.result.codec import FILE, read_result
 from experiments.result.schema import Result
-from web.errors import NotFound
+from web.context import WebContext
+from web.errors import FieldErrors, NotFound
+
+VARIABLE = "EDBENCH_CORPORA"
+PRODUCTIONS = "EDBENCH_PRODUCTIONS"  # besides the storage root, jobs may write below these directories
+HASH_LISTS = "EDBENCH_HASH_LISTS"  # besides `hash-lists` of the storage root, lists in these directories
+TARGETS = "EDBENCH_TARGETS"  # besides the storage root, storage tests may run below these directories
+_DEEPEST = 3  # levels below the storage root that are searched for corpora
+_OURS = frozenset(("jobs", "results", "hash-lists"))  # directories of the storage root without corpora
+_MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A directory that can be chosen. Its id is the number of its root and the path below it."""
+
+    id: str
+    path: Path
+    manifest: bool
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return display_name(os.fsencode(self.path.name))
+
+
+def read_corpora(env: Mapping[str, str], variable: str = VARIABLE) -> tuple[Path, ...]:
+    """The directories of EDBENCH_CORPORA, separated by colons. Raises UsageError for a path that is no directory."""
+    out = []
+    for part in filter(None, env.get(variable, "").split(os.pathsep)):
+        path = Path(part)
+        if not path.is_absolute() or not path.is_dir():
+            raise UsageError(f"{variable}: {part} is not the absolute path of a directory")
+        out.append(path)
+    return tuple(out)
+
+
+def roots(context: WebContext) -> list[Path]:
+    """Directories that may contain sources."""
+    return [context.settings.storage, *context.corpora]
+
+
+def list_corpora(context: WebContext) -> list[Choice]:
+    """Corpora below the storage root, and the directories of EDBENCH_CORPORA with those directly in them."""
+    out: dict[Path, Choice] = {}
+    for number, root in enumerate(roots(context)):
+        directories = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
+        for path in directories:
+            relative = display_name(os.fsencode(path.relative_to(root)))
+            real = Path(os.path.realpath(path))
+            if _inside(real, root) and real not in out and len(out) < _MOST:
+                out[real] = Choice(f"{number}:{relative}", path, (path / MANIFEST).is_file())
+    return sorted(out.values(), key=lambda choice: (not choice.manifest, choice.path))
+
+
+def _manifests(directory: Path, levels: int, passed_over: frozenset[str] = frozenset()) -> Iterator[Path]:
+    """Directories with a manifest, up to so many levels down; corpora are not searched for further ones."""
+    for path in _below(directory):
+        if path.name in passed_over:
+            continue
+        if (path / MANIFEST).is_file():
+            yield path
+        elif levels > 1:
+            yield from _manifests(path, levels - 1)
+
+
+def _directories(root: Path) -> Iterator[Path]:
+    """The root, if it is a corpus, else the directories in it."""
+    if (root / MANIFEST).is_file():
+        yield root
+        return
+    yield from _below(root)
+
+
+def _below(directory: Path) -> list[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:  # missing, or not readable by this user
+        return []
+    return [directory / name for name in sorted(names) if not name.startswith(".")]
+
+
+def _inside(real: Path, root: Path) -> bool:
+    return real.is_relative_to(os.path.realpath(root))
+
+
+def chosen_source(context: WebContext, corpus: str | None, source: str | None) -> Path:
+    """The directory that one of the two fields names. Raises FieldErrors.
+
+    A `corpus` is looked up in the list and never used as a path. A `source` must be below one of the roots when its links are
+    resolved, and is used in its resolved form.
+    """
+    if (corpus is None) == (source is None):
+        raise FieldErrors({"corpus": "choose a corpus or enter a directory"})
+    if source is None:
+        for choice in list_corpora(context):
+            if choice.id == corpus:
+                return Path(os.path.realpath(choice.path))
+        raise FieldErrors({"corpus": "this corpus does not exist; choose one from the list"})
+    return allowed_path(context, source)
+
+
+def allowed_path(context: WebContext, text: str) -> Path:
+    """A path in its resolved form. Raises FieldErrors for one outside the directories for sources."""
+    return _below_one(roots(context), text, "source", VARIABLE)
+
+
+def allowed_output(context: WebContext, text: str) -> Path:
+    """The same of a directory that a job writes to, which need not exist."""
+    return _below_one([context.settings.storage, *context.productions], text, "out", PRODUCTIONS)
+
+
+def allowed_target(context: WebContext, text: str) -> Path:
+    """The same of a directory that a storage test uses."""
+    return _below_one([context.settings.storage, *context.targets], text, "paths", TARGETS)
+
+
+def _below_one(places: Sequence[Path], text: str, field: str, variable: str) -> Path:
+    if not os.path.isabs(text):
+        raise FieldErrors({field: f"{text[:200]!r} is not an absolute path"})
+    try:
+        real = Path(os.path.realpath(text))
+    except (OSError, ValueError):
+        real = Path("/")
+    if not any(_inside(real, root) for root in places):
+        named = " or ".join(str(root) for root in places)
+        raise FieldErrors(
+            {
+                field: f"{text[:200]!r} is not below {named}; to allow it, add its parent directory to {variable} on the server"
+            }
+        )
+    return real
+
+
+LISTS_FOLDER = "hash-lists"
+_MOST_LISTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class HashList:
+    """A list that can be chosen. Its id is the number of its directory and its name."""
+
+    id: str
+    path: Path
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """For display."""
+        return display_name(os.fsencode(self.path.name))
+
+
+def list_places(context: WebContext) -> list[Path]:
+    """The directories that may contain lists."""
+    return [context.settings.storage / LISTS_FOLDER, *context.hash_lists]
+
+
+def list_hash_lists(context: WebContext) -> list[HashList]:
+    """Regular files in these directories, without links."""
+    out: list[HashList] = []
+    for number, directory in enumerate(list_places(context)):
+        try:
+            with os.scandir(directory) as entries:
+                files = sorted((e.name, e.stat().st_size) for e in entries if e.is_file(follow_symlinks=False))
+        except OSError:  # missing, or not readable by this user
+            continue
+        out += [
+            HashList(f"{number}:{display_name(os.fsencode(name))}", directory / name, size)
+            for name, size in files
+            if not name.startswith(".")
+        ]
+    return out[:_MOST_LISTS]
+
+
+def chosen_lists(context: WebContext, wanted: Sequence[str]) -> list[Path]:
+    """The files with these ids, which are looked up and never used as paths. Raises FieldErrors."""
+    known = {choice.id: choice.path for choice in list_hash_lists(context)}
+    for one in wanted:
+        if one not in known:
+            raise FieldErrors(
+                {"lists": f"list {one[:200]!r} does not exist; GET /api/v1/hash-lists shows the available ones"}
+            )
+    return [known[one] for one in wanted]
+
 
 _CHUNK = 1 << 18
 _READ_BEFORE = 64  # cached results

@@ -15,7 +15,7 @@ from typing import Self
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
-from controller.jobs.groups.create import clean_copies
+from controller.jobs.create import clean_copies
 from controller.jobs.groups.find import refresh
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result

@@ -3,14 +3,109 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
 import secrets
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
+from controller.observe.place_kind import place_of
+from core.errors import StorageFault, UsageError
+from core.mounts import read_mounts
 from core.reading import read_problem
+from web.door import CODE_SECONDS
+
+WEB, GRAFANA = "EDBENCH_WEB_ADDRESS", "EDBENCH_GRAFANA_ADDRESS"
+COMMAND = "docker compose exec controller edbench token"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An address that the engine forwards to a port of a container."""
+
+    host: str
+    port: str  # empty: any free one, which only the engine knows
+    service: str
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only programs on the host reach it."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def url(self) -> str:
+        """To open in a browser; where the port is not known, as a shell completes it."""
+        host = "SERVER" if self.host in ("0.0.0.0", "::") else f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/" if self.port else f"http://$(docker compose port {self.service})/"
+
+    @property
+    def forward(self) -> str:
+        """The option of ssh that brings it to the same port of another machine; empty where the port is not known."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"-L {self.port}:{host}:{self.port}" if self.port else ""
+
+    def sign_in(self, code: str) -> str:
+        """The link that signs in with the code, which is after the `#`: browsers do not send that part, so that only the script of the
+        form redeems it."""
+        return f"{self.url}login#code={code}"
+
+    def refuse_link(self) -> None:
+        """Raises UsageError where other machines reach it: the link would cross the network unencrypted."""
+        if not self.loopback:
+            raise UsageError(
+                f"the web UI is published at {self.host}, not on loopback: links are not printed, because others could read them"
+                f" on the network; sign in with the token that `{COMMAND} --api` prints"
+            )
+
+
+def published(env: Mapping[str, str], variable: str) -> Published | None:
+    """The address that the variable names as `ADDRESS:PORT`; None where it is not set. Raises UsageError."""
+    text = env.get(variable, "").strip()
+    if not text:
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or (port and not (port.isascii() and port.isdigit())):
+        raise UsageError(f"{variable} is {text!r}; write ADDRESS:PORT, such as 127.0.0.1:8080")
+    service = "controller 8080" if variable == WEB else "grafana 3000"
+    return Published(host.removeprefix("[").removesuffix("]"), port, service)
+
+
+def headless_line(*addresses: Published | None) -> str:
+    """The command that brings the ports to the user's own machine; empty where no port is known."""
+    options = " ".join(filter(None, (each.forward for each in addresses if each is not None and each.loopback)))
+    return f"from another machine, first: ssh {options} SERVER" if options else ""
+
+
+def start_lines(web: Published, grafana: Published | None, code: str, storage: Path) -> list[str]:
+    """What the controller prints when it serves: sign in, sign in again, Grafana, storage. Raises StorageFault."""
+    headless = headless_line(web, grafana)
+    lines = [f"storage: {storage_line(storage)}"]
+    if grafana is not None:
+        lines.insert(0, f"Grafana: {grafana.url} with the password of: {COMMAND} --grafana")
+    if not web.loopback:
+        return [f"web UI: {web.url} with the token of: {COMMAND} --api", *lines]
+    minutes = CODE_SECONDS // 60
+    return [
+        f"sign in, once, within {minutes} minutes: {web.sign_in(code)}",
+        f"another link: {COMMAND}{f' ({headless})' if headless else ''}",
+        *lines,
+    ]
+
+
+def storage_line(root: Path) -> str:
+    """Type, server, path and free space of the storage root, and the user that writes there. Raises StorageFault."""
+    try:
+        space = os.statvfs(root)
+    except OSError as error:
+        raise StorageFault(f"the storage root {root} cannot be reached: {error.strerror}") from error
+    free, whole = (blocks * space.f_frsize / 1e9 for blocks in (space.f_bavail, space.f_blocks))
+    return f"{place_of(root, read_mounts())}, {free:,.1f} GB of {whole:,.1f} GB free, writable as user {os.getuid()}:{os.getgid()}"
+
 
 VARIABLE = "EDBENCH_TOKEN"
 FILE_VARIABLE = "EDBENCH_TOKEN_FILE"

@@ -21,10 +21,10 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import FrameType
 
-from worker.box.start import NurseryAddress, start_nursery
+from worker.box.nursery import NurseryAddress, start_nursery
 from worker.processes import die_with_parent
-from worker.slots.deaths import describe
 from worker.slots.slot import fork_into
+from worker.slots.watch import describe
 from worker.supervisor import Supervisor, WorkerPlan
 
 AGAIN_SECONDS = 1.0  # after a worker has died

@@ -18,9 +18,9 @@ from core.program.urls import without_logins
 from core.settings import read_settings
 from monitoring.metrics.endpoint import NOWHERE, read_endpoint
 from worker.crowd import Crowd
-from worker.host.neighbours import refuse_strange_host
+from worker.host.registration import refuse_strange_host
 from worker.member.agent import Agent
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins
 from worker.run_task import handle
 from worker.supervisor import Supervisor, WorkerPlan, refuse_no_services
 

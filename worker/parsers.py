@@ -7,16 +7,45 @@ worker runs changes nothing of what that worker says of itself.
 from __future__ import annotations
 
 import functools
+import importlib
 import platform
 import re
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 
+from core.errors import UsageError
 from readers.base import Handler
 from readers.identification import libmagic
+from readers.identification.identify import register_identify, register_magic
 from readers.libraries import LIBRARIES
 from readers.parsers import OTHER_TEXT, OTHER_ZIP, OTHERS, ParserSet
-from readers.registry import all_handlers, handler_for
-from worker.office.engine import OfficeUnavailable, find_office
+from readers.registry import all_handlers, handler_for, register, register_modules
+from worker.office.process import OfficeUnavailable, find_office
+
+
+def load_plugins(names: Iterable[str]) -> None:
+    """Import and register them; UsageError when one is missing or clashes with another handler."""
+    for name in names:
+        try:
+            _register(importlib.import_module(name))
+        except Exception as e:
+            why = " ".join(f"{type(e).__name__}: {e}".split())  # a module that is imported may raise anything
+            raise UsageError(
+                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); install its package, or set EDBENCH_PLUGINS to other"
+                " modules, or to none (EDBENCH_PLUGINS=)"
+            ) from e
+
+
+def _register(plugin: ModuleType) -> None:
+    if not {"HANDLERS", "MEDIA_TYPES"} & set(vars(plugin)):
+        raise ValueError("neither HANDLERS nor MEDIA_TYPES")
+    if hasattr(plugin, "HANDLERS"):
+        register(plugin.HANDLERS)
+    register_modules(getattr(plugin, "MEDIA_TYPES", {}))
+    register_magic(getattr(plugin, "MAGIC", {}))
+    if hasattr(plugin, "IDENTIFY"):
+        register_identify(plugin.IDENTIFY)
+
 
 _OURS = "edbench"
 _UNKNOWN = "unknown"  # a version: of a checkout, or a plugin, that was not installed
@@ -70,7 +99,7 @@ def _libraries(plugins: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _office() -> dict[str, str]:
-    """LibreOffice, which reads what nothing else does (worker.office.texts)."""
+    """LibreOffice, which reads what nothing else does (worker.office.converting)."""
     try:
         return {"libreoffice": find_office().version}
     except OfficeUnavailable:

@@ -30,9 +30,9 @@ from sql.session import Database
 from worker.items.portions import Portions
 from worker.ocr import phase as ocr
 from worker.phases import expand, finalise, index, walk
-from worker.phases.leftovers import remove_leftovers
+from worker.phases.finalise import remove_leftovers
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
 from worker.slots.noting import note_parsers
 

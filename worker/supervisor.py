@@ -23,19 +23,16 @@ from core.moments import reached
 from core.settings import Settings
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
 from traces.parts import deliver_left_behind, worker_parts
-from worker.box.probe import lacking
-from worker.box.start import NurseryAddress, start_nursery
+from worker.box.lockdown import lacking
+from worker.box.nursery import NurseryAddress, start_nursery
 from worker.host.registration import WorkerIdentity
 from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
-from worker.office.sockets import remove_stale_sockets
+from worker.office.process import remove_stale_sockets
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
-from worker.slots.deaths import Circumstances, Report, describe, judge, stuck
-from worker.slots.scratch import WorkerScratch
 from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
 from worker.slots.slot import preload as load_shared
-from worker.slots.table import SlotRow, SlotTable
-from worker.slots.waiting import cannot_be_ended, doing
-from worker.slots.watch import Watched
+from worker.slots.table import SlotRow, SlotTable, cannot_be_ended, doing
+from worker.slots.watch import Circumstances, Report, Watched, WorkerScratch, describe, judge, stuck
 
 TICK_SECONDS = 0.25
 HELD_UP_SECONDS = 1.0  # a tick this late means that we were stopped ourselves, and the slots perhaps with us

@@ -15,9 +15,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, TextIO
 
-from controller.arrays.collected import is_collected, read_collected
-from controller.arrays.mapping import SEPARATOR, ArrayMap, Column, CsvForm, PrometheusForm
-from controller.arrays.readings import BadRow, Point, Readings, converted
+from controller.arrays.mapping import (
+    SEPARATOR,
+    ArrayMap,
+    BadRow,
+    Column,
+    CsvForm,
+    Point,
+    PrometheusForm,
+    Readings,
+    converted,
+    is_collected,
+    read_collected,
+)
 from controller.databases import JobHandle
 from core.errors import SystemFault, UsageError
 from core.program.urls import shown_url

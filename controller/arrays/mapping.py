@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
+from typing import IO, Any
 
-from core.errors import UsageError
+from controller.arrays.collectors import BYTES, COLLECTORS, Collector
+from core.errors import RunFailed, UsageError
 from core.options.dates import zone_named
 from core.reading import read_problem
 from core.toml_table import TomlTable
@@ -144,3 +151,172 @@ def _prometheus(table: TomlTable) -> PrometheusForm:
         raise table.refuse("url", "is http:// or https://")
     table.done()
     return out
+
+
+Point = tuple[float, float]  # epoch seconds, value
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that was left out, by its line in the file, and why."""
+
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Points of each column in order of time, and the rows that gave none."""
+
+    points: Mapping[Column, tuple[Point, ...]]
+    bad: tuple[BadRow, ...] = ()
+
+    def times(self) -> list[float]:
+        """Every time at which there is a value, in order."""
+        return sorted({at for points in self.points.values() for at, _ in points})
+
+    def interval_s(self) -> float:
+        """How far the values lie apart, mostly; 1 where there are too few to tell."""
+        times = self.times()
+        return max(1.0, median(b - a for a, b in pairwise(times))) if len(times) > 1 else 1.0
+
+
+def converted(column: Column, points: Iterable[Point]) -> tuple[Point, ...]:
+    """In the column's unit and in order; a counter as its growth per second, at the later time of each two.
+
+    Where a counter went down it began anew, and there is no value.
+    """
+    ordered = sorted(dict(points).items())
+    if not column.counter:
+        return tuple((at, value * column.scale) for at, value in ordered)
+    return tuple(
+        (later, (after - before) * column.scale / (later - earlier))
+        for (earlier, before), (later, after) in pairwise(ordered)
+        if after >= before
+    )
+
+
+SCHEMA = "edbench-counters/1"
+_TIMEOUT_S = 30.0
+_MB = 1e-6
+
+
+def collect(
+    kind: str,
+    command: Sequence[str],
+    out: IO[str],
+    *,
+    name: str,
+    now: Callable[[], float],
+    wait: Callable[[], bool],
+    say: Callable[[str], None],
+) -> Iterator[None]:
+    """Ask until `wait` says that it is over; a turn for each moment that was written. A moment is half-way between question and
+    answer.
+
+    What fails once is told and left out; raises UsageError when the first question does not work, RunFailed.
+    """
+    collector = COLLECTORS[kind]
+    first = _asked(collector, command, now)
+    _write(out, {"schema": SCHEMA, "kind": kind, "name": name, "command": list(command)})
+    _write(out, first)
+    yield
+    while wait():
+        try:
+            _write(out, _asked(collector, command, now))
+        except UsageError as error:
+            say(f"skipped: {error}")
+            continue
+        yield
+
+
+def _asked(collector: Collector, command: Sequence[str], now: Callable[[], float]) -> dict[str, Any]:
+    began = now()
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, errors="replace"
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{command[0]}: {error}") from error
+    at = (began + now()) / 2
+    if done.returncode:
+        raise UsageError(
+            f"{command[0]} ended with {done.returncode}: {' '.join((done.stderr or done.stdout).split())[:300]}"
+        )
+    try:
+        values = collector.parse(done.stdout)
+    except ValueError as error:
+        raise UsageError(f"{command[0]} did not print what `{collector.command}` prints: {error}") from error
+    return {"at": round(at, 3), "values": dict(values)}
+
+
+def _write(out: IO[str], line: Mapping[str, Any]) -> None:
+    """At once: whoever ends the collector loses nothing. Raises RunFailed."""
+    try:
+        out.write(json.dumps(line, separators=(",", ":")) + "\n")
+        out.flush()
+    except OSError as error:
+        raise RunFailed(f"cannot write the counters: {error.strerror}") from error
+
+
+def is_collected(path: Path) -> bool:
+    """Whether the file begins as one of these does."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            return SCHEMA in lines.readline(400)
+    except OSError:
+        return False
+
+
+def collected_map(path: Path, name: str | None = None) -> ArrayMap:
+    """What its counters mean; `name` takes the place of its own. Raises UsageError."""
+    header, moments, _ = _read(path)
+    counters = list(dict.fromkeys(key for _, values in moments for key in values))
+    if len(counters) > COLUMNS:
+        raise UsageError(f"{path} has {len(counters)} counters, and at most {COLUMNS} are allowed")
+    columns = tuple(_collected_column(key) for key in counters)
+    return ArrayMap(name=array_name(name or str(header.get("name", ""))), csv=None, prometheus=None, columns=columns)
+
+
+def read_collected(path: Path, mapping: ArrayMap) -> Readings:
+    """Counts as growth a second. Raises UsageError."""
+    _, moments, bad = _read(path)
+    points = {
+        column: converted(column, [(at, values[column.origin]) for at, values in moments if column.origin in values])
+        for column in mapping.columns
+    }
+    return Readings(points, bad)
+
+
+def _collected_column(counter: str) -> Column:
+    """Bytes in MB/s, everything else in ops a second."""
+    nbytes = counter.endswith(BYTES)
+    return Column(
+        origin=counter,
+        name=counter.removesuffix(BYTES).strip() if nbytes else counter,
+        unit="MB/s" if nbytes else "filer ops/s",
+        counter=True,
+        scale=_MB if nbytes else 1.0,
+    )
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[tuple[float, dict[str, float]]], tuple[BadRow, ...]]:
+    """Header, moments, and lines that are none. Raises UsageError."""
+    try:
+        header, *lines = path.read_text(encoding="utf-8").splitlines()
+        said = json.loads(header)
+        if said["schema"] != SCHEMA:
+            raise ValueError(f"schema {said['schema']!r}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is nothing that `edbench counters collect` writes: {error!r}") from error
+    moments, bad = [], []
+    for number, line in enumerate(lines, 2):
+        try:
+            row = json.loads(line)
+            moments.append((float(row["at"]), {str(key): float(value) for key, value in row["values"].items()}))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            bad.append(BadRow(number, f"no moment of a collector: {error!r}"))
+    return said, moments, tuple(bad)

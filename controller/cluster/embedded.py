@@ -17,8 +17,7 @@ from typing import Self
 import core
 from core.errors import StorageFault, SystemFault
 from core.roles import QUEUE_MANAGER, WORKER
-from core.services.logs import rotate, trim
-from core.services.process import last_line, signal_group, spawn
+from core.services.process import last_line, rotate, signal_group, spawn, trim
 from core.settings import Settings
 from monitoring.metrics.endpoint import Endpoint, read_endpoint
 

@@ -1,6 +1,6 @@
 """The checks of `edbench doctor`: each looks at one thing and says what to mend."""
 
 from controller.doctor.checks import run_checks
-from controller.doctor.finding import Finding, Level
+from controller.doctor.storage import Finding, Level
 
 __all__ = ["Finding", "Level", "run_checks"]

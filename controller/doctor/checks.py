@@ -16,8 +16,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from controller.doctor import storage
-from controller.doctor.finding import Finding, bad, ok, warn
-from controller.doctor.storage import existing
+from controller.doctor.storage import Finding, bad, existing, ok, warn
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
 from core.services import embedded_services
@@ -25,9 +24,9 @@ from core.services.binaries import installed_postgres, valkey_server
 from core.services.place import Home, remove_data
 from core.settings import DatabaseAddress, Settings
 from readers.identification import libmagic
-from worker.box.probe import try_out
-from worker.ocr.engine import OcrUnavailable, find_engine
-from worker.office.engine import INSTALL, PARTS, OfficeUnavailable, find_office
+from worker.box.lockdown import try_out
+from worker.ocr.tesseract import OcrUnavailable, find_engine
+from worker.office.process import INSTALL, PARTS, OfficeUnavailable, find_office
 
 LEAST_PYTHON = (3, 11)
 _OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024

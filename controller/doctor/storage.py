@@ -3,19 +3,51 @@ that is removed again; they are no corpus, item or index files, so core.storage.
 
 from __future__ import annotations
 
+import enum
 import os
 import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from controller.doctor.finding import Finding, bad, ok, warn
 from core.clock import Clock
 from core.mounts import Mount, Reach, mount_of
-from core.storage.naming import naming_of
 from core.storage.sync import syncfs
-from core.storage.whole import parts_of
+from core.storage.whole import naming_of, parts_of
+
+
+class Level(enum.StrEnum):
+    """ok: as it should be. warn: works, but results or comfort suffer. bad: a job cannot run, or not safely."""
+
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding; `fix` is what to do, empty only when it is ok."""
+
+    level: Level
+    what: str
+    fix: str = ""
+
+
+def ok(what: str) -> Finding:
+    """As it should be."""
+    return Finding(Level.OK, what)
+
+
+def warn(what: str, fix: str) -> Finding:
+    """Works, but."""
+    return Finding(Level.WARN, what, fix)
+
+
+def bad(what: str, fix: str) -> Finding:
+    """Does not work."""
+    return Finding(Level.BAD, what, fix)
 
 
 def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:

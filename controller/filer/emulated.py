@@ -14,7 +14,7 @@ from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
 from core.filer.use import no_common_arbiter
 from core.settings import Settings
-from monitoring.emulated import EmulatedSampler
+from monitoring.observations import EmulatedSampler
 from sql import workers
 from sql.session import Database
 

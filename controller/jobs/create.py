@@ -2,19 +2,285 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import errno
+import heapq
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
 
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
-from controller.jobs.groups.create import create_discovery_group
-from controller.jobs.jobs import create_discovery_job
-from controller.jobs.plan import DiscoveryPlan
-from controller.jobs.source import PreparedSource
-from controller.labels.surroundings import surroundings_of
+from controller.jobs.groups.find import find_group, refresh
+from controller.jobs.groups.progress import group_state
+from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
+from controller.jobs.plan import DiscoveryPlan, check_plan
+from controller.jobs.source import PreparedSource, prepare_source
+from controller.labels.surroundings import Surroundings, surroundings_of
+from core.errors import EdbenchError, SourceFileError, StorageFault, UsageError
+from core.names import display_name
+from core.places import copies_location
+from core.records import GroupKind, JobState
 from core.settings import Settings
-from core.storage.layer import Storage
+from core.storage.layer import EntryKind, Storage
+from sql import groups as rows
+from sql import jobs as ledger_jobs
+from sql.groups import GroupMember
 from sql.jobs import get_job
 from sql.session import Database
+
+_CHUNK = 1 << 20
+
+
+def copy_source(
+    storage: Storage, storage_root: Path, group: uuid.UUID, database: str, source: PreparedSource
+) -> PreparedSource:
+    """The source copied for one database, prepared like any other.
+
+    Raises UsageError for what cannot be copied (links, devices, unreadable files, names that are one on the storage root),
+    StorageFault.
+    """
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    copies = os.path.join(os.fsencode(storage_root), copies_location(group))
+    target = os.path.join(copies, database.encode())
+    storage.mkdir(copies)
+    _copy_tree(storage, source.path, target)
+    return prepare_source(storage, os.fsdecode(target))
+
+
+def remove_copies(storage: Storage, storage_root: Path, group: uuid.UUID) -> None:
+    """Remove all copies of a group's source; nothing if there are none. Raises StorageFault."""
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    storage.remove_tree(os.path.join(os.fsencode(storage_root), copies_location(group)))
+
+
+def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
+    try:
+        storage.mkdir(target, exist_ok=False)
+        listing = storage.listing(path)
+    except SourceFileError as error:
+        raise _cannot_copy(error.detail) from error
+    except StorageFault as error:
+        raise _of_name(path, error) from error
+    with listing:
+        for entry in chain.from_iterable(listing):
+            below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
+            if entry.kind is EntryKind.DIRECTORY:
+                _copy_tree(storage, below, copied)
+            else:
+                _copy_file(storage, below, copied)
+
+
+def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:
+    try:
+        with storage.open(path) as file, storage.create(target) as copy:
+            while chunk := file.read(_CHUNK):
+                copy.write(chunk)
+    except SourceFileError as error:
+        raise _cannot_copy(error.detail) from error
+    except StorageFault as error:
+        raise _of_name(path, error) from error
+
+
+def _of_name(path: bytes, error: StorageFault) -> UsageError | StorageFault:
+    """The storage root may take two names of the source for one, and one of the two would be lost."""
+    if error.errno != errno.EEXIST:
+        return error
+    return _cannot_copy(f"{display_name(path)} exists already on the storage root (does its file system ignore case?)")
+
+
+def _cannot_copy(why: str) -> UsageError:
+    return UsageError(f"the source cannot be copied: {why}; use --source-copies 1, which needs no copy")
+
+
+def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:
+    """The source as so many with some of its custodians each, about equally large (largest first, to the least).
+
+    Sizes are bytes of all items where there is a manifest, else entries of the custodians' first two levels. Raises
+    UsageError when there are fewer custodians than parts.
+    """
+    units = len(source.directories) + bool(source.others)
+    if units < parts:
+        raise UsageError(
+            f"--shard needs a custodian for each database: {display_name(source.path)} has {units}, there are to be"
+            f" {parts} databases; use fewer databases, or leave --shard out"
+        )
+    sizes = _manifest_sizes(source) if source.manifest is not None else _entry_counts(storage, source)
+    shares = lpt(sizes, source.directories, parts)
+    # Files above the directories are few: they go where the least is, as a custodian of their own.
+    rest = min(range(parts), key=lambda n: (sum(sizes.get(name, 0) for name in shares[n]), len(shares[n])))
+    return [
+        dataclasses.replace(source, directories=tuple(sorted(share)), others=source.others if n == rest else 0)
+        for n, share in enumerate(shares)
+    ]
+
+
+def lpt(sizes: Mapping[bytes, int], names: Sequence[bytes], parts: int) -> list[list[bytes]]:
+    """Longest processing time first: each name, from the largest, to the part that has the least so far."""
+    out: list[list[bytes]] = [[] for _ in range(parts)]
+    # The number of names decides between parts of the same size, so that empty directories do not pile up in one.
+    heap = [(0, 0, n) for n in range(parts)]
+    for name in sorted(names, key=lambda name: (-sizes.get(name, 0), name)):
+        total, count, n = heapq.heappop(heap)
+        out[n].append(name)
+        heapq.heappush(heap, (total + sizes.get(name, 0), count + 1, n))
+    return out
+
+
+def _manifest_sizes(source: PreparedSource) -> dict[bytes, int]:
+    from dataset_gen.truth import manifest as m  # brings pyarrow, which most commands do without
+
+    assert source.manifest is not None
+    table = m.read_manifest(source.manifest).select([m.CUSTODIAN, m.BYTES])
+    sums = table.group_by(m.CUSTODIAN).aggregate([(m.BYTES, "sum")])
+    by_name = dict(zip(sums[m.CUSTODIAN].to_pylist(), sums[f"{m.BYTES}_sum"].to_pylist(), strict=True))
+    return {name: by_name.get(display_name(name)) or 0 for name in source.directories}
+
+
+def _entry_counts(storage: Storage, source: PreparedSource) -> dict[bytes, int]:
+    return {name: _entries(storage, os.path.join(source.path, name), deeper=True) for name in source.directories}
+
+
+def _entries(storage: Storage, path: bytes, *, deeper: bool) -> int:
+    try:
+        with storage.listing(path, only=EntryKind.DIRECTORY) as listing:
+            below = (e.name for e in chain.from_iterable(listing)) if deeper else ()
+            return listing.count + sum(_entries(storage, os.path.join(path, name), deeper=False) for name in below)
+    except SourceFileError:
+        return 0  # the job will say so
+
+
+def create_discovery_group(
+    databases: Sequence[Database],
+    storage: Storage,
+    storage_root: Path,
+    source: PreparedSource,
+    plan: DiscoveryPlan,
+    surroundings: Surroundings | None = None,
+) -> Jobs:
+    """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
+
+    Raises UsageError for a plan that cannot be, StorageFault, DatabaseFault; nothing is running then.
+    """
+    check_plan(len(databases), shard=plan.shard, source_copies=plan.source_copies)
+    identity = uuid.uuid4()
+    called = plan.name or default_name(source)
+    jobs: list[JobHandle] = []
+    try:
+        parts = _parts(databases, plan, storage, storage_root, identity, source)
+        for database, part in zip(databases, parts, strict=True):
+            one = dataclasses.replace(plan, name=f"{called} ({database.name})")
+            around = surroundings
+            if around is not None and plan.source_copies > 1:  # copies are on the storage
+                around = msgspec.structs.replace(around, source=None)
+            job = create_discovery_job(database, storage, storage_root, part, one, group=identity, surroundings=around)
+            with database.transaction() as conn:
+                jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))
+        group = _enter(databases[0], plan, identity, called, source, jobs)
+    except BaseException:
+        for handle in jobs:
+            with contextlib.suppress(EdbenchError):  # it is paused and can be deleted by hand
+                delete_job(handle, storage, storage_root)
+        remove_copies(storage, storage_root, identity)
+        raise
+    release_group(group)
+    return group
+
+
+def _parts(
+    databases: Sequence[Database],
+    plan: DiscoveryPlan,
+    storage: Storage,
+    storage_root: Path,
+    group: uuid.UUID,
+    source: PreparedSource,
+) -> list[PreparedSource]:
+    """What each job is over."""
+    if plan.shard:
+        return split_source(storage, source, len(databases))
+    if plan.source_copies == 1:
+        return [source] * len(databases)
+    return [copy_source(storage, storage_root, group, database.name, source) for database in databases]
+
+
+def _enter(
+    home: Database,
+    plan: DiscoveryPlan,
+    identity: uuid.UUID,
+    name: str,
+    source: PreparedSource,
+    jobs: Sequence[JobHandle],
+) -> Jobs:
+    with home.transaction(durable=True) as conn:
+        rows.create_group(
+            conn,
+            id=identity,
+            name=name,
+            kind=GroupKind.SHARDED if plan.shard else GroupKind.SIMULTANEOUS,
+            source=source.path,
+            source_copies=plan.source_copies,
+            members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
+        )
+        (row,) = rows.find_groups(conn, identity.hex)
+    return Jobs(tuple(jobs), home, row)
+
+
+def release_group(group: Jobs) -> None:
+    """Have all its paused jobs run from the same moment: the commits come one right after the other."""
+    with contextlib.ExitStack() as commits:
+        for handle in group.each:
+            conn = commits.enter_context(handle.database.transaction(durable=True))
+            if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
+                ledger_jobs.request_resume(conn, handle.id)
+
+
+def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
+    """Have a job, or what is not over of a group, run again; its state afterwards. See `resume_job` for `attach`.
+
+    Raises UsageError when nothing of it is in a state for that.
+    """
+    if jobs.group is None:
+        return resume_job(jobs.each[0], attach=attach)
+    open_jobs = [handle for handle in refresh(jobs).each if not handle.job.state.over]
+    if not open_jobs:
+        raise UsageError(f"all jobs of group {jobs.id} have ended; there is nothing to resume")
+    return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
+
+
+def refuse_member(databases: Sequence[Database], jobs: Jobs) -> None:
+    """Raises UsageError for a single job of a group: it goes with the others."""
+    if jobs.group is not None:
+        return
+    with jobs.home.transaction() as conn:
+        group_id = ledger_jobs.summary(conn, jobs.id).group_id
+    if group_id is not None and find_group(databases, group_id.hex) is not None:
+        raise UsageError(f"job {jobs.id} belongs to a group; remove all of it with `edbench job delete {group_id}`")
+
+
+def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
+    """Remove the copies of the source, if any, once all jobs are over. Raises StorageFault, DatabaseFault."""
+    if jobs.copied and all(handle.job.state.over for handle in refresh(jobs).each):
+        remove_copies(storage, storage_root, jobs.id)
+
+
+def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> list[str]:
+    """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row: a repeated call
+    goes on where the first one stopped. What stays in output directories, because no job wrote it, a line for each. Raises
+    UsageError while a job may still change, StorageFault, DatabaseFault."""
+    if jobs.group is None:
+        return list(filter(None, [delete_job(jobs.each[0], storage, storage_root)]))
+    for handle in refresh(jobs).each:
+        if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
+            raise UsageError(f"group {jobs.id} is {handle.job.state}; end it first with `edbench job cancel {jobs.id}`")
+    left = [delete_job(handle, storage, storage_root) for handle in jobs.each]
+    remove_copies(storage, storage_root, jobs.id)
+    with jobs.home.transaction(durable=True) as conn:
+        rows.delete_group(conn, jobs.id)
+    return list(filter(None, left))
 
 
 def create_discovery(

@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 
 from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, last_chain, note, note_end_of_suspension
 from controller.databases import JobHandle, refuse_experiment
-from controller.jobs.ownership import hand_over
-from controller.jobs.passwords import store_bank
+from controller.jobs.directories import hand_over, store_bank
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.source import (
     PreparedSource,

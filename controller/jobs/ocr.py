@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.errors import UsageError
 from core.ocr import DEFAULT_LANGUAGES, parse_languages
 from core.records import OcrChoice
-from worker.ocr.engine import OcrUnavailable, find_engine
+from worker.ocr.tesseract import OcrUnavailable, find_engine
 
 
 def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:

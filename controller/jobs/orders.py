@@ -19,8 +19,8 @@ from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
-from core.options.bounds import DAY_SECONDS
 from core.options.dates import checked_zone
+from core.options.tuning import DAY_SECONDS
 from core.passwords import PasswordBank
 from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits, Priority
 from core.settings import INDEX_ENGINES, Settings

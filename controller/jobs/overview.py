@@ -18,7 +18,7 @@ from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
 from controller.labels.advice import advice_on
-from controller.labels.kept import KeptLabels
+from controller.labels.stored import KeptLabels
 from controller.labels.surroundings import storage_text
 from core.document import Document, Milli
 from core.job_types import JobType

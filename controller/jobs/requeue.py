@@ -7,8 +7,8 @@ from pathlib import Path
 
 from controller.custody.actions import REQUEUED, note
 from controller.databases import JobHandle, Jobs
+from controller.jobs.directories import remove_bank, store_bank, stored_bank
 from controller.jobs.groups.find import refresh
-from controller.jobs.passwords import remove_bank, store_bank, stored_bank
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState

@@ -16,8 +16,7 @@ from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
-from core.storage.whole import parts_below
-from core.storage.within import lies_in
+from core.storage.whole import lies_in, parts_below
 
 MANIFEST = "manifest.parquet"
 _DESCRIPTION = "dataset.json"  # beside it, of a corpus that is whole

@@ -13,7 +13,7 @@ from controller.timeline.readings import JobAt
 from controller.timeline.thresholds import EVIDENCE_SECONDS
 from core.job_types import JobType
 from core.records import GroupKind
-from monitoring.processes import capacities
+from monitoring.machine import capacities
 from sql import groups, replay
 from sql import jobs as ledger_jobs
 from sql.faces.timeline import TIMELINE, Values

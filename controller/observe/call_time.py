@@ -20,9 +20,8 @@ from core.document import Document, Milli
 from core.filer.emulation import octave
 from core.histogram import bucket_bounds
 from core.operations import Op
-from monitoring.aggregate import CallSum
+from monitoring.aggregate import CallSum, step_for
 from monitoring.observations import WORKER
-from monitoring.steps import step_for
 from sql.faces.timeline import TIMELINE, Values
 
 DOMINATED = 0.5  # of the time in calls, from where on a percentile is the processor's

@@ -18,9 +18,8 @@ from controller.timeline.readings import counter, number
 from core.document import Document
 from core.job_types import JobType
 from core.operations import Op
-from monitoring.aggregate import CallTotals
+from monitoring.aggregate import CallTotals, step_for
 from monitoring.observations import BLOCK, DATABASE, WIRE
-from monitoring.steps import step_for
 from sql import replay
 from sql.faces.timeline import TIMELINE, Values
 

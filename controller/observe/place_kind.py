@@ -10,7 +10,7 @@ from core.errors import UsageError
 from core.mounts import Reach, mounted_at, reach_of, read_mounts, storage_label
 from core.names import display_name
 from core.settings import Settings
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 
 
 def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:

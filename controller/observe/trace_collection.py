@@ -26,7 +26,7 @@ from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
 from sql import jobs
 from sql.faces.runs import RUNS
-from sql.traces import recorders
+from sql.runs import recorders
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.parts import deliver_left_behind, done_until, parts_directory
 from traces.spool import SUFFIX

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from controller.timeline.model import PhaseSpan
 from core.records import Job, JobState, Phase
-from monitoring.steps import STEPS
+from monitoring.aggregate import STEPS
 from sql import jobs as ledger_jobs
 from sql.faces.figures import FIGURES
 from sql.faces.timeline import TIMELINE, Pause, PhaseClock, Values

@@ -11,29 +11,30 @@ from controller.jobs.groups.progress import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
 from controller.labels.advice import advice_on
 from controller.timeline.axis import Axis, axis_of
-from controller.timeline.call_panels import call_panels, read_bytes
-from controller.timeline.filer_panels import (
+from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
+from controller.timeline.limits import limit_of, read_recent
+from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline, host_names
+from controller.timeline.panels import (
+    Work,
     array_panels,
     block_panels,
+    call_panels,
+    database_panels,
     emulated_panels,
+    queue_panel,
+    read_bytes,
     read_share_panel,
     space_panels,
     wire_panels,
+    work_panels,
+    worker_panels,
 )
-from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
-from controller.timeline.limits import limit_of
-from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
-from controller.timeline.model import Limit, OpCalls, Panel, PauseSpan, PhaseSpan, SizeCalls, Timeline
-from controller.timeline.names import host_names
 from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import JobAt, TimelineData, read_all
-from controller.timeline.recent import read_recent
 from controller.timeline.thresholds import WINDOW_SECONDS
-from controller.timeline.work_panels import Work, work_panels
 from core.job_types import JobType
-from monitoring.aggregate import totals_by_op
+from monitoring.aggregate import STEPS, totals_by_op
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
-from monitoring.steps import STEPS
 from sql import jobs as ledger_jobs
 from sql.faces.timeline import TIMELINE
 from sql.jobs import JobProgress

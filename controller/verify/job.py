@@ -15,9 +15,7 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle
 from controller.jobs.source import find_manifest
 from controller.search.opened import opened_shards
-from controller.verify.files import check_files
-from controller.verify.index import check_documents, check_terms, load_documents
-from controller.verify.tables import load_manifest
+from controller.verify.tables import check_documents, check_files, check_terms, load_documents, load_manifest
 from core.document import Document
 from core.errors import UsageError
 from core.imported import read_imported
@@ -26,8 +24,8 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
 from readers.records import Kind
+from sql.faces.custody import VERIFY, run_check
 from sql.faces.figures import FIGURES
-from sql.faces.verify import VERIFY, run_check
 
 Progress = Callable[[str], None]
 _AGAINST_TRUTH = ["missing", "extra", "fields", "exceptions", "containers", "duplicates"]

@@ -6,8 +6,18 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from core.filer.model import DATA_OPS, MAX_SERVERS, Client, Directory, Disk, FilerModel, Processor, Sizes
-from core.filer.protocol import Protocol, load_protocol
+from core.filer.model import (
+    DATA_OPS,
+    MAX_SERVERS,
+    Client,
+    Directory,
+    Disk,
+    FilerModel,
+    Processor,
+    Protocol,
+    Sizes,
+    load_protocol,
+)
 from core.filer.tables import Tables, read_table
 from core.operations import Op
 

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+MOST_SEED = 10**15  # below 2**53: whole in whatever reads JSON
+MOST_SECONDS = 366 * 86_400.0  # a year, of whatever is waited for or measured
+DAY_SECONDS = 86_400.0
+MOST_SCALE = 1e6  # of a corpus: 45 PB of the reference profile
+MOST_BYTES = (1 << 63) - 1  # what a file, a database's column and a C program count to
+MOST_PASSWORDS = 10_000  # in a bank: each is tried on every encrypted item
+MOST_OFFSET = 1e10  # seconds, of a clock that began in another century
+
+
 TUNING = frozenset(
     (
         *("charset", "cold", "dispatch_seconds", "expansion_ratio", "filer_cache", "folder_files", "force"),

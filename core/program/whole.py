@@ -5,10 +5,60 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import queue
+import re
 import sys
 from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
+
+
+class Stop:
+    """What `threading.Event` is, for processes that signals end.
+
+    A handler runs in the main thread between two of its instructions. Where that thread is inside `Event.wait` it may
+    hold the event's lock, and `Event.set` would wait for it for ever: a process that does not end when it is asked to.
+    `SimpleQueue.put` may be called at any point (Python's documentation of `queue`), so what ends a wait is an entry.
+    """
+
+    def __init__(self) -> None:
+        self._entries: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._set = False
+
+    def set(self) -> None:
+        """Say stop; every wait ends, now and from now on."""
+        self._set = True
+        self._entries.put(None)
+
+    def is_set(self) -> bool:
+        """Whether somebody said stop."""
+        return self._set
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until somebody says stop, or for so many seconds; whether somebody did."""
+        if not self._set:
+            try:
+                self._entries.get(timeout=None if seconds is None else max(0.0, seconds))
+            except queue.Empty:
+                return self._set
+            self._entries.put(None)  # for whoever else waits
+        return True
+
+
+_REQUIRED = re.compile(r"([\w.-]+).*\bextra == ['\"]([\w-]+)")
+
+
+def missing_extra(error: ModuleNotFoundError) -> str | None:
+    """What to install, when the missing module is of an extra; else None."""
+    from importlib.metadata import requires  # it imports a mail parser, which few commands need
+
+    module = (error.name or "").partition(".")[0]
+    for line in requires("edbench") or ():
+        found = _REQUIRED.match(line)
+        if found and found[1].replace("-", "_") == module:
+            return f"this needs {found[1]}, which is not installed; run: pip install 'edbench[{found[2]}]'"
+    return None
+
 
 # New objects after which the collector looks for cycles among them. A start makes tens of thousands, nearly all of which
 # stay: to look at them after every 20,000 took a tenth of the start of `inspect`, and by default it is after every 700.

@@ -1,8 +1,14 @@
 """Embedded PostgreSQL and broker (design §2): `embedded_services` is the way in."""
 
 from core.services.address import Addresses, BrokerAddress, ServerAddress
-from core.services.embedded import check_kept, embedded_services, from_afar, running_services
-from core.services.keeper_ways import broker_keeper_url, superuser_url
+from core.services.embedded import (
+    broker_keeper_url,
+    check_kept,
+    embedded_services,
+    from_afar,
+    running_services,
+    superuser_url,
+)
 
 __all__ = [
     "Addresses",

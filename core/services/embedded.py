@@ -11,17 +11,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import core
 from core import errors
 from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
-from core.services.address import Addresses, ServerAddress, read_addresses
+from core.services.address import SUPERUSER, Addresses, ServerAddress, read_addresses
 from core.services.locks import FileLock, is_held, open_lock
-from core.services.logs import open_log, rotate
-from core.services.place import Home, natural, scratch_error
-from core.services.postgres_settings import connections_for
-from core.services.process import last_line
+from core.services.place import Home, natural, postgres_place, scratch_error
+from core.services.postgres import connections_for
+from core.services.process import last_line, open_log, rotate
 from core.settings import DatabaseAddress, Settings
 
 ATTACH_SECONDS = 180.0  # a predecessor stopping, or another command starting them
@@ -240,3 +240,27 @@ def _check_answers(server: ServerAddress) -> None:
         psycopg2.connect(url, connect_timeout=5).close()
     except psycopg2.OperationalError as error:
         raise DatabaseFault(f"the embedded database does not answer: {str(error).strip()}; see {server.log}") from error
+
+
+BROKER_LOGIN = "login"  # the keeper's, in the broker's directory
+
+
+def superuser_url(scratch: Path, server: str = "db1", database: str = "postgres") -> str:
+    """For psycopg2: a database of the server that is for database `server`. Raises UsageError when nothing runs."""
+    at = _running(scratch).server_of(server)
+    password = (postgres_place(Home(scratch), at.name) / "password").read_text(encoding="ascii").strip()
+    return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}&port={at.port}"
+
+
+def broker_keeper_url(scratch: Path) -> str:
+    """For redis-py: the broker. Raises UsageError when nothing runs."""
+    port = _running(scratch).broker.port
+    login = (Home(scratch).directory / "broker" / BROKER_LOGIN).read_text(encoding="ascii").strip()
+    return f"redis://{login}@127.0.0.1:{port}/0"
+
+
+def _running(scratch: Path) -> Addresses:
+    addresses = running_services(scratch)
+    if addresses is None:
+        raise UsageError(f"no services run for {scratch}")
+    return addresses

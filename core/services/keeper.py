@@ -24,18 +24,15 @@ from pathlib import Path
 from types import FrameType
 
 from core.errors import BrokerFault, EdbenchError, StorageFault, SystemFault
-from core.program.stopping import Stop
+from core.program.whole import Stop
 from core.roles import CONTROLLER, PROVISIONER, ROLES, Login, login_name
 from core.services.address import Addresses, BrokerAddress, read_addresses, write_addresses, write_private
 from core.services.binaries import valkey_server
-from core.services.broker_users import digest, user_lines
+from core.services.keyring import digest, user_lines
 from core.services.locks import FileLock
-from core.services.logs import rotate, trim
 from core.services.place import Home, remove_socket_dir, scratch_error
-from core.services.ports import LOOPBACK, free_port
-from core.services.postgres import PostgresServer
-from core.services.postgres_settings import connections_for
-from core.services.process import last_line, spawn, stop
+from core.services.postgres import LOOPBACK, PostgresServer, connections_for, free_port
+from core.services.process import last_line, rotate, spawn, stop, trim
 
 START_SECONDS = 20.0
 _ATTEMPTS = 5  # another port each
@@ -96,7 +93,7 @@ class BrokerServer:
 
     def _write_config(self) -> None:
         """In a private file, because a command line is there for everybody to read."""
-        write_private(self._directory / "login", f"{self._own}\n")  # see core.services.keeper_ways
+        write_private(self._directory / "login", f"{self._own}\n")  # see core.services.embedded
         write_private(
             self._directory / "valkey.conf",
             "\n".join(

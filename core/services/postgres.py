@@ -2,26 +2,136 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.reading import read_problem
-from core.roles import CONTROLLER, Login
+from core.roles import CONTROLLER, WORKER, Login, login_name
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
-from core.services.logs import rotate
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
-from core.services.ports import free_port
-from core.services.postgres_settings import ADMISSION, listening, server_arguments
-from core.services.process import RunAs, last_line, spawn, stop
+from core.services.process import RunAs, last_line, rotate, spawn, stop
+
+# Who is let in: over the socket whoever has a password, from other hosts the workers alone.
+ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
+_SPARE = 50  # connections beside the slots': queue manager, workers' supervisors, controller, web page, people
+_LEAST = 200  # a second command with more slots may attach; an unused connection costs next to nothing
+
+
+def connections_for(slots: int) -> int:
+    """`max_connections` for so many slots: two each, and some to spare."""
+    return max(_LEAST, 2 * slots + _SPARE)
+
+
+def listening(address: str, port: int, admission: Path) -> dict[str, str]:
+    """Settings of a server that other hosts reach, too; `admission`: a file that has `ADMISSION`."""
+    return {"listen_addresses": address, "port": str(port), "hba_file": str(admission)}
+
+
+def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, str] | None = None) -> list[str]:
+    """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their
+    safe defaults: a crash loses nothing that was committed, except where a transaction asks for less.
+
+    `afar`: what `listening` gives, for a server that other hosts reach.
+    """
+    settings = {
+        "listen_addresses": "",
+        "unix_socket_directories": str(socket_dir),
+        "unix_socket_permissions": "0700",
+        "max_connections": str(max_connections),
+        "password_encryption": "scram-sha-256",
+        "scram_iterations": "1",  # they slow down who guesses; these passwords are 192 random bits, new with each keeper
+        # memory: modest, the machine's page cache belongs to the files being measured
+        "shared_buffers": "256MB",
+        "work_mem": "16MB",
+        "maintenance_work_mem": "128MB",
+        "effective_cache_size": "1GB",
+        # no parallel queries: they need /dev/shm, small in containers, and take processors from the slots
+        "max_parallel_workers_per_gather": "0",
+        "max_parallel_maintenance_workers": "0",
+        "io_method": "sync",
+        "jit": "off",
+        "random_page_cost": "1.1",
+        # write-ahead log: no replicas, few checkpoints
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "max_logical_replication_workers": "0",
+        "max_wal_size": "2GB",
+        "min_wal_size": "256MB",
+        "checkpoint_timeout": "15min",
+        # one gentle vacuum worker: the ledger's updated rows need it, the measurement does not
+        "autovacuum_max_workers": "1",
+        "log_timezone": "UTC",
+        "timezone": "UTC",
+        "lc_messages": "C",
+        "log_min_messages": "warning",
+        "log_line_prefix": "%m [%p] ",
+        "logging_collector": "off",
+        "cluster_name": "edbench",
+        **(afar or {}),
+    }
+    return [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
+
+
+LOOPBACK = "127.0.0.1"
+
+
+def free_port(listen: str = LOOPBACK) -> int:
+    """A port that is free now, on loopback and at `listen`, and that the kernel gives to no outgoing connection, so that a
+    server which dies finds it free again. Raises SystemFault when there is none, UsageError for an address of others."""
+    low, high = _ephemeral_range()
+    choices = [port for port in range(10_000, 61_000) if not low <= port <= high] or list(range(20_000, 61_000))
+    for _ in range(200):
+        port = secrets.choice(choices)
+        if all(_is_free(address, port) for address in dict.fromkeys((LOOPBACK, listen))):
+            return port
+    raise SystemFault(f"no port is free on {LOOPBACK}; is the loopback interface up?")
+
+
+def refuse_taken(address: str, port: int) -> None:
+    """Raises UsageError where nobody can listen at that port, here and on loopback: it is taken, or kept for root, or the
+    address is another host's."""
+    try:
+        free = all(_is_free(one, port) for one in dict.fromkeys((LOOPBACK, address)))
+    except PermissionError as error:
+        raise UsageError(f"this user may not listen on port {port}; give a port above 1023") from error
+    if not free:
+        raise UsageError(
+            f"port {port} of {address} is in use; wait until the other command has ended, or give another port"
+        )
+
+
+def _is_free(address: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL and address != LOOPBACK:
+                raise UsageError(f"{address} is not an address of this host; `ip address` lists them") from error
+            if error.errno == errno.EACCES:
+                raise
+            return False
+    return True
+
+
+def _ephemeral_range() -> tuple[int, int]:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    except (OSError, ValueError):
+        return 32_768, 60_999
+    return int(low), int(high)
+
 
 _PORT = 5432  # of a socket in a directory of its own
 _ADMISSION = "admission.conf"

@@ -34,8 +34,8 @@ from core.crew.messages import (
     database_name,
 )
 from core.errors import EdbenchError, UsageError
-from core.program.stopping import Stop
 from core.program.urls import without_logins
+from core.program.whole import Stop
 from core.reading import read_problem
 from core.roles import has_login
 from core.services.address import SUPERUSER

@@ -10,15 +10,104 @@ import contextlib
 import errno
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from core.errors import SourceFileError, StorageFault
 from core.names import display_name
-from core.operations import Op
+from core.operations import Op, Recorder
+from core.records import Phase
 from core.storage.errors import reading_error, storage_fault
 from readers.errors import ExceptionCode
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+WRITE_SIZE = 1 << 20  # small chunks are gathered into writes of this many bytes
+
+
+def gathered(chunks: Iterable[Buffer]) -> Iterator[Buffer]:
+    """The same bytes in pieces of WRITE_SIZE, the last one smaller; large chunks are not copied."""
+    held = bytearray()
+    for chunk in chunks:
+        view = memoryview(chunk)
+        if view.ndim != 1 or view.itemsize != 1:
+            view = view.cast("B")
+        while view:
+            if not held and len(view) >= WRITE_SIZE:
+                yield view[:WRITE_SIZE]
+                view = view[WRITE_SIZE:]
+                continue
+            room = WRITE_SIZE - len(held)
+            held += view[:room]
+            view = view[room:]
+            if len(held) == WRITE_SIZE:
+                yield held
+                held = bytearray()
+    if held:
+        yield held
+
+
+def local_chunks(path: str | bytes, alive: Callable[[], None] | None = None) -> Iterator[bytes]:
+    """A file on local scratch, in pieces of WRITE_SIZE; raises OSError. `alive` is told before each."""
+    with open(path, "rb") as file:
+        while chunk := file.read(WRITE_SIZE):
+            if alive is not None:
+                alive()
+            yield chunk
+
+
+class Station(Protocol):
+    """What delays a call."""
+
+    def works_on(self, phase: Phase) -> None:
+        """The calls that follow are of a task of that phase."""
+
+    def serve(
+        self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""
+    ) -> int:
+        """Return when the call would have ended, with the monotonic time in nanoseconds then. `path`, `argument` and
+        `other` are those of the call's record."""
+
+
+class DelayingRecorder:
+    """Stands before a recorder: serves the call first, so that what is recorded includes the delay.
+
+    Storage records every call before it returns, so a delay here is a delay of the call.
+    """
+
+    def __init__(self, recorder: Recorder, station: Station) -> None:
+        self._record = recorder.record
+        self._serve = station.serve
+
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
+        ended = self._serve(op, nbytes, start_ns, path, argument, other)
+        self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path, error, argument, other)
+
+
+_NOWHERE = os.devnull
+
+
+def lead_nowhere(descriptor: int) -> None:
+    """What is written through it from now on is discarded by the kernel, a call each as before; the file that it was
+    opened as keeps its name and stays as it is. It cannot be synced any more. Raises OSError."""
+    nowhere = os.open(_NOWHERE, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.dup2(nowhere, descriptor, inheritable=False)
+    finally:
+        os.close(nowhere)
+
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -24,14 +24,20 @@ from core.errors import SourceFileError, StorageFault
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
-from core.storage.beneath import Anywhere, Beneath
-from core.storage.chunks import gathered, local_chunks
-from core.storage.delay import DelayingRecorder, Station
-from core.storage.entries import Entry, EntryKind, Space, size_of
+from core.storage.beneath import Anywhere, Beneath, Entry, EntryKind, Space, size_of
 from core.storage.errors import listing_error, not_regular, opening_error, reading_error, storage_fault
-from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
+from core.storage.files import (
+    DelayingRecorder,
+    ReadFile,
+    Station,
+    WriteFile,
+    close_fd,
+    gathered,
+    lead_nowhere,
+    local_chunks,
+    sync_fd,
+)
 from core.storage.listing import AT_ONCE, Listing
-from core.storage.nowhere import lead_nowhere
 from core.storage.sync import SyncBeside, Unsynced, syncfs
 from readers.errors import ExceptionCode
 

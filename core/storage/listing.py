@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO
 
-from core.storage.entries import Entry, EntryKind
+from core.storage.beneath import Entry, EntryKind
 from core.storage.errors import storage_fault
 
 AT_ONCE = 10_000  # entries in memory

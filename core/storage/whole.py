@@ -12,10 +12,74 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.mounts import read_mountinfo
 from core.storage.errors import storage_fault
+
+
+def lies_in(path: str | os.PathLike[str], directory: str | os.PathLike[str]) -> bool:
+    """Whether `path`, which need not be there yet, is the directory or would lie in it; links are followed."""
+    real, within = os.path.realpath(path), os.path.realpath(directory)
+    if real == within or real.startswith(within.rstrip("/") + "/"):
+        return True
+    try:
+        wanted = os.stat(within)
+    except OSError:  # not there yet: nothing lies in it under another name
+        return False
+    return any(_is(above, wanted) for above in _and_above(real))
+
+
+def _and_above(path: str) -> list[str]:
+    out = [path]
+    while (above := os.path.dirname(out[-1])) != out[-1]:
+        out.append(above)
+    return out
+
+
+def _is(path: str, wanted: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), wanted)
+    except OSError:
+        return False
+
+
+_WRITTEN, _OTHER_CASE = "Name", "nAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What storage made of a name with capitals."""
+
+    written: str
+    listed: str
+    case_matters: bool
+
+    @property
+    def kept(self) -> bool:
+        """Each name stays what it is, and is one of its own."""
+        return self.listed == self.written and self.case_matters
+
+
+def naming_of(empty: Path) -> Naming:
+    """Asked of an empty directory, which is left empty. Raises OSError."""
+    path = empty / _WRITTEN
+    path.touch()
+    try:
+        (listed,) = os.listdir(empty)
+        return Naming(written=_WRITTEN, listed=listed, case_matters=not (empty / _OTHER_CASE).exists())
+    finally:
+        path.unlink()
+
+
+def strays(listed: AbstractSet[str], known: AbstractSet[str]) -> set[str]:
+    """Of files that were listed those that are none of the known ones. Storage that does not tell upper and lower case apart may
+    list a file in another case than it was made: it stands for a known one that is not listed itself."""
+    missing = {path.lower() for path in known - listed}
+    return {path for path in listed - known if path.lower() not in missing}
+
 
 _KIND = "fuse.glusterfs"
 _GRAPH = ".meta/graphs/active"

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dataset_gen.faults import archives, bombs, documents, killers, mail
-from dataset_gen.faults.archives import HOSTILE_NAMES
+from dataset_gen.faults import documents, mail
+from dataset_gen.faults.mail import HOSTILE_NAMES
 from dataset_gen.formats.documents import pdf
 from dataset_gen.formats.office import encrypted as encrypted_office
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 
 __all__ = ["ATTACHABLE", "BUILDERS", "FILES", "HOSTILE_NAMES"]
 
@@ -25,13 +24,13 @@ def zero_bytes(_order: Order) -> Made:
 
 # kind → builder, extension of its file name, and its bytes, about
 _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
-    "truncated_zip": (archives.truncated_zip, "zip", 27_000),
+    "truncated_zip": (mail.truncated_zip, "zip", 27_000),
     "corrupt_docx": (documents.corrupt_docx, "docx", 5_000),
-    "encrypted_zip": (archives.encrypted_zip, "zip", 2_500),
+    "encrypted_zip": (mail.encrypted_zip, "zip", 2_500),
     "encrypted_pdf": (pdf.build_encrypted, "pdf", 9_000),
-    "zip_bomb": (bombs.zip_bomb, "zip", 203_000),
-    "deep_nesting": (bombs.deep_nesting, "zip", 10_000),
-    "hostile_names": (archives.hostile_names, "zip", 4_500),
+    "zip_bomb": (documents.zip_bomb, "zip", 203_000),
+    "deep_nesting": (documents.deep_nesting, "zip", 10_000),
+    "hostile_names": (mail.hostile_names, "zip", 4_500),
     "zero_bytes": (zero_bytes, "txt", 0),
     # cut
     "truncated_docx": (documents.truncated_docx, "docx", 2_500),
@@ -39,11 +38,11 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
     "truncated_jpg": (documents.truncated_jpg, "jpg", 12_000),
     "truncated_eml": (mail.truncated_eml, "eml", 10_000),
     # bits flipped
-    "flipped_zip": (archives.flipped_zip, "zip", 8_000),
+    "flipped_zip": (mail.flipped_zip, "zip", 8_000),
     "flipped_pdf": (documents.flipped_pdf, "pdf", 4_600),
     "flipped_xlsx": (documents.flipped_xlsx, "xlsx", 6_000),
     # under a password
-    "encrypted_7z": (archives.encrypted_7z, "7z", 1_500),
+    "encrypted_7z": (mail.encrypted_7z, "7z", 1_500),
     "encrypted_docx": (encrypted_office.encrypted_docx, "docx", 9_000),
     "encrypted_xlsx": (encrypted_office.encrypted_xlsx, "xlsx", 9_000),
     "encrypted_doc": (encrypted_office.encrypted_doc, "doc", 9_000),
@@ -53,8 +52,8 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
     "jpg_as_txt": (documents.jpg_as_txt, "txt", 30_000),
     "exe_as_doc": (documents.exe_as_doc, "doc", 20_000),
     # bombs
-    "gzip_bomb": (bombs.gzip_bomb, "gz", 200_000),
-    "nested_bomb": (bombs.nested_bomb, "zip", 2_500),
+    "gzip_bomb": (documents.gzip_bomb, "gz", 200_000),
+    "nested_bomb": (documents.nested_bomb, "zip", 2_500),
     # broken mail
     "open_multipart": (mail.open_multipart, "eml", 4_500),
     "broken_base64": (mail.broken_base64, "eml", 5_500),
@@ -63,16 +62,16 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
     # missing parts
     "docx_without_text": (documents.docx_without_text, "docx", 1_800),
     "partial_message": (mail.partial_message, "eml", 3_500),
-    "split_zip": (archives.split_zip, "zip", 2_500),
-    "split_7z": (archives.split_7z, "7z.001", 4_400),
+    "split_zip": (mail.split_zip, "zip", 2_500),
+    "split_7z": (mail.split_7z, "7z.001", 4_400),
     # parser-killers
-    "deep_html": (killers.deep_html, "html", 276_000),
-    "wide_html": (killers.wide_html, "html", 195_000),
-    "deep_xml": (killers.deep_xml, "xml", 175_000),
-    "entity_xml": (killers.entity_xml, "xml", 800),
-    "entity_xlsx": (killers.entity_xlsx, "xlsx", 2_500),
-    "looped_pdf": (killers.looped_pdf, "pdf", 1_300),
-    "nested_multiparts": (killers.nested_multiparts, "eml", 26_000),
+    "deep_html": (documents.deep_html, "html", 276_000),
+    "wide_html": (documents.wide_html, "html", 195_000),
+    "deep_xml": (documents.deep_xml, "xml", 175_000),
+    "entity_xml": (documents.entity_xml, "xml", 800),
+    "entity_xlsx": (documents.entity_xlsx, "xlsx", 2_500),
+    "looped_pdf": (documents.looped_pdf, "pdf", 1_300),
+    "nested_multiparts": (documents.nested_multiparts, "eml", 26_000),
     "padded_base64": (mail.padded_base64, "eml", 140_000),
 }
 BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder, _, _) in _KINDS.items()}

@@ -2,18 +2,227 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from dataset_gen.faults.common import text
 from dataset_gen.formats.documents import pdf
 from dataset_gen.formats.images import jpeg
-from dataset_gen.formats.office import docx, xlsx
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, branch, leaf
-from dataset_gen.packing.zip import ZipWriter
+from dataset_gen.formats.mail import eml
+from dataset_gen.formats.office import ooxml, xlsx
+from dataset_gen.formats.office.ooxml import MAIN, OFFICE, PACKAGE
+from dataset_gen.made import Made, Order, Placed, branch, leaf
+from dataset_gen.material.text import planted_token, prose
+from dataset_gen.packing.zip import ZipWriter, crc32, deflated, deflated_zeros
 from readers.errors import ExceptionCode
+from readers.records import Kind
+
+ZIP = "application/zip"
+
+
+def text(order: Order, characters: int, terms: tuple[str, ...] = ()) -> Made:
+    """A plain text of about that many characters."""
+    lines = [f"{term}." for term in terms] + prose().lines(order.dice, characters)
+    return leaf(("\n".join(lines) + "\n").encode(), "text/plain", terms=terms)
+
+
+def member(name: bytes, ordinal: int, made: Made) -> Placed:
+    """A member in its place."""
+    return Placed(name=name, ordinal=ordinal, kind=Kind.ARCHIVE_MEMBER, truth=made.truth)
+
+
+def container_fault(made: Made, fault: str, code: ExceptionCode, *, announced: int | None, failed: int) -> Made:
+    """The container with a node-level exception, and how many children it costs."""
+    truth = replace(made.truth, fault=fault, exceptions=(code.value,), announced=announced, failed=failed)
+    return Made(made.data, truth)
+
+
+GZIP = "application/gzip"
+BOMB_BYTES = 200_000_000
+NESTED = 20  # zip archives inside one another
+LAST_TEXT = 15  # the deepest text beside them, well above the limit
+
+
+def zip_bomb(order: Order) -> Made:
+    """A harmless member, then one of 200 MB zeros, which the expansion limit has to stop."""
+    out = ZipWriter()
+    made = text(order, 800)
+    out.add(b"readme.txt", made.data)
+    packed, crc = deflated_zeros(BOMB_BYTES)
+    out.put(b"zeros.bin", packed, BOMB_BYTES, crc)
+    bomb = branch(out.finish(), ZIP, own=(b"zeros",), children=(member(b"readme.txt", 0, made),), container=True)
+    return container_fault(bomb, "zip_bomb", ExceptionCode.EXPANSION_LIMIT, announced=2, failed=1)
+
+
+def gzip_bomb(_order: Order) -> Made:
+    """200 MB of zeros in one gzip file (RFC 1952), which says nothing of its length beforehand."""
+    packed, crc = deflated_zeros(BOMB_BYTES)
+    data = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + packed + struct.pack("<LL", crc, BOMB_BYTES)
+    made = branch(data, GZIP, own=(b"zeros",), container=True)
+    return container_fault(made, "gzip_bomb", ExceptionCode.EXPANSION_LIMIT, announced=None, failed=1)
+
+
+@functools.cache
+def _inner_bomb() -> tuple[bytes, bytes]:
+    """A zip of 200 MB zeros, and the same deflated once more: deflate's output for zeros repeats itself."""
+    packed, crc = deflated_zeros(BOMB_BYTES)
+    out = ZipWriter()
+    out.put(b"zeros.bin", packed, BOMB_BYTES, crc)
+    data = out.finish()
+    return data, deflated(data)
+
+
+def nested_bomb(order: Order) -> Made:
+    """A few kilobytes that hold a zip of 200 KB that holds 200 MB."""
+    whole, packed = _inner_bomb()
+    inner = container_fault(
+        branch(whole, ZIP, own=(b"zeros",), container=True),
+        "nested_bomb",
+        ExceptionCode.EXPANSION_LIMIT,
+        announced=1,
+        failed=1,
+    )
+    beside = text(order, 800)
+    out = ZipWriter()
+    out.add(b"readme.txt", beside.data)
+    out.put(b"inner.zip", packed, len(whole), crc32(whole))
+    children = (member(b"readme.txt", 0, beside), member(b"inner.zip", 1, inner))
+    made = branch(out.finish(), ZIP, children=children, container=True, announced=2)
+    return made.spoiled("nested_bomb")
+
+
+def deep_nesting(order: Order) -> Made:
+    """Zip in zip, twenty deep, with a findable text at each depth down to `LAST_TEXT`."""
+    inner: Made | None = None
+    for depth in range(NESTED - 1, -1, -1):
+        out = ZipWriter()
+        children = []
+        if depth < LAST_TEXT or inner is None:
+            content = text(order, 300, (planted_token(order.dice),))
+            name = b"level %d.txt" % (depth + 1)
+            out.add(name, content.data)
+            children.append(member(name, 0, content))
+        if inner is not None:
+            name = b"level %d.zip" % (depth + 1)
+            children.append(member(name, len(children), inner))
+            out.add(name, inner.data, store=True)
+        inner = branch(out.finish(), ZIP, children=tuple(children), container=True, announced=len(children))
+    assert inner is not None
+    return inner.spoiled("deep_nesting")
+
+
+_DEEP = 25_000  # elements inside one another
+_LAUGHS = 9  # levels of entities, ten times as much at each
+_SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def _entities(word: str) -> str:
+    """A document type whose last entity would be 10⁹ words (the billion laughs)."""
+    lines = [f'<!ENTITY e0 "{word} ">']
+    lines += [f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, _LAUGHS + 1)]
+    return "<!DOCTYPE root [\n" + "\n".join(lines) + "\n]>\n"
+
+
+def deep_html(order: Order) -> Made:
+    """Tens of thousands of elements inside one another around a paragraph that can be found."""
+    term = planted_token(order.dice)
+    lines = prose().lines(order.dice, 500)
+    data = f"<!DOCTYPE html>\n<html><body>{'<div>' * _DEEP}<p>{term}.</p>\n<p>{' '.join(lines)}</p>{'</div>' * _DEEP}</body></html>\n"
+    return leaf(data.encode(), "text/html", terms=(term,)).spoiled("deep_html")
+
+
+def wide_html(order: Order) -> Made:
+    """A tag with tens of thousands of attributes before a paragraph that can be found."""
+    term = planted_token(order.dice)
+    attributes = " ".join(f"a{n}=1" for n in range(order.dice.between(20_000, 25_000)))
+    data = f"<!DOCTYPE html>\n<html><body><div {attributes}><p>{term}.</p></div></body></html>\n"
+    return leaf(data.encode(), "text/html", terms=(term,)).spoiled("wide_html")
+
+
+def deep_xml(order: Order) -> Made:
+    """The same in XML: read as plain text, because no tree of it is made."""
+    term = planted_token(order.dice)
+    data = f'<?xml version="1.0"?>\n{"<a>" * _DEEP}\n{term}.\n{"</a>" * _DEEP}\n'
+    return leaf(data.encode(), "application/xml", terms=(term,)).spoiled("deep_xml")
+
+
+def entity_xml(order: Order) -> Made:
+    """Entities of entities; they are left as they stand."""
+    term = planted_token(order.dice)
+    word = order.dice.pick(prose().plain)
+    data = f'<?xml version="1.0"?>\n{_entities(word)}<root>\n{term}.\n&e{_LAUGHS};</root>\n'
+    return leaf(data.encode(), "application/xml", terms=(term,)).spoiled("entity_xml")
+
+
+def entity_xlsx(order: Order) -> Made:
+    """A workbook whose shared strings are such entities (ECMA-376 forbids document types)."""
+    book = f'<workbook xmlns="{_SHEET}" xmlns:r="{OFFICE}"><sheets><sheet name="Sheet1" sheetId="1" r:id="rId1"/></sheets></workbook>'
+    sheet = (
+        f'<worksheet xmlns="{_SHEET}"><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c></row></sheetData></worksheet>'
+    )
+    word = order.dice.pick(prose().plain)
+    strings = f'{_entities(word)}<sst xmlns="{_SHEET}"><si><t>&e{_LAUGHS};</t></si></sst>'
+    types = f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>' + "".join(
+        f'<Override PartName="/xl/{name}.xml" ContentType="{MAIN}.spreadsheetml.{kind}+xml"/>'
+        for name, kind in (
+            ("workbook", "sheet.main"),
+            ("worksheets/sheet1", "worksheet"),
+            ("sharedStrings", "sharedStrings"),
+        )
+    ) + "</Types>"  # fmt: skip
+    relations = f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="rId1" Type="{OFFICE}/'
+    parts = {
+        "[Content_Types].xml": types,
+        "_rels/.rels": f'{relations}officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/_rels/workbook.xml.rels": f'{relations}worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/workbook.xml": book,
+        "xl/worksheets/sheet1.xml": sheet,
+        "xl/sharedStrings.xml": strings,
+    }
+    out = ZipWriter()
+    for name, content in parts.items():
+        out.add(name.encode(), b'<?xml version="1.0" encoding="UTF-8"?>\n' + content.encode())
+    made = branch(out.finish(), xlsx.MEDIA_TYPE, own=[content.encode() for content in parts.values()])
+    return made.spoiled("entity_xlsx", ExceptionCode.CORRUPT.value)
+
+
+def looped_pdf(order: Order) -> Made:
+    """A page tree that is its own child, and counts a thousand million pages."""
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [ 3 0 R 2 0 R 4 0 R ] /Count 1000000000 >>",
+        b"<< /Type /Pages /Parent 2 0 R /Kids [ 2 0 R 3 0 R ] /Count 500000000 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [ 0 0 300 300 ] /Contents 5 0 R "
+        b"/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+    ]
+    text = " ".join(prose().lines(order.dice, 200))[:300].encode("ascii", "replace")
+    content = b"BT /F1 9 Tf 10 200 Td (" + text.replace(b"(", b"").replace(b")", b"") + b") Tj ET"
+    objects.append(b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content))
+    out = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
+    places = []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    start = len(out)
+    out += b"xref\n0 6\n0000000000 65535 f \n" + table
+    out += b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start
+    return branch(out, "application/pdf", own=(out,)).spoiled("looped_pdf", ExceptionCode.CORRUPT.value)
+
+
+def nested_multiparts(order: Order) -> Made:
+    """Hundreds of multiparts inside one another; its text lies in the innermost."""
+    letter = replace(eml.single(replace(order, size=1200, terms=())), html=False, attachments=(), encoding="7bit")
+    made = eml.write(letter).data
+    head, _, body = made.partition(b"MIME-Version: 1.0\n")
+    _, _, text = body.partition(b"\n\n")
+    levels = 400
+    opening = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(levels))
+    closing = b"".join(b"\n--b%d--\n" % n for n in range(levels - 1, -1, -1))
+    data = head + b"MIME-Version: 1.0\n" + opening + b"Content-Type: text/plain\n\n" + text + closing
+    return branch(data, "message/rfc822", own=(data,)).spoiled("nested_multiparts", ExceptionCode.NESTING_LIMIT.value)
+
 
 PROGRAM = "application/x-dosexec"
 
@@ -28,11 +237,11 @@ def _spoiled(data: bytes, media_type: str, fault: str, code: ExceptionCode) -> M
 
 def corrupt_docx(order: Order) -> Made:
     """A document whose text part is damaged in the middle; the package's directory is whole."""
-    good = _small(docx.build, order, 5000).data
+    good = _small(ooxml.build, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
     middle = start + packed // 2
     data = good[:middle] + b"\xff" * 64 + good[middle + 64 :]
-    return _spoiled(data, docx.MEDIA_TYPE, "corrupt_docx", ExceptionCode.CORRUPT)
+    return _spoiled(data, ooxml.MEDIA_TYPE, "corrupt_docx", ExceptionCode.CORRUPT)
 
 
 def _part(package: bytes, name: bytes) -> tuple[int, int]:
@@ -43,9 +252,9 @@ def _part(package: bytes, name: bytes) -> tuple[int, int]:
 
 def truncated_docx(order: Order) -> Made:
     """Cut in the middle of its text part: no directory, no main part."""
-    good = _small(docx.build, order, 5000).data
+    good = _small(ooxml.build, order, 5000).data
     start, packed = _part(good, b"word/document.xml")
-    return _spoiled(good[: start + packed // 2], docx.MEDIA_TYPE, "truncated_docx", ExceptionCode.TRUNCATED)
+    return _spoiled(good[: start + packed // 2], ooxml.MEDIA_TYPE, "truncated_docx", ExceptionCode.TRUNCATED)
 
 
 def flipped_xlsx(order: Order) -> Made:
@@ -58,7 +267,7 @@ def flipped_xlsx(order: Order) -> Made:
 
 def docx_without_text(order: Order) -> Made:
     """A package whose content types name a main part that is not in it."""
-    good = _small(docx.build, order, 4000).data
+    good = _small(ooxml.build, order, 4000).data
     out = ZipWriter()
     at = 0
     while good.startswith(b"PK\3\4", at):
@@ -68,7 +277,7 @@ def docx_without_text(order: Order) -> Made:
         if name != b"word/document.xml":
             out.put(name, good[start : start + packed], size, crc, store=method == 0)
         at = start + packed
-    return _spoiled(out.finish(), docx.MEDIA_TYPE, "docx_without_text", ExceptionCode.CORRUPT)
+    return _spoiled(out.finish(), ooxml.MEDIA_TYPE, "docx_without_text", ExceptionCode.CORRUPT)
 
 
 def truncated_pdf(order: Order) -> Made:
@@ -96,7 +305,7 @@ def truncated_jpg(order: Order) -> Made:
 
 def docx_as_pdf(order: Order) -> Made:
     """A sound Word document named .pdf: its bytes decide."""
-    return docx.build(order).spoiled("docx_as_pdf")
+    return ooxml.build(order).spoiled("docx_as_pdf")
 
 
 def jpg_as_txt(order: Order) -> Made:

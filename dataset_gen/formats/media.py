@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
 from readers.errors import ExceptionCode

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from dataset_gen.packing.compress import crc32, deflated
+from dataset_gen.packing.zip import crc32, deflated
 
 _END, _HEADER, _MAIN, _FILES, _PACK, _UNPACK, _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _NUMBER = (
     0, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,

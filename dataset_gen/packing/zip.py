@@ -3,12 +3,39 @@ archives over 4 GB or 65,534 members (a member itself stays below 4 GB)."""
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dataset_gen.packing.compress import crc32, deflated
+import deflate
+
 from dataset_gen.rng import Dice
+
+LEVEL = 1
+
+
+def deflated(data: bytes) -> bytes:
+    """A raw DEFLATE stream (RFC 1951)."""
+    return bytes(deflate.deflate_compress(data, LEVEL))
+
+
+def zlib_stream(data: bytes) -> bytes:
+    """A zlib stream (RFC 1950), as PNG holds it."""
+    return bytes(deflate.zlib_compress(data, LEVEL))
+
+
+def crc32(data: bytes) -> int:
+    """CRC-32 as zip, gzip and PNG use it."""
+    return deflate.crc32(data)
+
+
+@functools.cache
+def deflated_zeros(count: int) -> tuple[bytes, int]:
+    """`count` zero bytes compressed, and their CRC-32; made once a process (the zip bomb)."""
+    zeros = bytes(count)
+    return deflated(zeros), crc32(zeros)
+
 
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
 _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 
 from core.errors import UsageError
 from dataset_gen import faults
-from dataset_gen.languages.manners import Manner, pairs
-from dataset_gen.languages.sample import SIZES, sample_key, sample_size
+from dataset_gen.languages.texts import SIZES, Manner, pairs, sample_key, sample_size
+from dataset_gen.material.blocks import plan_series
 from dataset_gen.material.people import custodian_names, file_stem
-from dataset_gen.material.series import plan_series
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.material.text import prose
 from dataset_gen.mix import Profile

@@ -14,8 +14,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from core.errors import UsageError
-from core.ids import number
 from core.names import display_name, sibling_name, unsafe_name
+from core.places import number
 from core.records import Limits
 from dataset_gen.made import Truth
 from dataset_gen.truth.columns import (

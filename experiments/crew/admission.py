@@ -20,7 +20,7 @@ from experiments.crew.orders import LONG_SECONDS, Crew
 from experiments.crew.sight import mounted, refuse_other_mount, refuse_other_storage, token_in
 from experiments.drops import Drop
 from experiments.workload import HostLost
-from monitoring.processes import capacities
+from monitoring.machine import capacities
 
 BACK_SECONDS = 60.0  # that a lost member, or another in its place, is waited for
 _POLL_SECONDS = 0.2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from controller.jobs.ownership import hand_over_tree
+from controller.jobs.directories import hand_over_tree
 from experiments.package.manifest import seal
 from experiments.package.records import RESULTS
 from experiments.result.schema import Result

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.errors import RunFailed, UsageError
 from core.reading import read_problem
-from core.storage.naming import strays
+from core.storage.whole import strays
 
 MANIFEST = "MANIFEST.sha256"
 SIGNATURE = f"{MANIFEST}.sig"

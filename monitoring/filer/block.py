@@ -10,8 +10,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.mounts import MOUNTINFO, MountEntry, holding, read_mountinfo
-from monitoring.filer.boot import short_boot_id
 from monitoring.observations import BLOCK, Observation
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+_SHORT = 8  # characters of it in a source's name
+
+
+def boot_id(path: Path = BOOT_ID) -> str:
+    """The kernel's id since it was started, the same in all its containers; empty where it does not tell."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def short_boot_id(path: Path = BOOT_ID) -> str:
+    """The beginning of it, as sources of observations carry it; `unknown` where the kernel does not tell."""
+    return boot_id(path)[:_SHORT] or "unknown"
+
 
 SECTOR_BYTES = 512  # the unit of diskstats whatever the device's own sectors are
 

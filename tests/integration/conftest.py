@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.ids import item_id
+from core.places import item_id
 from core.records import ClaimedTask, Custodian, JobOptions, NewTask, Phase
 from readers.records import Kind
 from sql import jobs, ledger

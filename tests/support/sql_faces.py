@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import sql.faces
-from sql.queries import QUERIES, Query
+from sql.face import QUERIES, Query
 
 _MODULES = [
     *(f"sql.faces.{module.name}" for module in iter_modules(sql.faces.__path__)),

@@ -15,7 +15,7 @@ import chunker
 from testbeds import EDBENCH, Place
 
 from core.operations import Op
-from monitoring.processes import host_seconds
+from monitoring.machine import host_seconds
 from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 from traces.write import TraceWriter
 

@@ -112,25 +112,21 @@ def test_there_is_no_cycle() -> None:
 # Modules of worker/ and packages/readers/ that open files by themselves, and which: nothing that is under test.
 _OF_THEIR_OWN = {
     "packages/readers/readers/charset_models.py": "the tables of the charset detector, which is installed",
-    "worker/box/lockdown.py": "the directories that a box may read",
+    "worker/box/lockdown.py": "the directories that a box may read, and the file that a probe is given",
     "worker/box/nursery.py": "/dev/null",
-    "worker/box/probe.py": "the file that a probe is given",
     "search/publisher.py": "the index on scratch, before it is published",
     "search/engine.py": "the meta file of a shard that is opened to be searched: no job's work",
     "search/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "search/whoosh_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "worker/member/agent.py": "the token by which a member shows that it has the controller's storage, and the kernel's accounts",
+    "worker/inspect/tree.py": "its spools on scratch",
+    "worker/inspect/file.py": "its spool on scratch; its traces on scratch",
     "worker/member/clients.py": "what clients of a storage test wrote in the memory of a host",
-    "worker/inspect/batches.py": "its spools on scratch",
-    "worker/inspect/file.py": "its spool on scratch",
-    "worker/inspect/trace.py": "its traces on scratch",
     "worker/office/converting.py": "documents and their PDFs on scratch, read and kept through the layer",
-    "worker/office/engine.py": "what an installed LibreOffice says of itself",
-    "worker/office/process.py": "its directory on scratch",
-    "worker/office/sockets.py": "the names of sockets in /tmp",
+    "worker/office/process.py": "what an installed LibreOffice says of itself; its directory on scratch; the names of sockets in /tmp",
     "packages/production/production/items.py": "a shard on scratch, which was read through the layer",
     "worker/processes.py": "/proc",
-    "worker/slots/scratch.py": "scratch",
+    "worker/slots/watch.py": "scratch",
 }
 # Modules of optional packages that do tasks.
 _PHASES_OF_PACKAGES = [

@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from controller.custody.report import actions_told, ended, items_of, parsers_told
-from web.api.csv_answer import spooled
+from web.api.exceptions import spooled
 from web.api.models.common import responses
 from web.api.needs import ActedOn
 

@@ -17,9 +17,8 @@ from core.job_types import JobType
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
-from web.api.models.jobs import Counts, JobDetails, JobList
-from web.api.needs import Context, Found, Rows
-from web.api.shapes import counts_of
+from web.api.models.models import Counts, JobDetails, JobList
+from web.api.needs import Context, Found, Rows, counts_of
 from web.context import WebContext
 
 router = APIRouter(tags=["jobs"])

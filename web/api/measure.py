@@ -14,7 +14,7 @@ from core.document import Document
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.records import JobState
-from web.api.create import at_field
+from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.models.measure import MeasurementList
 from web.api.needs import Context

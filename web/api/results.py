@@ -33,7 +33,7 @@ from web.api.models.results import (
     ResultRow,
 )
 from web.api.needs import Context
-from web.headers import REPORT_POLICY
+from web.auth import REPORT_POLICY
 from web.results import file_in, files_in, result_in, run_directory, runs, zipped
 
 Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a result.")]

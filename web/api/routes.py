@@ -10,7 +10,6 @@ from fastapi.dependencies.models import Dependant
 from core.extensions import extension_modules
 from web.api import (
     actions,
-    create,
     custody,
     exceptions,
     items,
@@ -21,7 +20,6 @@ from web.api import (
     results,
     system,
     timeline,
-    viewing,
 )
 from web.errors import FieldErrors
 
@@ -30,11 +28,9 @@ _SHOWN = 20
 PARTS = (
     system,
     jobs,
-    create,
     actions,
     timeline,
     items,
-    viewing,
     named,
     exceptions,
     looking,

@@ -17,9 +17,9 @@ from web.api.models.system import Choices, Corpora, Corpus, Health, SignIn, Vers
 from web.api.needs import Context
 from web.auth import ANONYMOUS, BEARER
 from web.context import WebContext
-from web.corpora import list_corpora, roots
 from web.door import CODE_SECONDS
-from web.published import WEB, published
+from web.results import list_corpora, roots
+from web.token import WEB, published
 
 DEFAULT_WORKERS = 2
 

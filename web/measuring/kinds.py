@@ -35,9 +35,9 @@ from experiments.orders import (
     StudyOrder,
     r1_rows,
 )
-from web.api.models.jobs import NewJob
+from web.api.models.models import NewJob
 from web.context import WebContext
-from web.corpora import chosen_source
+from web.results import chosen_source
 
 _OURS = frozenset(
     ("corpus", "source", "profile", "name", "paths", "setting", "job", "result")

@@ -13,9 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from core.extensions import extensions
 from core.records import JobState
 from web.auth import cookie_name, door_of
-from web.pages.filters import FILTERS
-from web.pages.labels import explained, label_of, short_label
-from web.pages.metadata import shown
+from web.pages.filters import FILTERS, explained, label_of, short_label, shown
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 

@@ -12,16 +12,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from controller.databases import Jobs
 from core.errors import RunFailed, UsageError
+from web.api import items
 from web.api import items as items_api
 from web.api import jobs as jobs_api
-from web.api import viewing as api
 from web.api.models.items import Equals, Family, FamilyMember, ItemText, NearOnes, Thread
-from web.api.needs import Context, Discovered, Found, Rows
-from web.api.shapes import cut
+from web.api.needs import Context, Discovered, Found, Rows, cut
 from web.context import WebContext
 from web.errors import FieldErrors
+from web.pages.filters import pairs_of
 from web.pages.items import Chosen, filter_of
-from web.pages.metadata import pairs_of
 from web.pages.render import page
 from web.pages.search import HITS
 
@@ -83,8 +82,8 @@ def one_item(
     offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
 ) -> Response:
     """One item."""
-    details = api.item(jobs, item)
-    family = api.family(jobs, item)
+    details = items.item(jobs, item)
+    family = items.family(jobs, item)
     q = q.replace("\0", " ").strip()
     text, no_text = _text(context, jobs, item, offset, q)
     job = jobs_api.one_job(context, rows, jobs)
@@ -107,18 +106,18 @@ def one_item(
         q=q,
         carried=urlencode(carried_on | ({} if at is None else {"at": at})),
         marked=f"?{urlencode({'q': q})}" if q else "",
-        equals=_known(api.item_duplicates, context, jobs, item),
-        near=_known(api.item_near, context, jobs, item),
-        thread=_known(api.item_thread, context, jobs, item),
+        equals=_known(items.item_duplicates, context, jobs, item),
+        near=_known(items.item_near, context, jobs, item),
+        thread=_known(items.item_thread, context, jobs, item),
     )
 
 
 def _text(context: Context, jobs: Found, item: uuid.UUID, offset: int, q: str) -> tuple[ItemText | None, str]:
     """A portion of it, or none and why."""
     try:
-        return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN, q=q), ""
+        return items.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN, q=q), ""
     except FieldErrors:  # a query that cannot be read marks nothing
-        return api.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN), ""
+        return items.text(context, jobs, item, offset=offset, limit=TEXT_SHOWN), ""
     except RunFailed as error:  # such as no index yet: the rest of the page works
         return None, str(error)
 
@@ -145,7 +144,7 @@ def _in_list(context: Context, jobs: Found, item: uuid.UUID, given: dict[str, st
     """Among the items that pass the filters."""
     here, carried_on = f"/jobs/{jobs.id}/items", f"?{urlencode(given)}" if given else ""
     try:
-        around = api.neighbours(context, jobs, item, filter_of(given))
+        around = items.neighbours(context, jobs, item, filter_of(given))
     except (FieldErrors, UsageError):  # the list shows what is wrong
         return Way(words="items", back=here + carried_on, before=None, after=None)
     sides = [None if one is None else f"{here}/{one}{carried_on}" for one in (around.previous, around.next)]

@@ -6,24 +6,29 @@ is not its own) is ended, and the slot with it: whatever made it do so is the it
 
 from __future__ import annotations
 
+import dataclasses
+import faulthandler
 import io
 import logging
 import os
+import select
+import signal
 import struct
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
 from core.errors import SourceFileError, SystemFault
+from core.records import OcrChoice
 from readers.base import MemorySource, Source
 from readers.errors import DocumentError
 from readers.parsers import ParserSet
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits, Limits
-from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY, die_alike
 from worker.box.messages import (
     ENCODER,
     SPOKEN,
@@ -37,17 +42,58 @@ from worker.box.messages import (
     Introduced,
     Introduction,
     Open,
+    OpenPages,
+    Page,
     ParsersTold,
     Question,
     Read,
     Ref,
+    Rendered,
     Reply,
     Request,
+    Settle,
     Whole,
     err,
     unpacked,
 )
 from worker.box.pipe import Ended, Nonsense, Pipe
+from worker.ocr import pages
+from worker.ocr.page import Page as PagePicture
+from worker.ocr.pages import Rendering
+
+PID = struct.Struct("<i")  # of the box, the first thing that the nursery tells
+STATUS = struct.Struct("<i?")  # a wait status, and whether the kernel had killed for want of memory
+EXIT_MEMORY, EXIT_BROKEN = 71, 70  # as worker.slots.slot has them
+_WAIT_MS = 10_000
+
+
+def die_alike(descriptor: int) -> NoReturn:
+    """End this process as the box ended, whose status the nursery tells on `descriptor`."""
+    status, out_of_memory = _told(descriptor)
+    if out_of_memory:
+        os._exit(EXIT_MEMORY)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        faulthandler.disable()
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (number,))
+        os.kill(os.getpid(), number)
+    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else EXIT_BROKEN
+    os._exit(code if code == EXIT_MEMORY else EXIT_BROKEN)
+
+
+def _told(descriptor: int) -> tuple[int, bool]:
+    """What the nursery says; SIGKILL where it says nothing, because it is gone itself and took its boxes along."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if poll.poll(_WAIT_MS):
+        data = os.read(descriptor, STATUS.size)
+        if len(data) == STATUS.size:
+            status, memory = STATUS.unpack(data)
+            return int(status), bool(memory)
+    return int(signal.SIGKILL), False
+
 
 _MOST_OPEN = 256  # a handler opens a few
 
@@ -274,3 +320,57 @@ def _same(one: Source, other: Source) -> bool:
     if isinstance(one, MemorySource) and isinstance(other, MemorySource):
         return one.data is other.data and one.name == other.name
     return one is other
+
+
+@dataclass(slots=True)
+class PageRoom:
+    """One item at a time."""
+
+    _rendering: Rendering | None = None
+    _stack: ExitStack = field(default_factory=ExitStack)
+
+    def open(self, source: Source, media_type: str, limits: Limits, choice: dict[str, Any]) -> int:
+        """How many pages there are."""
+        self.close()
+        opened = pages.rendered(source, media_type, limits, OcrChoice(**choice))
+        self._rendering = self._stack.enter_context(opened)
+        return self._rendering.count
+
+    def page(self, number: int) -> Rendered:
+        """One of them; KeyError when no item is open."""
+        if self._rendering is None:
+            raise KeyError("no item is open")
+        page = self._rendering.page(number)
+        return Rendered(b"", None) if page is None else Rendered(page.data, page.dpi)
+
+    def close(self) -> None:
+        """Let go of the item."""
+        self._rendering = None
+        self._stack.close()
+
+
+@dataclass(frozen=True, slots=True)
+class BoxedRendering:
+    """An item that is open in the box."""
+
+    box: Box
+    count: int
+
+    def page(self, number: int) -> PagePicture | None:
+        rendered = self.box.ask(Page(number), Rendered)
+        return PagePicture(rendered.data, rendered.dpi or 70) if rendered.data else None
+
+
+def boxed_rendering(box: Box) -> Any:
+    """What `worker.ocr.pages.render_by` takes."""
+
+    @contextmanager
+    def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Rendering]:
+        asked = OpenPages(box.ref(source), media_type, dataclasses.asdict(choice))
+        count = box.ask(asked, Count, limits).value
+        try:
+            yield BoxedRendering(box, count or 0)
+        finally:
+            box.ask(Settle(pages=True), Count)
+
+    return rendered

@@ -10,7 +10,7 @@ from readers import registry
 from readers.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from readers.identification.identify import identify_by
 from readers.records import Limits
-from worker.box.box import Box
+from worker.box.box import Box, boxed_rendering
 from worker.box.messages import (
     Announced,
     Batch,
@@ -33,7 +33,6 @@ from worker.box.messages import (
     range_of,
     unpacked,
 )
-from worker.box.page_room import boxed_rendering
 from worker.items.sources import CHUNK
 from worker.ocr.pages import render_by
 

@@ -9,11 +9,13 @@ namespace is not used: containers' seccomp profiles forbid it, and it would add 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
+import socket
 import struct
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from worker.box import seccomp
 from worker.processes import die_with_parent
@@ -119,7 +121,7 @@ class Powers:
     user: str  # a user of its own without capabilities
     landlock: str  # no files, no TCP, no signals to others
     seccomp: str  # a fixed list of system calls
-    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.probe)
+    reached: tuple[str, ...] = ()  # what worked of that which must not (worker.box.lockdown)
 
     @property
     def lacking(self) -> list[str]:
@@ -197,3 +199,51 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
     header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
     if libc.capset(header, none) != 0:
         raise OSError(ctypes.get_errno(), "capset")
+
+
+def try_out() -> Powers:
+    """How far a child of this process can lock itself down. OSError when not even that can be tried."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            parent = os.getppid()
+            powers = lock_down()
+            os.write(write, json.dumps(asdict(replace(powers, reached=_reached(parent)))).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write)
+    with open(read, "rb") as said:
+        answer = said.read()
+    os.waitpid(pid, 0)
+    if not answer:
+        raise OSError("a process could not lock itself down")
+    said = json.loads(answer)
+    return Powers(**said | {"reached": tuple(said["reached"])})
+
+
+def _reached(parent: int) -> tuple[str, ...]:
+    """What a process that was locked down can still do to its parent, and to the network."""
+    attempts: dict[str, Callable[[], object]] = {
+        "read its parent's environment": lambda: os.open(f"/proc/{parent}/environ", os.O_RDONLY),
+        "read its parent's memory": lambda: os.open(f"/proc/{parent}/mem", os.O_RDONLY),
+        "read files": lambda: os.open("/proc/self/status", os.O_RDONLY),
+        "signal its parent": lambda: os.kill(parent, 0),
+        "open a socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).detach(),
+    }
+    return tuple(what for what, attempt in attempts.items() if _works(attempt))
+
+
+def _works(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except OSError:
+        return False
+    return True
+
+
+def lacking() -> str:
+    """What makes sandboxes incomplete here, for people; empty when nothing does."""
+    return "; ".join(try_out().lacking)

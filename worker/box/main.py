@@ -17,13 +17,12 @@ from readers import charset_guess, ciphers
 from readers.archives.libarchive import library as libarchive
 from readers.identification.libmagic import preload
 from readers.registry import all_handlers
-from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
+from worker.box.box import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
 from worker.box.pipe import Ended, Pipe
 from worker.box.room import Room
-from worker.parsers import own_set
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins, own_set
 from worker.processes import die_with_parent, limit_slot
 
 

@@ -17,6 +17,7 @@ from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
 from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import FixedLimits
+from worker.box.box import PageRoom
 from worker.box.messages import (
     ENCODER,
     REPLIES,
@@ -63,7 +64,6 @@ from worker.box.messages import (
     range_of,
     sized,
 )
-from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
 from worker.items.guard import guarded
 from worker.items.sources import CHUNK

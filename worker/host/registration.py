@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -11,10 +12,65 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from monitoring.filer.boot import boot_id
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.errors import DatabaseFault, StorageFault, UsageError
+from core.filer.emulation import OCTAVES
+from core.filer.use import no_common_arbiter
+from core.memory import client_memory, machine_memory
+from core.operations import Op
+from core.services.shared_storage import Identity, identify
+from core.settings import Settings
+from monitoring.filer.block import boot_id, short_boot_id
+from monitoring.machine import processors, usable_processors
+from monitoring.metrics.catalogue import WORDS
+from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
+from monitoring.observations import WORKER, Observation
 from sql import workers
 from sql.session import Database
-from worker.processes import RunQueueMeter, children_of, process_use
+from worker.processes import RunQueueMeter, children_of, cpu_time, process_use
+from worker.slots.table import SlotTable
+
+log = logging.getLogger(__name__)
+
+
+def refuse_strange_host(settings: Settings) -> None:
+    """Raises UsageError where live workers of a database emulate a filer on another host than this one, and StorageFault where the
+    controller of the system noted another storage than this process has at the same path.
+
+    Call it before anything is forked. A database that cannot be asked now has no say: jobs ask again when they are
+    created.
+    """
+    own = (socket.gethostname(), boot_id())
+    for address in settings.databases:
+        database = Database(address.name, address.url)
+        try:
+            with database.transaction() as conn:
+                hosts = workers.live_hosts(conn) if settings.filer != "none" else set()
+                noted = workers.noted_storage(conn, str(settings.storage))
+        except (DatabaseFault, SQLAlchemyError) as error:  # away, or without a schema still
+            log.warning(
+                "whether the other workers of %s have our storage and filer is not known: %s", address.name, error
+            )
+            continue
+        finally:
+            database.dispose()
+        if noted is not None:
+            _refuse_other_storage(settings, Identity(kind=noted[0], source=noted[1], token=noted[2]))
+        if settings.filer != "none" and (
+            reason := no_common_arbiter(address.name, {*hosts, own}, settings.filer_arbiter)
+        ):
+            raise UsageError(f"EDBENCH_FILER is {settings.filer}: {reason}")
+
+
+def _refuse_other_storage(settings: Settings, controllers: Identity) -> None:
+    ours = identify(settings.storage, mark=False)
+    if differs := controllers.differs(ours):
+        raise StorageFault(
+            f"EDBENCH_STORAGE {settings.storage} is another storage here than in the controller: {differs}; mount the controller's"
+            f" ({controllers.kind} from {controllers.source}) at this path, and start this worker again"
+        )
+
 
 SEEN_SECONDS = 2.0
 
@@ -27,7 +83,7 @@ class WorkerIdentity:
     incarnation: uuid.UUID
     pid: int  # of the supervisor
     slots: int
-    box: str = ""  # what its boxes lack, for people (worker.box.probe); empty: nothing
+    box: str = ""  # what its boxes lack, for people (worker.box.lockdown); empty: nothing
 
     def register(self, database: Database) -> None:
         """Enter it, durably: it is done once, and a worker without its row gets no tasks. Raises DatabaseFault."""
@@ -91,3 +147,75 @@ class Effort:
                 )
                 self._at = now
             return self._latest
+
+
+class WorkerSampler:
+    """All slots of the worker together."""
+
+    def __init__(self, name: str, table: SlotTable, effort: Effort, *, filer: bool = False) -> None:
+        """`filer`: whether one is emulated."""
+        self._filer = filer
+        self._name = name
+        self._table = table
+        self._effort = effort
+        self._waits = [
+            (0, 0.0, 0.0)
+        ] * table.slots  # of each slot: its process, what that waited, what those before did
+        self._tallies = [table.tally(slot) for slot in range(table.slots)]
+        self._cpus = os.sched_getaffinity(0)
+        self._host = {
+            "host": short_boot_id(),
+            "host_name": socket.gethostname(),
+            "processors": usable_processors(),
+            "machine_processors": processors(),
+            "memory_bytes": client_memory(),
+            "machine_memory_bytes": machine_memory(),
+        }
+
+    def sample(self) -> list[Observation]:
+        """Seconds are cumulative: on a CPU, waiting for one, of slots in a task, in transactions by database; of all programs
+        on the CPUs that the worker may use (`host_used_s`, and `host_stolen_s` by the hypervisor); of each slot waiting for a
+        CPU, and of its calls of an emulated filer in queues and beyond their booked end. Calls that were mostly beyond it
+        are counted by op and octave (`core.filer.emulation.octave`)."""
+        rows = self._table.read_all()
+        used = self._effort.look([row.pid for row in rows if row.pid])
+        by_slot = [tally.read() for tally in self._tallies]
+        words = added(by_slot)
+        sums = {name: words[transactions_at(n) + WORDS - 1] / 1e9 for n, name in enumerate(self._table.databases)}
+        values = {
+            "cpu_s": round(used.cpu_s, 3),
+            "run_queue_s": round(used.run_queue_s, 4),
+            "rss_bytes": used.rss_bytes,
+            "slots": self._table.slots,
+            "busy_slots": sum(1 for row in rows if row.at is not None),
+            "busy_s": round(sum(words[at] for at in BUSY.values()) / 1e9, 4),
+            "database_s": {name: round(seconds, 4) for name, seconds in sums.items()},
+            "slot_wait_s": self._slot_waits([row.pid for row in rows], used.waits),
+        }
+        if (cpu := cpu_time(self._cpus)) is not None:
+            values |= {"host_used_s": round(cpu.used_s, 2), "host_stolen_s": round(cpu.stolen_s, 2)}
+        if self._filer:
+            for place, name in enumerate(("slot_queued_s", "slot_over_s"), SERVED):
+                values[name] = [round(of[place] / 1e9, 4) for of in by_slot]
+            values["mostly_over"] = _mostly_over(words)
+        return [Observation(WORKER, self._name, values | self._host)]
+
+    def _slot_waits(self, pids: Sequence[int], waits: Mapping[int, float]) -> list[float]:
+        """Of each slot, over all processes that it has had; what one waited after the last look at it is lost."""
+        for slot, pid in enumerate(pids):
+            before, waited, earlier = self._waits[slot]
+            if pid != before:
+                waited, earlier = 0.0, earlier + waited
+            self._waits[slot] = (pid, max(waited, waits.get(pid, 0.0)), earlier)
+        return [round(waited + earlier, 4) for _, waited, earlier in self._waits]
+
+
+def _mostly_over(words: Sequence[int]) -> dict[str, dict[str, int]]:
+    """Op label → octave → calls, where there are any."""
+    out: dict[str, dict[str, int]] = {}
+    for op in Op:
+        begin = SERVED + 2 + op * OCTAVES
+        counts = {str(octave): n for octave, n in enumerate(words[begin : begin + OCTAVES]) if n}
+        if counts:
+            out[op.label] = counts
+    return out

@@ -22,29 +22,24 @@ from typing import Any
 from core.errors import DatabaseFault, UsageError
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
-from monitoring.counters import CounterDelta, merge_deltas
-from monitoring.frames import FrameMaker
+from monitoring.frames import CounterDelta, FrameMaker, merge_deltas
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
-from monitoring.metrics.calls import CallMetrics
+from monitoring.metrics.catalogue import Reading, Readings
 from monitoring.metrics.endpoint import Endpoint
-from monitoring.metrics.families import Reading, Readings
-from monitoring.metrics.observed import ObservedMetrics
-from monitoring.metrics.worker import TallyMetrics
+from monitoring.metrics.worker import CallMetrics, ObservedMetrics, TallyMetrics
 from monitoring.observations import Observation
 from monitoring.sender import FrameSender
 from sql import ledger, workers
-from sql.faults import driver_errors
+from sql.held import driver_errors
 from sql.jobs import get_job
+from sql.runs import over_among
 from sql.session import SILENT_SECONDS, Database
-from sql.traces import over_among
 from traces.parts import WorkerParts
-from worker.host.observing import WorkerSampler
-from worker.host.registration import SEEN_SECONDS, Effort, WorkerIdentity
+from worker.host.registration import SEEN_SECONDS, Effort, WorkerIdentity, WorkerSampler
 from worker.processes import die_with_parent, is_running
-from worker.slots.deaths import Report
-from worker.slots.table import SlotRow, SlotTable
-from worker.slots.waiting import waiting
+from worker.slots.table import SlotRow, SlotTable, waiting
+from worker.slots.watch import Report
 
 _RENEWALS = 3  # in the time of one lease
 _JOBS_REMEMBERED = 256

@@ -1,7 +1,7 @@
 """Unpacks loose files without any database, for `edbench inspect`: the same engine, other places to put things.
 
 Runs in a process of its own that may die: what was found before is in the spool file already, and the trace says which
-file and which item it was at (worker.inspect.trace).
+file and which item it was at (worker.inspect.file).
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import contextlib
 import hashlib
 import itertools
 import json
+import mmap
 import os
 import shutil
+import signal
+import struct
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.clock import SystemClock
-from core.ids import item_id
 from core.names import json_name
 from core.operations import NullRecorder
+from core.places import item_id
 from core.records import JobOptions
 from core.storage.layer import Storage
 from readers.base import Handler, MemorySource, Source
@@ -34,7 +37,6 @@ from readers.registry import handler_for
 from sql.findings import ContainerCount, Item, ItemText
 from worker.costs.budget import Budget
 from worker.inspect.summary import title_of
-from worker.inspect.trace import Deadline
 from worker.items import store
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
@@ -42,6 +44,63 @@ from worker.items.sources import CHUNK, FilerSource, HashedSource, settled
 from worker.items.texts import take_text
 from worker.items.unpack import Convicted, Unpacker
 from worker.ocr.candidates import is_candidate
+from worker.slots.breadcrumb import NoBreadcrumb
+
+_FILE = struct.Struct("<QQ")  # behind the item's id
+_ID = 16
+TRACE_BYTES = _ID + _FILE.size
+_NO_ITEM = bytes(_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where a process was last."""
+
+    item: uuid.UUID | None  # None before the first item of a file
+    position: int  # of the file among those it was given
+    spooled: int  # bytes of its spool that belong to the files before
+
+
+def new_trace(path: Path) -> None:
+    """A file for a process to leave its trace in."""
+    path.write_bytes(bytes(TRACE_BYTES))
+
+
+def read_trace(path: Path) -> Trace:
+    """What stands in the file."""
+    data = path.read_bytes()
+    position, spooled = _FILE.unpack_from(data, _ID)
+    return Trace(None if data[:_ID] == _NO_ITEM else uuid.UUID(bytes=data[:_ID]), position, spooled)
+
+
+class Deadline(NoBreadcrumb):
+    """Ends this process (SIGALRM, not caught) when one item takes longer than it may. With `trace`, a file made by
+    `new_trace`, the file and item being read stand in it at every moment, so that a death can be attributed."""
+
+    def __init__(self, trace: Path | None = None) -> None:
+        self._trace: mmap.mmap | None = None
+        if trace is not None:
+            with trace.open("r+b") as file:
+                self._trace = mmap.mmap(file.fileno(), TRACE_BYTES)
+
+    def begin(self, position: int, spooled: int) -> None:
+        """The file at this position comes next; the spool has that many bytes of those before it."""
+        if self._trace is not None:
+            self._trace[:] = _NO_ITEM + _FILE.pack(position, spooled)
+
+    def enter(self, item: uuid.UUID, seconds: float) -> None:
+        if self._trace is not None:
+            self._trace[:_ID] = item.bytes
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def leave(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def close(self) -> None:
+        """The trace stays as it is."""
+        if self._trace is not None:
+            self._trace.close()
+
 
 if TYPE_CHECKING:
     from worker.ocr.reading import Reader
@@ -127,7 +186,7 @@ def inspect_files(
     """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
     lie in. Gives the titles of formats by the media types that were met: whoever counts these need load no reader.
 
-    `trace` (worker.inspect.trace) always says which file and item is being read; the `convicted` are items at which
+    `trace` (worker.inspect.file) always says which file and item is being read; the `convicted` are items at which
     earlier processes died, and they are not read again.
     """
     storage = Storage(NullRecorder())
@@ -233,8 +292,8 @@ class _Inspection:
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
-        from worker.ocr.engine import find_engine  # it brings tesseract's services along
         from worker.ocr.reading import Reader
+        from worker.ocr.tesseract import find_engine  # it brings tesseract's services along
 
         return Reader(
             engine=find_engine(),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import os
+import shutil
 import signal
 import stat
 import tempfile
-from collections import Counter
+import uuid
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from core.errors import SourceFileError, UsageError
+from core.errors import RunFailed, SourceFileError, UsageError
 from core.operations import NullRecorder
 from core.options.choices import DEFAULT_ZONE
 from core.options.dates import zone_named
@@ -21,17 +25,213 @@ from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
 from readers import charset_guess
+from readers.errors import DocumentError, ExceptionCode
 from readers.identification import libmagic
 from readers.identification.identify import extension_of
 from readers.modules import LIKELY
 from readers.registry import all_handlers, handler_for
-from worker.inspect.batches import TOGETHER, Batches, Line
-from worker.inspect.file import Loose, use_passwords
-from worker.inspect.pool import InspectPool
-from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
-from worker.office.texts import read_by_office
-from worker.plugins import load_plugins
+from worker.inspect.file import (
+    NO_JOB,
+    Loose,
+    Trace,
+    inspect_files,
+    line_of,
+    new_trace,
+    read_trace,
+    spill_directory,
+    use_passwords,
+)
+from worker.inspect.pool import Died, InspectPool, Work
+from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
+from worker.office.converting import read_by_office
+from worker.parsers import load_plugins
 from worker.processes import NEW_OBJECTS, limit_slot
+
+_MOST_DEATHS = 20  # a file at which more processes died is given up
+TOGETHER = 16  # files that a process is given at a time …
+_TOGETHER_BYTES = 1_000_000  # … or that many bytes of them
+_SLOWLY = 4  # a quarter of those under way have one file each, the next quarter two …: whoever has few files has them side by side
+
+Line = dict[str, object]
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Loose files that one process is given, or one that is none to be opened (`special`)."""
+
+    files: list[Loose]
+    spool: Path
+    work: Work | None = None
+    convicted: dict[uuid.UUID, tuple[ExceptionCode, str]] = field(default_factory=dict)  # in its one file
+    died: list[tuple[Path, int]] = field(default_factory=list)  # spools of earlier processes, and where its lines begin
+
+    @property
+    def trace(self) -> Path:
+        return self.spool.with_suffix(".trace")
+
+
+@dataclass(slots=True)
+class Batches:
+    """Files on their way through the pool."""
+
+    pool: InspectPool
+    options: JobOptions
+    storage: Storage
+    scratch: Path
+    ahead: int  # batches under way: so many may be read behind one that takes long, and no processor is idle
+    together: int = TOGETHER  # 1 where a file may take minutes, so that none waits behind it while a processor is idle
+    titles: dict[str, str] = field(default_factory=dict)  # of formats, by the media types of lines that were given
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def lines(self, files: Iterator[Loose]) -> Iterator[bytes | Line]:
+        """Every line, in the order of the files."""
+        pending: deque[_Batch] = deque()
+        for batch in self._batches(files):
+            pending.append(batch)
+            if len(pending) >= self.ahead:
+                yield from self._collect(pending.popleft())
+        while pending:
+            yield from self._collect(pending.popleft())
+
+    def _batches(self, files: Iterator[Loose]) -> Iterator[_Batch]:
+        """Started, at first a file at a time: whoever has few of them has them read side by side."""
+        taken = size = 0
+        held: list[Loose] = []
+        for loose in files:
+            if loose.special is not None:
+                if held:
+                    yield self._start(held)
+                    held, size = [], 0
+                yield _Batch([loose], self._spool())
+                continue
+            held.append(loose)
+            taken += 1
+            size += _size(self.storage, loose)
+            if len(held) > min(_SLOWLY * taken // self.ahead, self.together - 1) or size > _TOGETHER_BYTES:
+                yield self._start(held)
+                held, size = [], 0
+        if held:
+            yield self._start(held)
+
+    def _spool(self) -> Path:
+        return self.scratch / f"{next(self._numbers)}.lines"
+
+    def _start(self, files: list[Loose]) -> _Batch:
+        batch = _Batch(files, self._spool())
+        self._schedule(batch)
+        return batch
+
+    def _schedule(self, batch: _Batch) -> None:
+        new_trace(batch.trace)
+        how = {"trace": batch.trace, "convicted": batch.convicted}
+        batch.work = self.pool.schedule(inspect_files, args=[batch.files, self.options, batch.spool], kwargs=how)
+
+    def _collect(self, batch: _Batch) -> Iterator[bytes | Line]:
+        """The batch's lines; where its process died, those of the files before, then the file it died at again without
+        the item that is to blame, then the files behind."""
+        if batch.work is None:
+            (loose,) = batch.files
+            yield _failed(loose)
+            return
+        error = self._outcome(batch.work)
+        if error is None:
+            yield from _found(batch)
+            self._remove(batch)
+            return
+        trace = read_trace(batch.trace)
+        at, behind = batch.files[trace.position], batch.files[trace.position + 1 :]
+        again = self._again(batch, at, trace, error)
+        rest = self._start(behind) if behind else None
+        if trace.position:
+            yield from _lines(batch.spool, 0, trace.spooled)
+        if again is not None:
+            yield from self._collect(again)
+        else:
+            yield from _found(batch, trace.spooled)
+            yield _failed(at, error)
+            self._remove(batch)
+        if rest is not None:
+            yield from self._collect(rest)
+
+    def _again(self, batch: _Batch, at: Loose, trace: Trace, error: DocumentError) -> _Batch | None:
+        """The file a process died at, begun again, the item that was being read blamed for it; None when that leads
+        nowhere and the death is the file's own."""
+        if trace.item is None or trace.item in batch.convicted or len(batch.convicted) >= _MOST_DEATHS:
+            return None
+        again = _Batch([at], self._spool())
+        again.convicted = {**batch.convicted, trace.item: (error.code, error.detail)}
+        again.died = [*batch.died, (batch.spool, trace.spooled)]
+        self._schedule(again)
+        return again
+
+    def _outcome(self, work: Work) -> DocumentError | None:
+        try:
+            self.titles.update(work.result())
+        except Died as e:
+            if e.status == -signal.SIGALRM:
+                return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
+            return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.status})")
+        except MemoryError:
+            return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
+        except OSError as e:
+            raise RunFailed(f"inspect stopped: {e}; check the free space of the temporary directory") from e
+        return None
+
+    def _remove(self, batch: _Batch) -> None:
+        """Of a batch that is over: what it and those before it spooled and spilled."""
+        for spool in (batch.spool, *(spool for spool, _ in batch.died)):
+            spool.unlink(missing_ok=True)
+            spool.with_suffix(".trace").unlink(missing_ok=True)
+        if batch.died:
+            for spool in (batch.spool, *(spool for spool, _ in batch.died)):
+                shutil.rmtree(spill_directory(spool), ignore_errors=True)
+
+
+def _size(storage: Storage, loose: Loose) -> int:
+    """Bytes, as far as one can tell; whoever reads it says what is wrong."""
+    try:
+        return storage.stat(loose.path).st_size
+    except SourceFileError:
+        return 0
+
+
+def _failed(loose: Loose, error: DocumentError | None = None) -> Line:
+    """The line of a file that no process could finish, or that is none to be opened."""
+    media_type, why = loose.special or (UNKNOWN_TYPE, None)
+    codes = [one.code.value for one in (error or why,) if one is not None]
+    return line_of(loose_row(NO_JOB, 0, loose.relative, media_type=media_type), "", None, codes)
+
+
+def _found(batch: _Batch, start: int = 0) -> Iterator[bytes]:
+    """Every item once: what only a process that died has found (a container may die at its end), then what the last
+    one says."""
+    known = {_id_of(line) for line in _lines(batch.spool, start)} if batch.died else set()
+    for spool, begin in batch.died:
+        for line in _lines(spool, begin):
+            if (ident := _id_of(line)) not in known:
+                known.add(ident)
+                yield line
+    yield from _lines(batch.spool, start)
+
+
+def _lines(spool: Path, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """All from one position to another, but one that its process died writing."""
+    try:
+        file = spool.open("rb")
+    except FileNotFoundError:  # it died before it had any
+        return
+    with file:
+        file.seek(start)
+        for line in file:
+            start += len(line)
+            if not line.endswith(b"\n") or (stop is not None and start > stop):
+                return
+            yield line
+
+
+def _id_of(line: bytes) -> str:
+    return str(json.loads(line)["id"])
+
 
 _END: tuple[bytes, None] = (b"", None)
 # From so many loose files on, and with more processes than a few, every reader is loaded before they are forked: a quarter of a second

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.errors import SourceFileError
-from core.ids import item_id
 from core.imported import BESIDE, RECORDS, Record
 from core.names import LOAD_KEY, LOAD_PREFIX
+from core.places import item_id
 from readers.clean import value
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify

@@ -6,11 +6,26 @@ import os
 import stat
 import uuid
 
-from core.ids import item_id
-from core.names import display_name
+from core.names import display_name, is_lossy
+from core.places import item_id
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import Kind
 from sql.findings import Item
+
+
+def own_name(name: bytes, shown: str, kind: Kind) -> str:
+    """What an item is called where it stands, as people see it: without directories, folders of a mail store or an archive, and
+    the number of siblings of one name. `shown` is its part of the container path: of names that are no UTF-8 it may be more
+    than `name` says. An attachment's name is as its message has it: a slash in it is a letter."""
+    own = display_name(name)
+    if kind is Kind.LOOSE_FILE or shown.startswith(own):
+        shown = own
+    if kind is Kind.ATTACHMENT:
+        return shown
+    windows = kind is Kind.ARCHIVE_MEMBER and "/" not in shown and not is_lossy(name)  # else it may begin an escape
+    separator = "\\" if windows else "/"
+    return shown.rstrip(separator).rpartition(separator)[2]
+
 
 UNKNOWN_TYPE = "application/octet-stream"
 DIRECTORY_TYPE = "inode/directory"

@@ -20,10 +20,10 @@ from sql.findings import IndexOwner, Item, ItemText
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.items.load_records import note_record
-from worker.items.names import own_name
+from worker.items.loose import own_name
 from worker.items.sources import confirm
 from worker.ocr.candidates import is_candidate, tasks
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 _DATES = tuple(name for name, key in KEYS.items() if key.kind == DATE)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from core.ids import item_id, number
 from core.names import display_name, sibling_name, unsafe_name
+from core.places import item_id, number
 from core.records import JobOptions
 from readers.base import Child, Handler, Part, Source, is_leaf
 from readers.errors import DocumentError, ExceptionCode
@@ -24,8 +24,7 @@ from readers.passwords import NO_PASSWORDS, Passwords
 from readers.records import Kind, Siblings
 from readers.registry import handler_for
 from sql.findings import ContainerCount, Item
-from worker.costs.budget import Budget
-from worker.costs.charges import Charges
+from worker.costs.budget import Budget, Charges
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.sources import confirm

@@ -61,12 +61,11 @@ from core.records import ReplayChoice
 from core.residency import drop_pages, regular_files
 from core.services.run_databases import RunMark, run_settings
 from core.settings import Settings
-from monitoring.block_io import BlockIo, of_group, of_processes
 from monitoring.broker import connect
 from monitoring.filer.wire import WireSampler
-from monitoring.machine import host, place
+from monitoring.machine import WorkerMeter, below, host, host_seconds, place, usable_processors
 from monitoring.metrics.endpoint import NOWHERE
-from monitoring.processes import WorkerMeter, below, host_seconds, usable_processors
+from monitoring.observations import BlockIo, of_group, of_processes
 from worker.member.clients import Clients
 from worker.supervisor import WorkerPlan
 

@@ -16,7 +16,7 @@ from core.crew.messages import Clients as ClientsOrder
 from core.crew.places import resolved, wait_for
 from core.errors import RunFailed, SystemFault, UsageError
 from core.program.lines import LineProcess, heard
-from monitoring.processes import processors
+from monitoring.machine import processors
 
 
 class Clients:

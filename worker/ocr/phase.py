@@ -23,8 +23,8 @@ from worker.items.findings import Findings
 from worker.items.sources import confirm
 from worker.items.texts import Indexing, take_text
 from worker.ocr.candidates import bare_pages, is_candidate
-from worker.ocr.engine import Engine, OcrUnavailable, find_engine
 from worker.ocr.reading import Reader
+from worker.ocr.tesseract import Engine, OcrUnavailable, find_engine
 from worker.phases.index import read_item
 from worker.phases.task import TaskWork
 

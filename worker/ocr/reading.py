@@ -19,10 +19,8 @@ from sql.findings import Item, ItemText
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.ocr.candidates import bare_pages
-from worker.ocr.engine import Engine
 from worker.ocr.pages import Pages, pages_of
-from worker.ocr.tesseract import recognise
-from worker.ocr.words import Recognised
+from worker.ocr.tesseract import Engine, Recognised, recognise
 
 _SLACK_SECONDS = 30.0  # of a page's deadline in its slot, beside tesseract's own: to render it
 _DAMAGE = frozenset((ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED))

@@ -8,21 +8,168 @@ is handed over, nothing is written to any disk, and no pipe can stall. Whoever c
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 
-from core.errors import SystemFault
+from core.errors import EdbenchError, SystemFault
 from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
 from readers.errors import DocumentError, ExceptionCode
 from worker.box import confine
-from worker.ocr.engine import Engine
-from worker.ocr.words import Recognised, recognised
+
+OLDEST = 4  # the first release with the recogniser whose figures docs/ocr.md has
+_SECONDS = 60  # it answers in 0.02 s; a machine may be busy
+_VERSION = re.compile(r"tesseract v?((\d+)[\w.\-]*)")
+
+
+class OcrUnavailable(EdbenchError):
+    """OCR cannot be done here. `what` is missing, and `fix` is how to get it: whoever tells a person adds for what."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(f"{what}; {fix}")
+        self.what = what
+        self.fix = fix
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An installed tesseract."""
+
+    program: str  # its path
+    version: str  # "5.3.0"
+    languages: tuple[str, ...]  # those it has data of, sorted
+
+    def needs(self, languages: str) -> None:
+        """Raises OcrUnavailable when there is no data of one of them (joined by "+")."""
+        absent = [name for name in languages.split("+") if name not in self.languages]
+        if absent:
+            packages = " ".join(f"tesseract-ocr-{name.replace('_', '-').lower()}" for name in absent)
+            raise OcrUnavailable(
+                f"tesseract has no data of {', '.join(absent)} here (it has {', '.join(self.languages) or 'none'})",
+                f"install it (Debian, Ubuntu: apt-get install {packages})",
+            )
+
+
+def find_engine() -> Engine:
+    """The tesseract that the PATH has; raises OcrUnavailable without one that can be used."""
+    program = shutil.which("tesseract")
+    if program is None:
+        raise OcrUnavailable(
+            "tesseract is not installed here", "install it (Debian, Ubuntu: apt-get install tesseract-ocr)"
+        )
+    return _asked(program)
+
+
+@lru_cache(maxsize=8)
+def _asked(program: str) -> Engine:
+    """What it says of itself; asked once a process. Failures are not remembered: they may be mended meanwhile."""
+    version, major = parse_version(_said(program, "--version"))
+    if major < OLDEST:
+        raise OcrUnavailable(f"tesseract {version} is too old", f"install version {OLDEST} or newer")
+    return Engine(program, version, parse_languages_list(_said(program, "--list-langs")))
+
+
+def _said(program: str, option: str) -> str:
+    try:
+        done = subprocess.run(
+            [program, option], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise OcrUnavailable(f"{program} does not run ({error})", "reinstall tesseract") from error
+    if done.returncode != 0:
+        last_line = (done.stderr.decode(errors="replace").strip() or "no output").splitlines()[-1]
+        raise OcrUnavailable(f"{program} {option} failed ({last_line})", "reinstall tesseract and its language data")
+    return (done.stdout + done.stderr).decode(errors="replace")  # older ones write the version to standard error
+
+
+def parse_version(text: str) -> tuple[str, int]:
+    """`tesseract 5.3.0` and more lines as ("5.3.0", 5); raises OcrUnavailable for anything else."""
+    match = _VERSION.search(text)
+    if match is None:
+        raise OcrUnavailable("tesseract does not print its version", "reinstall tesseract")
+    return match[1], int(match[2])
+
+
+def parse_languages_list(text: str) -> tuple[str, ...]:
+    """What `--list-langs` prints: a heading that ends with a colon, then a name a line."""
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(sorted({line for line in lines if line and not line.endswith(":") and " " not in line}))
+
+
+_COLUMNS = 12
+_WORD = "5"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """Text of one page."""
+
+    text: str = ""
+    letters: int = 0  # characters of words
+    confidence: float = 0.0  # of all letters together: their mean times `letters`
+    cut: bool = False  # there was more than a page may give
+
+
+def recognised(table: bytes, page: float, word: float, *, cut: bool = False) -> Recognised:
+    """The words of at least confidence `word`, where that of all letters is `page` on average; nothing where it is less.
+    Lines that are none of the table, as the one where it was cut, are left out."""
+    words = list(_words(table))
+    letters = sum(len(one.text) for one in words)
+    if not letters or sum(one.sure * len(one.text) for one in words) / letters < page:
+        return Recognised(cut=cut)
+    kept = [one for one in words if one.sure >= word]
+    pieces: list[str] = []
+    before: tuple[str, ...] = ()
+    for one in kept:
+        pieces += (_between(before, one.line), one.text)
+        before = one.line
+    letters, sure = sum(len(one.text) for one in kept), sum(one.sure * len(one.text) for one in kept)
+    return Recognised("".join(pieces), letters, sure, cut)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    sure: float
+    line: tuple[str, ...]  # page, block, paragraph, line
+
+
+def _words(table: bytes) -> Iterator[_Word]:
+    for line in table.decode("utf-8", "ignore").split("\n"):
+        columns = line.rstrip("\r").split("\t")
+        if len(columns) != _COLUMNS or columns[0] != _WORD:
+            continue
+        text, sure = columns[11].replace("\0", "").strip(), _number(columns[10])
+        if text and sure is not None:
+            yield _Word(text, sure, tuple(columns[1:5]))
+
+
+def _between(before: tuple[str, ...], now: tuple[str, ...]) -> str:
+    """What stands before a word: of the same line a blank, of another paragraph an empty line."""
+    if not before:
+        return ""
+    if before == now:
+        return " "
+    return "\n" if before[:-1] == now[:-1] else "\n\n"
+
+
+def _number(text: str) -> float | None:
+    """A confidence; None for what is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number <= 100 else None
+
 
 _TIMES = 2  # a process killed by a signal is started once more: only a picture that kills twice is to blame
 _WORDS_OF_MEMORY = (b"bad_alloc", b"alloc fail", b"out of memory", b"insufficient memory")

@@ -19,14 +19,88 @@ from typing import BinaryIO
 
 from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
+from readers import registry
 from readers.archives.compressed import skippable
 from readers.archives.zip.directory import find_directory, iter_entries
-from readers.base import Source
+from readers.base import LeafHandler, MemorySource, Source, Text
 from readers.errors import DocumentError, ExceptionCode
+from readers.identification.identify import identify
+from readers.office.foreign import HANDLERS, KEPT
 from readers.records import Limits
-from worker.office.engine import Office
-from worker.office.kinds import KINDS, PDF, Form
-from worker.office.process import Bounds, Ended, convert
+from worker.office.process import INSTALL, Bounds, Ended, Office, OfficeUnavailable, convert, find_office
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """How a type is handed over."""
+
+    suffix: str  # LibreOffice looks at the content first and at this where that does not say
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What documents are made into."""
+
+    media_type: str
+    ending: str  # of the files, and what LibreOffice is told
+    part: str  # of LibreOffice that writes it; "" where that is the one that reads
+    begins: bytes  # a whole file …
+    ends: bytes  # … has this in its last bytes
+
+
+PDF = Form("application/pdf", "pdf", "", b"%PDF-", b"%%EOF")
+ODT = Form("application/vnd.oasis.opendocument.text", "odt", "writer", b"PK\x03\x04", b"PK\x05\x06")
+
+_OPEN_XML = "application/vnd.openxmlformats-officedocument."
+_MICROSOFT = "application/vnd.ms-"
+_OPEN = "application/vnd.oasis.opendocument."
+_WRITER = {
+    "application/msword": ".doc",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    _OPEN_XML + "wordprocessingml.document": ".docx",
+    _OPEN_XML + "wordprocessingml.template": ".dotx",
+    _MICROSOFT + "word.document.macroenabled.12": ".docm",
+    _MICROSOFT + "word.template.macroenabled.12": ".dotm",
+    _OPEN + "text": ".odt",
+    _OPEN + "text-template": ".ott",
+    "application/vnd.wordperfect": ".wpd",
+    _MICROSOFT + "works": ".wps",
+    "application/x-mswrite": ".wri",
+    "application/msword2": ".doc",
+    "application/vnd.lotus-wordpro": ".lwp",
+}
+_CALC = {
+    _MICROSOFT + "excel": ".xls",
+    **{f"{_MICROSOFT}excel.sheet.{number}": ".xls" for number in (2, 3, 4, 5)},
+    _MICROSOFT + "excel.sheet.binary.macroenabled.12": ".xlsb",
+    _OPEN_XML + "spreadsheetml.sheet": ".xlsx",
+    _OPEN_XML + "spreadsheetml.template": ".xltx",
+    _MICROSOFT + "excel.sheet.macroenabled.12": ".xlsm",
+    _MICROSOFT + "excel.template.macroenabled.12": ".xltm",
+    _OPEN + "spreadsheet": ".ods",
+    _OPEN + "spreadsheet-template": ".ots",
+}
+_IMPRESS = {
+    _MICROSOFT + "powerpoint": ".ppt",
+    _OPEN_XML + "presentationml.presentation": ".pptx",
+    _OPEN_XML + "presentationml.template": ".potx",
+    _OPEN_XML + "presentationml.slideshow": ".ppsx",
+    _MICROSOFT + "powerpoint.presentation.macroenabled.12": ".pptm",
+    _MICROSOFT + "powerpoint.template.macroenabled.12": ".potm",
+    _MICROSOFT + "powerpoint.slideshow.macroenabled.12": ".ppsm",
+    _OPEN + "presentation": ".odp",
+    _OPEN + "presentation-template": ".otp",
+    _OPEN + "graphics": ".odg",
+    _OPEN + "graphics-template": ".otg",
+}
+KINDS: dict[str, Rendered] = {
+    media_type: Rendered(suffix, part)
+    for part, types in (("writer", _WRITER), ("calc", _CALC), ("impress", _IMPRESS))
+    for media_type, suffix in types.items()
+}
+
 
 _AT_ONCE = 32  # documents of one process …
 _BYTES_AT_ONCE = 64_000_000  # … and how much they may be together, on scratch
@@ -180,3 +254,57 @@ def _fault(ended: Ended, bounds: Bounds) -> DocumentError:
             ExceptionCode.KILLED_PARSER, f"LibreOffice died while it converted it (status {ended.status})"
         )
     return DocumentError(ExceptionCode.CORRUPT, "LibreOffice cannot load it")
+
+
+_SHARE = 0.4  # of an item's seconds, for each of two starts: its slot must not be at it when its deadline comes
+
+
+class OfficeTexts(LeafHandler):
+    """Stands for the handler of the same types. A document is converted by itself, in a directory below `scratch`."""
+
+    def __init__(self, scratch: Path) -> None:
+        (own,) = HANDLERS
+        self.name, self.media_types, self.declared = own.name, own.media_types, own.declared
+        self._scratch = scratch
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """DocumentError `unsupported` without LibreOffice, else as of pages (docs/production.md). Raises StorageFault."""
+        made = self._converted(source, limits)
+        out = registry.handler_for(ODT.media_type).text(MemorySource(b"converted.odt", made), limits)
+        out.metadata = {key: value for key, value in out.metadata.items() if key in KEPT}
+        return out
+
+    def _converted(self, source: Source, limits: Limits) -> bytes:
+        from worker.office.process import Bounds
+
+        try:
+            office = find_office()
+        except OfficeUnavailable as error:
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED, f"{error}; install it to read this file: {INSTALL}"
+            ) from error
+        if ODT.part not in office.parts:
+            raise DocumentError(
+                ExceptionCode.UNSUPPORTED,
+                f"the LibreOffice here has no {ODT.part}; install it to read this file: {INSTALL}",
+            )
+        told = identify(source)
+        document = Document(told if told in self.media_types else self.media_types[0], source)
+        bounds = Bounds(
+            seconds=_SHARE * (limits.item_seconds + limits.item_seconds_per_mb * source.size / 1e6), patience=1.0
+        )
+        converter = Converter(office, self._scratch.absolute(), limits, lambda: None, bounds, ODT)
+        try:
+            ((_, verdict),) = converter.converted([document])
+        except StorageFault:
+            raise
+        except SystemFault as error:  # it cannot be started: as if it were not there
+            raise DocumentError(ExceptionCode.UNSUPPORTED, str(error)) from error
+        if isinstance(verdict, DocumentError):
+            raise verdict
+        return verdict
+
+
+def read_by_office(scratch: Path) -> None:
+    """Have LibreOffice read what nothing here reads, for the rest of this process."""
+    registry.replace((OfficeTexts(scratch),))

@@ -7,8 +7,11 @@ by way of /proc from then on.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +22,71 @@ from pathlib import Path
 
 from core.services.process import signal_group, tied
 from worker.box import confine
-from worker.costs.processor_time import clock_of
-from worker.office.engine import Office
-from worker.office.sockets import remove_socket
+from worker.box.lockdown import OFFICE_SOCKETS, OWN_UIDS
+from worker.costs.budget import clock_of
+
+_NAME = "OSL_PIPE_SingleOfficeIPC_"
+
+
+def remove_socket(pid: int, place: Path, directory: str = OFFICE_SOCKETS) -> None:
+    """That of the process that had this number and worked in `place`."""
+    for at in (Path(f"/proc/{pid}/cwd"), place.resolve()):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(directory, socket_name(at)))
+
+
+def remove_stale_sockets(directory: str = OFFICE_SOCKETS) -> None:
+    """Those of processes that ended with the slot that ran them. One whose owner does not tell its process, as without
+    root, stays."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith(_NAME):
+                pid = entry.stat(follow_symlinks=False).st_uid - OWN_UIDS
+                if pid > 0 and not os.path.exists(f"/proc/{pid}"):
+                    os.unlink(entry.path)
+
+
+def socket_name(place: Path) -> str:
+    """As LibreOffice writes it: each byte of the hash as short as it can be."""
+    digest = hashlib.md5((place / "profile").as_uri().encode("utf-16-le"), usedforsecurity=False).digest()
+    return _NAME + "".join(f"{byte:x}" for byte in digest)
+
+
+_VERSION = re.compile(r"^ProductKey=(?:LibreOffice|LibreOfficeDev) ([0-9.]+)", re.MULTILINE)
+PARTS = {"writer": "libswlo.so", "calc": "libsclo.so", "impress": "libsdlo.so"}
+INSTALL = (
+    "apt-get install --no-install-recommends libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui"
+)
+
+
+class OfficeUnavailable(Exception):
+    """There is none here that can be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """An installed LibreOffice."""
+
+    program: str  # the path of soffice.bin: no script or splash screen around it
+    version: str  # "7.4"
+    parts: tuple[str, ...]  # of writer, calc, impress those it has
+
+
+def find_office() -> Office:
+    """The one whose `soffice` the PATH has; nothing of it is run. Raises OfficeUnavailable."""
+    found = shutil.which("soffice") or shutil.which("libreoffice")
+    if found is None:
+        raise OfficeUnavailable("LibreOffice is not installed here")
+    directory = Path(found).resolve().parent
+    try:
+        version = _VERSION.search((directory / "bootstraprc").read_text(errors="replace"))
+    except OSError as error:
+        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout ({error.strerror})") from error
+    program = directory / "soffice.bin"
+    if version is None or not program.is_file():
+        raise OfficeUnavailable(f"{found} is not a LibreOffice of a known layout")
+    return Office(str(program), version[1], tuple(part for part, file in PARTS.items() if (directory / file).is_file()))
+
 
 HERE = "/proc/self/cwd"  # the process's own directory, as it names it
 _LOOK_SECONDS = 0.1

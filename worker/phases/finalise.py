@@ -5,26 +5,52 @@ FINALISE_REST among them sees to what is named otherwise and to the sync. Where 
 a sweep removes is nobody's.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
-stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.leftovers). Limit: not when it
+stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.finalise). Limit: not when it
 is killed before it comes to that.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 from collections.abc import Iterator, Sequence
 
-from core.errors import SourceFileError
-from core.places import indexes_location, items_location
-from core.records import FINALISE_LIST, FINALISE_REST, Layout
+from core.errors import SourceFileError, SystemFault
+from core.places import index_location, indexes_location, items_location
+from core.records import FINALISE_LIST, FINALISE_REST, Layout, Phase
 from core.storage.layer import EntryKind
 from readers.errors import ExceptionCode
+from sql import states
 from sql.findings import TaskResult
 from sql.items import locations, shard_ids
 from worker.items.findings import Findings
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
+
+log = logging.getLogger(__name__)
+
+
+def remove_leftovers(work: TaskWork, result: TaskResult) -> None:
+    """Remove the files of a result that was dropped and that no row names; nothing while the job may still add rows.
+
+    Quiet where that cannot be done: they are only in the way.
+    """
+    job = work.job.id
+    written = {item.id: item.location for item in result.items if item.location is not None}
+    try:
+        with work.database.transaction() as conn:
+            if states.hold_phase(conn, job) is not Phase.FINALISE:  # held: nobody requeues it meanwhile
+                return
+            known = locations(conn, list(written))
+            for item, location in written.items():
+                if known.get(item) != location:
+                    work.storage.remove(os.path.join(work.root, location), missing_ok=True)
+            if result.shard is not None and result.shard.id not in shard_ids(conn, job):
+                work.storage.remove_tree(os.path.join(work.root, index_location(job, result.shard.id)))
+    except SystemFault as error:
+        log.warning("task %s: unused files were not removed: %s", work.claimed.id, error)
+
 
 _ROWS_AT_ONCE = 5_000
 _DIGITS = b"0123456789abcdef"

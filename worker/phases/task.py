@@ -21,7 +21,7 @@ from sql.findings import Item, TaskResult
 from sql.session import Database
 from worker.items.portions import Portions
 from worker.items.sources import FilerSource, HashedSource
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
 
 _SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)

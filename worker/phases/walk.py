@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.batches import ITEM_COST, full
 from core.errors import SourceFileError, StorageFault
+from core.limits import ITEM_COST, full
 from core.names import display_name
 from core.records import NewTask, Phase
 from core.storage.layer import EntryKind
@@ -23,7 +23,7 @@ from sql.findings import TaskResult
 from worker.items.findings import CHARACTERS_A_ROW, Findings
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.phases.task import TaskWork, path_bytes, path_text
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 _T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks

@@ -18,7 +18,7 @@ from core.operations import NullRecorder, Recorder
 from core.passwords import bank_location, parse_bank
 from core.records import Job, Phase
 from core.settings import Settings
-from core.storage.delay import Station
+from core.storage.files import Station
 from core.storage.layer import Storage
 from monitoring.metrics.tally import CallCounters, own_tally
 from readers.parsers import ParserSet

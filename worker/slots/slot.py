@@ -31,9 +31,9 @@ from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.box.boxed import install
-from worker.box.start import NurseryAddress, order_box
-from worker.costs.processor_time import count_box
-from worker.office.texts import read_by_office
+from worker.box.nursery import NurseryAddress, order_box
+from worker.costs.budget import count_box
+from worker.office.converting import read_by_office
 from worker.parsers import own_set
 from worker.processes import die_with_parent, freeze, limit_slot
 from worker.slots.context import SlotContext, UnselectedRecorder
@@ -41,7 +41,7 @@ from worker.slots.noting import note_parsers
 from worker.slots.table import RowWriter, SlotTable
 from worker.slots.tracing import SpoolTracer
 
-# Exit statuses that mean something to the supervisor (worker.slots.deaths).
+# Exit statuses that mean something to the supervisor (worker.slots.watch).
 EXIT_MEMORY = 71  # a MemoryError that nobody caught
 EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot could not start
 

@@ -18,11 +18,14 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from core.mounts import holding, read_mountinfo
 from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
 from monitoring.metrics.tally import CallCounters, tally_bytes
-from worker.slots.activity import DETAIL_BYTES, Activity, patience
+from worker.processes import STOPPED_STATES, process_state, waits_in
+from worker.slots.breadcrumb import DETAIL_BYTES, TELL_SECONDS, Activity, patience, words
 
 # sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and
 # then `Whereabouts`: loose file, parent, items taken, begun
@@ -226,7 +229,7 @@ class RowWriter:
         monotonic: Callable[[], float] = time.monotonic,
         stall_seconds: float = STALL_SECONDS,
     ) -> None:
-        """`stall_seconds`: how long the slot may be silent outside an item (worker.slots.activity)."""
+        """`stall_seconds`: how long the slot may be silent outside an item (worker.slots.breadcrumb)."""
         self._stall_seconds = stall_seconds
         self._table = table
         self._memory = table.memory
@@ -329,3 +332,31 @@ class RowWriter:
         """See `worker.slots.context.Breadcrumb`."""
         self._forget_task()
         self.publish()
+
+
+def doing(slot: int, row: SlotRow, now: float) -> str:
+    """One line without an end: which slot, what, and for how long at monotonic `now`."""
+    state = process_state(row.pid)
+    why = " (stopped by a signal)" if state in STOPPED_STATES else f" ({waits_in(row.pid)})" if state == "D" else ""
+    return f"slot {slot} (process {row.pid}) has been {_what(row)} for {max(0.0, now - row.since):.0f} s{why}"
+
+
+def cannot_be_ended(worker: str, slot: int, row: SlotRow, now: float) -> str:
+    """Why a job is suspended: a process that does not even end when it is killed waits in the kernel."""
+    mount = holding(os.fsdecode(row.detail), read_mountinfo()) if row.detail.startswith(b"/") else None
+    where = f"; {mount.point} is {mount.source} ({mount.kind})" if mount is not None else ""
+    return (
+        f"worker {worker}: slot {slot} (process {row.pid}) has been {_what(row)} for {max(0.0, now - row.since):.0f} s"
+        f" and cannot be killed ({waits_in(row.pid)}){where}; repair that storage, then resume the job"
+    )
+
+
+def _what(row: SlotRow) -> str:
+    return words(row.activity, str(row.item).encode() if row.item is not None else row.detail)
+
+
+def waiting(slot: int, row: SlotRow, now: float) -> dict[str, Any] | None:
+    """For the worker's entry in the database; None when there is nothing to say."""
+    if row.at is None or not row.deadline or now - row.since < TELL_SECONDS:
+        return None
+    return {"job": str(row.at.job), "text": doing(slot, row, now)}

@@ -16,7 +16,7 @@ from typing import Protocol
 from core.operations import Op, Recorder
 from core.records import PHASES, Phase
 from core.storage.layer import Storage
-from monitoring.filer.boot import boot_id
+from monitoring.filer.block import boot_id
 from traces.parts import WorkerParts
 from traces.spool import Row, SpoolHead, SpoolWriter
 

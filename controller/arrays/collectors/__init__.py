@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller.arrays.collectors import glusterfs_mount, moosefs_mount
+from controller.arrays.collectors import glusterfs, moosefs
 from controller.arrays.collectors.glusterfs import profile
 from controller.arrays.collectors.moosefs import operations
 
@@ -35,11 +35,11 @@ COLLECTORS: dict[str, Collector] = {
     "glusterfs-mount": Collector(
         about="GlusterFS: what the kernel requested from one mount (run `gluster volume profile VOLUME start` first)",
         command="sh -c 'rm -f /var/run/gluster/NAME.*; setfattr -n trusted.io-stats-dump -v NAME MOUNT; cat /var/run/gluster/NAME.*'",
-        parse=glusterfs_mount.asked,
+        parse=glusterfs.asked,
     ),
     "moosefs-mount": Collector(
         about="MooseFS: what the kernel requested from one mount",
         command="cat MOUNT/.stats",
-        parse=moosefs_mount.asked,
+        parse=moosefs.asked,
     ),
 }

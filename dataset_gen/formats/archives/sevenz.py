@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataset_gen.formats.archives.zip_tar import Members, stored_already
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
-from dataset_gen.packing.compress import deflated
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.packing.sevenz import SevenZipWriter
+from dataset_gen.packing.zip import deflated
 from readers.records import Kind
 
 MEDIA_TYPE = "application/x-7z-compressed"

@@ -11,8 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice

@@ -7,8 +7,7 @@ import struct
 
 from dataset_gen.formats.office import ole_package
 from dataset_gen.formats.office.ooxml import split_size
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.people import file_stem
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 
 WIDTH = 256
 _ROW = WIDTH * 3

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 
 _CLEAR, _END = b"\x80", b"\x81"
 _RUN = 120  # pixels between two clear codes; at 126 the codes would grow to nine bits

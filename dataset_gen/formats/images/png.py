@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, branch
-from dataset_gen.packing.compress import crc32, zlib_stream
+from dataset_gen.made import Made, Order, branch
+from dataset_gen.packing.zip import crc32, zlib_stream
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 WIDTH = 256

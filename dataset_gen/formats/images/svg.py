@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from dataset_gen.formats.order import Order
-from dataset_gen.formats.text.record_pool import RecordPool, make_pool
-from dataset_gen.made import Made, leaf
+from dataset_gen.formats.text.plain import RecordPool, make_pool
+from dataset_gen.made import Made, Order, leaf
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
 

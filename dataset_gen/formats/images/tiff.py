@@ -7,8 +7,7 @@ import struct
 
 from dataset_gen.formats.images import jpeg
 from dataset_gen.formats.images.tiff_tags import Entry, directory, long, rational, short, text
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 from dataset_gen.rng import Dice
 
 _POOL_SEED = 20_250_105

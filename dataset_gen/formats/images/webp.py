@@ -8,8 +8,7 @@ from __future__ import annotations
 import functools
 import struct
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, leaf
+from dataset_gen.made import Made, Order, leaf
 
 WIDTH = 320
 _MOST = 16_000  # rows; the format has 16,384

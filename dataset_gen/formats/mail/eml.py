@@ -7,11 +7,10 @@ import quopri
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch, leaf
+from dataset_gen.made import Made, Order, Placed, branch, leaf
 from dataset_gen.material.people import Someone, everyone, file_stem
 from dataset_gen.material.text import prose
-from readers.mail_form import base64_lines
+from readers.mail_form import Address, MailAttachment, MailForm, base64_lines, message_name, write_message
 from readers.records import Kind
 
 EPOCH = 1_420_070_400  # 2015-01-01; mail is from the nine years after it
@@ -231,3 +230,85 @@ def single(order: Order) -> Letter:
         encoding=dice.pick(("7bit", "8bit", "quoted-printable", "base64")),
         attachments=attachments,
     )
+
+
+MEDIA_TYPE = "message/rfc822"
+REFERENCES = 8  # identifiers that a message names at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formed:
+    """A letter's fields and the truth about its children."""
+
+    form: MailForm
+    children: tuple[Placed, ...]
+    characters: int  # of its text
+    terms: tuple[str, ...]
+
+    def own(self) -> tuple[bytes, ...]:
+        """What the message itself says, children left out (for `Truth.content`)."""
+        form = self.form
+        people = (form.sender, *form.to, *form.cc)
+        fields = [form.message_id, str(form.sent), form.subject, *form.references]
+        fields += [f"{p[0]} <{p[1]}>" for p in people if p is not None]
+        return ("\n".join(fields).encode(), (form.plain or "").encode(), (form.html or "").encode())
+
+    def message(self) -> Made:
+        """The message in canonical form, as an item."""
+        return branch(
+            write_message(self.form),
+            MEDIA_TYPE,
+            own=self.own(),
+            children=self.children,
+            characters=self.characters,
+            terms=self.terms,
+        )
+
+
+def formed(letter: Letter) -> Formed:
+    """A letter's fields and children."""
+    attachments: list[MailAttachment] = []
+    children: list[tuple[str, Made]] = []
+    if letter.picture is not None:
+        children.append(("image001.jpg", letter.picture))
+        identifier = f"picture@{letter.message_id}"
+        attachments.append(
+            MailAttachment(
+                name="image001.jpg", data=letter.picture.data, media_type="image/jpeg", content_id=identifier
+            )
+        )
+    for name, made in letter.attachments:
+        children.append((name, made))
+        attachments.append(MailAttachment(name=name, data=made.data, media_type=_declared(made)))
+    if letter.forwarded is not None:
+        inner = formed(letter.forwarded)
+        children.append((message_name(inner.form.subject), inner.message()))
+        attachments.append(MailAttachment(name="", message=inner.form, media_type=MEDIA_TYPE))
+    references = letter.references[-REFERENCES:]
+    form = MailForm(
+        message_id=letter.message_id,
+        sent=letter.when,
+        sender=_form_address(letter.sender),
+        to=tuple(map(_form_address, letter.to)),
+        cc=tuple(map(_form_address, letter.cc)),
+        subject=letter.subject,
+        in_reply_to=references[-1] if references else "",
+        references=references,
+        plain=letter.body,
+        html=html_of(letter) if letter.html else None,
+        attachments=tuple(attachments),
+    )
+    placed = tuple(
+        Placed(name=name.encode(), ordinal=position, kind=Kind.ATTACHMENT, truth=made.truth)
+        for position, (name, made) in enumerate(children)
+    )
+    return Formed(form=form, children=placed, characters=len(letter.body), terms=letter.terms)
+
+
+def _form_address(person: Someone) -> Address:
+    return person.name, person.address
+
+
+def _declared(made: Made) -> str:
+    """The media type that a sender states of an attachment."""
+    return made.truth.media_type if made.data else "application/octet-stream"

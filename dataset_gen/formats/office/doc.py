@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.office import art as office_art
-from dataset_gen.formats.office import doc_tables, ole_package, property_set
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.formats.office import doc_tables, ole_package
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.text import LATIN, prose
 from readers import cfb
 from readers.records import Kind
+
+JPEG, PNG = 5, 6  # types of pictures (2.4.1)
+TYPES = {"jpg": JPEG, "png": PNG}
+_BLIPS = {JPEG: (0xF01D, 0x46A), PNG: (0xF01E, 0x6E0)}  # record and instance (2.2.27, 2.2.28)
+
+
+def atom(kind: int, data: bytes, instance: int = 0, version: int = 0) -> bytes:
+    """A record that holds no others."""
+    return struct.pack("<HHI", instance << 4 | version, kind, len(data)) + data
+
+
+def container(kind: int, *parts: bytes, instance: int = 0) -> bytes:
+    """A record of records."""
+    return atom(kind, b"".join(parts), instance, 0xF)
+
+
+def blip(kind: int, data: bytes) -> bytes:
+    """A picture's record: the hash it is known by, a tag, the file as it is."""
+    record, instance = _BLIPS[kind]
+    return atom(record, hashlib.md5(data).digest() + b"\xff" + data, instance)
+
+
+def store_entry(kind: int, data: bytes, size: int, *, at: int = 0, inside: bytes = b"") -> bytes:
+    """An entry of the picture store (2.2.32) for a record of `size` bytes, which lies at `at` of another stream or
+    `inside` the entry."""
+    head = struct.pack("<BB16sHIIIBBBB", kind, kind, hashlib.md5(data).digest(), 0xFF, size, 1, at, 0, 0, 0, 0)
+    return atom(0xF007, head + inside, kind, 2)
+
+
+def inline_picture(kind: int, data: bytes, number: int) -> bytes:
+    """A picture in a line of a Word document ([MS-DOC] 2.9.192): its frame, then an entry that holds the picture."""
+    shape = container(
+        0xF004,
+        atom(0xF00A, struct.pack("<II", 1024 + number, 0x0A00), 75, 2),
+        atom(0xF00B, struct.pack("<HI", 0x4104, 1), 1, 3),
+    )
+    record = blip(kind, data)
+    drawing = shape + store_entry(kind, data, len(record), inside=record)
+    measures = struct.pack("<hhHH", 4000, 3000, 1000, 1000)  # in twentieths of a point; scales in thousandths
+    head = struct.pack("<IHhhhH14s8s30s", 68 + len(drawing), 68, 0x64, 0, 0, 0, bytes(14), measures, bytes(30))
+    return head + bytes(2) + drawing
+
 
 MEDIA_TYPE = "application/msword"
 CLASS = bytes.fromhex("0609020000000000c000000000000046")  # {00020906-0000-0000-C000-000000000046}
@@ -98,7 +139,7 @@ def build(order: Order) -> Made:
     text = _text(first, rest, len(children), wide=wide)
     data = _pictures(order, room - len(text.raw), text, children)
     main, table = streams(text)
-    own = {"WordDocument": main, "1Table": table, **property_set.summary(dice, title, "Microsoft Office Word")}
+    own = {"WordDocument": main, "1Table": table, **ole_package.summary(dice, title, "Microsoft Office Word")}
     own["\x01CompObj"] = ole_package.comp_obj(CLASS, "Microsoft Word-Document", "Word.Document.8")
     whole = own | ({"Data": data} if data else {})
     pool = [cfb.Storage("ObjectPool", storages=carried)] if carried else []
@@ -151,7 +192,7 @@ def _pictures(order: Order, size: int, text: Text, children: list[Placed]) -> by
         made = order.child(fmt, number, size // count)
         name = b"picture%d.%b" % (number + 1, fmt.encode())
         text.pictures.append((text.end - 2 * (count - number), place))
-        pieces.append(office_art.inline_picture(office_art.TYPES[fmt], made.data, number))
+        pieces.append(inline_picture(TYPES[fmt], made.data, number))
         place += len(pieces[-1])
         children.append(Placed(name=name, ordinal=len(children), kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
     return b"".join(pieces)

@@ -16,9 +16,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
-from dataset_gen.formats.office import doc, docx, ole_package, property_set, xlsx
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, branch
+from dataset_gen.formats.office import doc, ole_package, ooxml, xlsx
+from dataset_gen.made import Made, Order, branch
 from dataset_gen.material.text import prose
 from dataset_gen.rng import Dice
 from readers import cfb
@@ -36,7 +35,7 @@ _FLAG_ENCRYPTED = 0x0100
 
 def encrypted_docx(order: Order) -> Made:
     """A Word document nobody can read without the password."""
-    return _package(order, docx.build(replace(order, size=4000, terms=())), "encrypted_docx")
+    return _package(order, ooxml.build(replace(order, size=4000, terms=())), "encrypted_docx")
 
 
 def encrypted_xlsx(order: Order) -> Made:
@@ -124,7 +123,7 @@ def encrypted_doc(order: Order) -> Made:
     own = {
         "WordDocument": main[:_PLAIN_START] + _rc4_blocks(base, main)[_PLAIN_START:],
         "1Table": header + _rc4_blocks(base, table)[_RC4_HEADER:],
-        **property_set.summary(dice, title, "Microsoft Office Word"),
+        **ole_package.summary(dice, title, "Microsoft Office Word"),
         "\x01CompObj": ole_package.comp_obj(doc.CLASS, "Microsoft Word-Document", "Word.Document.8"),
     }
     made = branch(cfb.write(cfb.Storage(clsid=doc.CLASS, streams=own)), doc.MEDIA_TYPE, own=(main, table))

@@ -6,9 +6,8 @@ import functools
 from dataclasses import dataclass, field
 
 from dataset_gen.formats.office.ooxml import split_size
-from dataset_gen.formats.order import Order
-from dataset_gen.formats.text.record_pool import RecordPool, make_pool
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.formats.text.plain import RecordPool, make_pool
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.text import prose
 from dataset_gen.packing.zip import ZipWriter
 from dataset_gen.rng import Dice

@@ -5,13 +5,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.office import ole_package, property_set
+from dataset_gen.formats.office import ole_package
 from dataset_gen.formats.office import ppt_records as r
-from dataset_gen.formats.office.art import TYPES, atom, container
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.formats.office.doc import TYPES, atom, container
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.text import prose
-from dataset_gen.packing.compress import zlib_stream
+from dataset_gen.packing.zip import zlib_stream
 from readers import cfb
 from readers.records import Kind
 
@@ -86,7 +85,7 @@ def _slide(order: Order, parts: _Parts, number: int, title: str, picture: int) -
 def _finished(order: Order, parts: _Parts, title: str) -> Made:
     stream, pictures = _streams(parts)
     own = {"PowerPoint Document": stream[0], "Current User": _current_user(stream[1])}
-    own |= property_set.summary(order.dice, title, "Microsoft Office PowerPoint")
+    own |= ole_package.summary(order.dice, title, "Microsoft Office PowerPoint")
     whole = own | ({"Pictures": pictures} if pictures else {})
     children = tuple(
         Placed(name=name.encode(), ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=made.truth)

@@ -6,7 +6,7 @@ import functools
 import struct
 from collections.abc import Sequence
 
-from dataset_gen.formats.office.art import atom, blip, container, store_entry
+from dataset_gen.formats.office.doc import atom, blip, container, store_entry
 
 TITLE, BODY, OTHER = 0, 1, 4  # kinds of text ([MS-PPT] 2.13.33)
 _BOX, _PICTURE_FRAME, _HOST = 202, 75, 201  # shapes; an object is shown by a host control's frame

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataset_gen.formats.office.ooxml import MAIN, OFFICE, Package, add_object
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made
+from dataset_gen.made import Made, Order
 from dataset_gen.material.text import prose
 
 MEDIA_TYPE = f"{MAIN}.presentationml.presentation"

@@ -6,9 +6,8 @@ import functools
 import struct
 from collections.abc import Iterable
 
-from dataset_gen.formats.office import ole_package, property_set
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, branch
+from dataset_gen.formats.office import ole_package
+from dataset_gen.made import Made, Order, branch
 from dataset_gen.material.text import prose
 from readers import cfb
 
@@ -44,7 +43,7 @@ def build(order: Order) -> Made:
     ]
     stream = _workbook(sheets, strings, hide_last=len(sheets) > 1 and dice.chance(0.3))
     title = prose().title(dice)
-    own = {"Workbook": stream.ljust(_SHORTEST, b"\0"), **property_set.summary(dice, title, "Microsoft Excel")}
+    own = {"Workbook": stream.ljust(_SHORTEST, b"\0"), **ole_package.summary(dice, title, "Microsoft Excel")}
     own["\x01CompObj"] = ole_package.comp_obj(CLASS, "Microsoft Excel Worksheet", "Excel.Sheet.8")
     data = cfb.write(cfb.Storage(clsid=CLASS, streams=own))
     return branch(data, MEDIA_TYPE, own=own.values(), terms=order.terms)

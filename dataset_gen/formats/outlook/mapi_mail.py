@@ -7,22 +7,88 @@ conversation's index) follow from the Message-ID.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import struct
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from dataset_gen.formats.outlook.mapi import (
-    PS_INTERNET_HEADERS,
-    STRING,
-    Attachment,
-    Message,
-    Named,
-    Properties,
-    Value,
-    filetime,
-    one_off,
-)
 from readers.mail_form import Address, MailAttachment, MailForm, write_message
+
+LONG, BOOLEAN, OBJECT, INTEGER64, STRING8, STRING, TIME, GUID, BINARY = (
+    0x0003, 0x000B, 0x000D, 0x0014, 0x001E, 0x001F, 0x0040, 0x0048, 0x0102,
+)  # fmt: skip
+MANY_LONG, MANY_STRING = 0x1003, 0x101F
+
+Value: TypeAlias = int | bool | str | bytes | Sequence[int] | Sequence[str]
+Properties: TypeAlias = dict[int, Value]
+
+_TO_1601 = 11_644_473_600  # seconds between 1601-01-01 and 1970-01-01
+
+
+def guid(text: str) -> bytes:
+    """A GUID as it lies on disk: the first three fields little-endian."""
+    a, b, c, d, e = text.split("-")
+    return struct.pack("<IHH", int(a, 16), int(b, 16), int(c, 16)) + bytes.fromhex(d + e)
+
+
+# Property sets ([MS-OXPROPS] 1.3.2)
+PS_MAPI = guid("00020328-0000-0000-C000-000000000046")
+PS_PUBLIC_STRINGS = guid("00020329-0000-0000-C000-000000000046")
+PS_INTERNET_HEADERS = guid("00020386-0000-0000-C000-000000000046")
+PSETID_COMMON = guid("00062008-0000-0000-C000-000000000046")
+PSETID_APPOINTMENT = guid("00062002-0000-0000-C000-000000000046")
+PSETID_MEETING = guid("6ED8DA90-450B-101B-98DA-00AA003F1305")
+IID_MESSAGE = guid("00020307-0000-0000-C000-000000000046")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The name of a named property: a number or a string in a property set, and the type of its values."""
+
+    set: bytes
+    name: int | str
+    type: int
+
+
+@dataclass(slots=True)
+class Attachment:
+    """One attachment: its data is a property, unless it is a message."""
+
+    properties: Properties
+    message: Message | None = None
+
+
+@dataclass(slots=True)
+class Message:
+    """A message with its recipients and attachments."""
+
+    properties: Properties
+    named: dict[Named, Value] = field(default_factory=dict)
+    recipients: list[Properties] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+
+
+def filetime(seconds: int) -> int:
+    """Seconds since the epoch as a FILETIME: 100 ns since 1601, UTC."""
+    return (seconds + _TO_1601) * 10_000_000
+
+
+def from_filetime(value: int) -> int:
+    """Whole seconds since the epoch."""
+    return value // 10_000_000 - _TO_1601
+
+
+def crc(data: bytes) -> int:
+    """The CRC of [MS-OXRTFCP] 3.1.3.2: CRC-32 that neither starts nor ends with inverted bits."""
+    return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+
+
+def one_off(name: str, address: str) -> bytes:
+    """The entry identifier of somebody in no address book ([MS-OXCDATA] 2.2.5.1)."""
+    head = bytes(4) + bytes.fromhex("812b1fa4bea310199d6e00dd010f5402") + b"\0\0\x01\x80"
+    return head + f"{name}\0SMTP\0{address}\0".encode("utf-16-le", "replace")
+
 
 MESSAGE_CLASS = 0x001A001F
 SUBJECT = 0x0037001F
@@ -213,3 +279,79 @@ def short(name: str) -> str:
     if base != stem.upper() or len(base) > 8:
         base = f"{base[:6]}~1"
     return f"{base}.{plain[1][:3]}" if plain[1] else base
+
+
+_PRELOADED = (  # 2.1.2.1: what the dictionary holds before the first byte
+    rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbol"
+    rb"ArialTimes New RomanCourier{\colortbl\red0\green0\blue0" + b"\r\n" + rb"\par \pard\plain\f0\fs20\b\i\u\tab\tx"
+)
+_DICTIONARY = 4096
+_LONGEST = 17
+_SHORTEST = 3  # two bytes would gain nothing
+_PLACES = {_PRELOADED[i : i + _SHORTEST]: i for i in range(len(_PRELOADED) - _SHORTEST + 1)}
+_HEAD = (
+    r"{\rtf1\ansi\ansicpg1252\fromtext \deff0{\fonttbl{\f0\fswiss Arial;}}"
+    "\r\n"
+    r"{\colortbl\red0\green0\blue0;\red0\green0\blue255;}"
+    "\r\n"
+    r"\uc1\pard\plain\deftab360 \f0\fs20 "
+)
+
+
+def from_plain(text: str) -> bytes:
+    """A plain text (LF at line ends) as an RTF document."""
+    escaped = text.replace("\\", "\\\\").replace("{", "\\{").replace("}", "\\}")
+    if not escaped.isascii():
+        escaped = "".join(c if c.isascii() else _unicode(c) for c in escaped)
+    return (_HEAD + escaped.replace("\n", "\\par\r\n") + "}").encode("ascii")
+
+
+def _unicode(character: str) -> str:
+    r"""A character as \uN with a question mark for readers that do not know it; N is signed."""
+    raw = character.encode("utf-16-le", "replace")
+    return "".join(rf"\u{unit}?" for unit in struct.unpack(f"<{len(raw) // 2}h", raw))
+
+
+def compress(data: bytes) -> bytes:
+    """The compressed stream with its header: sizes, LZFu, CRC (2.1.3.1)."""
+    body = _tokens(data)
+    return struct.pack("<II4sI", len(body) + 12, len(data), b"LZFu", crc(body)) + body
+
+
+def _tokens(data: bytes) -> bytes:
+    """Literals and references, eight to a run behind a byte that tells which is which; a reference to the place that
+    is written next ends it (2.2)."""
+    buffer = _PRELOADED + data
+    latest = _PLACES.copy()  # where three bytes stood last
+    at, end = len(_PRELOADED), len(buffer)
+    out = bytearray()
+    run, flags, count = bytearray(), 0, 0
+    while True:
+        start, length = _match(buffer, latest, at, end) if at < end else (at, 0)
+        if length or at == end:
+            flags |= 1 << count
+            run += ((start % _DICTIONARY) << 4 | max(0, length - 2)).to_bytes(2, "big")
+        else:
+            run.append(buffer[at])
+            length = 1
+        count += 1
+        if count == 8 or at == end:
+            out.append(flags)
+            out += run
+            run, flags, count = bytearray(), 0, 0
+            if at == end:
+                return bytes(out)
+        for i in range(at, at + length):
+            latest[buffer[i : i + _SHORTEST]] = i
+        at += length
+
+
+def _match(buffer: bytes, latest: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
+    """Where the bytes that come next stood last, and how many of them; no bytes if nowhere in the dictionary."""
+    start = latest.get(buffer[at : at + _SHORTEST], -1)
+    if start < 0 or at - start > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
+        return 0, 0
+    length, most = _SHORTEST, min(_LONGEST, end - at)
+    while length < most and buffer[start + length] == buffer[at + length]:
+        length += 1
+    return start, length

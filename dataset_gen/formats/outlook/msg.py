@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dataset_gen.formats.outlook.mapi import (
+from dataset_gen.formats.outlook.mapi_mail import (
     BINARY,
     BOOLEAN,
     GUID,

@@ -6,28 +6,31 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from dataset_gen.formats.mail.eml import Letter, mail_date, single
-from dataset_gen.formats.mail.form import Formed, formed
-from dataset_gen.formats.order import Order
+from dataset_gen.formats.mail.eml import Formed, Letter, formed, mail_date, single
 from dataset_gen.formats.outlook import msg
-from dataset_gen.formats.outlook.mapi import (
+from dataset_gen.formats.outlook.mapi_mail import (
     BINARY,
     BOOLEAN,
     LONG,
     MANY_STRING,
+    NOTE,
     PS_PUBLIC_STRINGS,
     PSETID_APPOINTMENT,
     PSETID_COMMON,
     PSETID_MEETING,
+    RTF_COMPRESSED,
+    RTF_IN_SYNC,
     STRING,
     TIME,
+    Details,
     Named,
     Value,
+    compress,
     filetime,
+    from_plain,
+    message_of,
 )
-from dataset_gen.formats.outlook.mapi_mail import NOTE, RTF_COMPRESSED, RTF_IN_SYNC, Details, message_of
-from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
-from dataset_gen.made import Made, branch
+from dataset_gen.made import Made, Order, branch
 from dataset_gen.rng import Dice
 from readers.mail_form import MailForm
 

@@ -14,12 +14,10 @@ import io
 from collections.abc import Callable, Iterable
 from typing import IO
 
-from dataset_gen.formats.mail.eml import EPOCH, Letter, single
-from dataset_gen.formats.mail.form import formed
-from dataset_gen.formats.order import Order
+from dataset_gen.formats.mail.eml import EPOCH, Letter, formed, single
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
-from dataset_gen.made import Made, Placed, Truth, content_of
+from dataset_gen.made import Made, Order, Placed, Truth, content_of
 from dataset_gen.material.people import folder
 from dataset_gen.rng import Dice, derive
 from readers.mail_form import store_name

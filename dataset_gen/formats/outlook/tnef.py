@@ -13,16 +13,22 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from dataset_gen.formats.outlook.mapi import (
+from dataset_gen.formats.outlook.mapi_mail import (
+    ATTACH_DATA,
+    ATTACH_LONG_NAME,
     BINARY,
     BOOLEAN,
+    DISPLAY_NAME,
     GUID,
     IID_MESSAGE,
     INTEGER64,
     LONG,
     MANY_LONG,
     MANY_STRING,
+    MESSAGE_CLASS,
     STRING,
+    SUBJECT,
+    SUBMITTED,
     TIME,
     Attachment,
     Message,
@@ -30,14 +36,6 @@ from dataset_gen.formats.outlook.mapi import (
     Properties,
     Value,
     from_filetime,
-)
-from dataset_gen.formats.outlook.mapi_mail import (
-    ATTACH_DATA,
-    ATTACH_LONG_NAME,
-    DISPLAY_NAME,
-    MESSAGE_CLASS,
-    SUBJECT,
-    SUBMITTED,
 )
 
 MEDIA_TYPE = "application/vnd.ms-tnef"

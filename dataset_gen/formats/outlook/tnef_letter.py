@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataset_gen.formats.mail.eml import EPOCH, YEARS, single
-from dataset_gen.formats.mail.form import formed
-from dataset_gen.formats.order import Order
+from dataset_gen.formats.mail.eml import EPOCH, YEARS, formed, single
 from dataset_gen.formats.outlook import tnef
-from dataset_gen.formats.outlook.mapi import Value
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, RTF_IN_SYNC, Details, message_of
-from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.formats.outlook.mapi_mail import (
+    RTF_COMPRESSED,
+    RTF_IN_SYNC,
+    Details,
+    Value,
+    compress,
+    from_plain,
+    message_of,
+)
+from dataset_gen.made import Made, Order, Placed, branch
 from dataset_gen.material.people import everyone, file_stem
 from dataset_gen.material.text import prose
 from readers.mail_form import MailAttachment, MailForm, message_name

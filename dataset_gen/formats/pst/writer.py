@@ -7,14 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from dataset_gen.formats.pst import tags
-from dataset_gen.formats.pst.attachments import ATTACHMENT_TABLE, Attached
-from dataset_gen.formats.pst.blocks import Blocks, Crypt, SubNode
-from dataset_gen.formats.pst.columns import ASSOCIATED, ATTACHMENTS, CONTENTS, HIERARCHY, RECIPIENTS, SEARCH
-from dataset_gen.formats.pst.message import RECIPIENT_TABLE, Extras, write_message
-from dataset_gen.formats.pst.pages import BBT, DLIST, NBT, checksum, page, write_tree
-from dataset_gen.formats.pst.properties import Properties, Value, write_properties
-from dataset_gen.formats.pst.space import Space
-from dataset_gen.formats.pst.table import Columns, TableContext
+from dataset_gen.formats.pst.heap import Blocks, Crypt, Properties, SubNode, Value, write_properties
+from dataset_gen.formats.pst.message import ATTACHMENT_TABLE, RECIPIENT_TABLE, Attached, Extras, write_message
+from dataset_gen.formats.pst.space import BBT, DLIST, NBT, Space, checksum, page, write_tree
+from dataset_gen.formats.pst.table import (
+    ASSOCIATED,
+    ATTACHMENTS,
+    CONTENTS,
+    HIERARCHY,
+    RECIPIENTS,
+    SEARCH,
+    Columns,
+    TableContext,
+)
 from readers.mail_form import MailAttachment, MailForm
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers

@@ -146,7 +146,7 @@ def worker_cpu(samples: Samples, times: Times, offset: float, processors: float)
 def filer_use(
     readings: Sequence[tuple[float, dict[str, dict[str, float]]]], times: Times, offset: float
 ) -> tuple[FilerSecond, ...]:
-    """Of the emulated filer's stations, while the run lasted; `readings` as `monitoring.emulated` gives them, by time."""
+    """Of the emulated filer's stations, while the run lasted; `readings` as `monitoring.observations` gives them, by time."""
     return tuple(
         (
             times.since(at + offset),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from core.services.address import Addresses
 from experiments.workloads.discovery.phase_use import SERVERS, WORKERS
 from experiments.workloads.discovery.sampler import Samples
-from monitoring.processes import below, command_line
+from monitoring.machine import below, command_line
 from worker.processes import process_use
 
 BROKER, QUEUE_MANAGER, COMMAND = "broker", "queue manager", "command"

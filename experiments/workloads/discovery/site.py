@@ -25,8 +25,8 @@ from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.observed import OfHosts
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.serving import ServingMeter
-from monitoring.filer.boot import boot_id
-from monitoring.processes import host_seconds
+from monitoring.filer.block import boot_id
+from monitoring.machine import host_seconds
 from sql.faces.runs import RUNS
 from sql.session import Database
 

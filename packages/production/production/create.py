@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 
 from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone, refuse_experiment
+from controller.jobs.directories import hand_over
 from controller.jobs.jobs import job_directory, refuse_other_storage
-from controller.jobs.ownership import hand_over
 from controller.labels.surroundings import surroundings_of
 from core.errors import UsageError
 from core.job_types import JobType

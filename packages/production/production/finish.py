@@ -18,7 +18,7 @@ from core.names import display_name
 from core.places import renderings_location
 from core.records import FINALISE_LIST, FINALISE_REST
 from core.storage.layer import EntryKind
-from core.storage.naming import strays
+from core.storage.whole import strays
 from production.layout import KINDS, REPORTS, Place, draft_of, folder, is_draft
 from production.options import ProducedFile, ProductionChoice
 from production.output import Growing, Output
@@ -39,7 +39,7 @@ from production.statements import PRODUCTION
 from readers.errors import ExceptionCode
 from sql.findings import TaskResult
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 _NAMED: Mapping[str, type[Report]] = {
     kind.path: kind for kind in (MetadataLines, MetadataTable, Opt, LoadTable, Dat, Xml, HashTable, Withheld)

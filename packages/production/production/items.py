@@ -26,7 +26,7 @@ from sql.findings import ItemException, TaskResult
 from worker.items.findings import Findings
 from worker.items.sources import CHUNK, FilerSource
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 
 def export(work: TaskWork) -> TaskResult:

@@ -14,7 +14,7 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.job_types import FileKind
 from core.names import display_name
 from core.records import Job, JobOptions
-from core.storage.chunks import WRITE_SIZE
+from core.storage.files import WRITE_SIZE
 from core.storage.layer import WriteFile
 from production.layout import Place, folder
 from production.options import MARKER, ProducedFile, ProductionChoice
@@ -23,7 +23,7 @@ from sql.findings import Item
 from sql.items import load_items
 from worker.items.sources import FilerSource, FoundSource, hash_differs
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.databases import JobHandle
-from controller.jobs.ownership import hand_over
+from controller.jobs.directories import hand_over
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.places import job_location
 from core.storage.layer import Entry, EntryKind, Storage
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from production.layout import KINDS, REPORTS, Place, folder, is_draft, is_of_item, is_report
 from production.options import MARKER, ProductionChoice
 from production.statements import PRODUCTION

@@ -37,13 +37,11 @@ from worker.items.texts import take_text
 from worker.ocr.bilevel import black_and_white
 from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
-from worker.ocr.pages import rendering_of
-from worker.ocr.rendering import Rendering
-from worker.office.converting import Converter, Document, Verdict
-from worker.office.engine import OfficeUnavailable, find_office
-from worker.office.kinds import KINDS
+from worker.ocr.pages import Rendering, rendering_of
+from worker.office.converting import KINDS, Converter, Document, Verdict
+from worker.office.process import OfficeUnavailable, find_office
 from worker.phases.task import TaskWork
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 
 MOST_PAGES = 2_000  # of one item; one with more has a slip sheet
 Format = Literal["tiff", "jpeg", "pdf"]

@@ -27,7 +27,7 @@ from production.options import DAT_ENCODING, ProductionChoice
 from production.output import items_gone
 from production.statements import PRODUCTION, FileRow, Gap, RecordRow
 from readers.records import Kind
-from worker.items.names import own_name
+from worker.items.loose import own_name
 from worker.phases.task import TaskWork
 
 _AT_ONCE = 500

@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sql.face import face
-from sql.queries import load_queries
+from sql.face import face, load_queries
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -18,7 +18,7 @@ from core.errors import SourceFileError, UsageError
 from core.job_types import JobType
 from core.names import display_name
 from core.storage.layer import EntryKind, Storage
-from core.storage.naming import strays
+from core.storage.whole import strays
 from production.check import Checked, check
 from production.layout import KINDS, Place, folder
 from production.options import ProductionChoice

@@ -99,7 +99,7 @@ def handler_for(media_type: str) -> Handler:
 
 
 def register(handlers: Iterable[Handler]) -> None:
-    """Add handlers that are not ours (see worker.plugins); ValueError when a declaration clashes with another."""
+    """Add handlers that are not ours (see worker.parsers); ValueError when a declaration clashes with another."""
     known = all_handlers()
     _HANDLERS.update(check_handlers((*known, *(h for h in handlers if h not in known))))
 

@@ -36,7 +36,7 @@ from experiments.report.views import middle, named
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 from replay.host import plan_of
 from replay.local import run_local
 from replay.orders import JOB, MOST, SCHEDULE, parse_pace

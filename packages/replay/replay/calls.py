@@ -15,7 +15,7 @@ from typing import Final
 
 from core.content import Content
 from core.operations import Op
-from core.storage.entries import entry_kind
+from core.storage.beneath import entry_kind
 from core.storage.sync import syncfs
 from replay import script
 from replay.script import NO_SLOT

@@ -19,11 +19,11 @@ from typing import Final, Self
 
 from core.content import Content
 from core.errors import RunFailed, StorageFault
-from core.filer.pacing import Pacer
+from core.filer.emulation import Pacer
 from core.operations import Op, Recorder
 from core.records import Phase
-from core.storage.delay import Station
 from core.storage.errors import reading_error, storage_fault
+from core.storage.files import Station
 from replay import script
 from replay.calls import Calls
 from replay.plan import Seat

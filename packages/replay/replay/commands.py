@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.context import CommandContext, shared, with_options
+from cli.output import await_answer
 from cli.tree import Commands
 from core.errors import UsageError
 from experiments.result.steady import MIN_SECONDS

@@ -20,9 +20,9 @@ from controller.cluster.base import Tended
 from controller.databases import JobHandle
 from controller.filer.choice import filer_choice
 from controller.filer.emulated import watched_filer
+from controller.jobs.directories import hand_over
 from controller.jobs.figures import Played, PlayedCalls, PlayedTimes
 from controller.jobs.jobs import job_directory, settle_job
-from controller.jobs.ownership import hand_over
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
@@ -37,7 +37,7 @@ from core.records import JobOptions, JobState, NewTask, Phase, ReplayChoice
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import CallSum
-from monitoring.filer.boot import boot_id
+from monitoring.filer.block import boot_id
 from replay.host import plan_of, replay_host, target_of
 from replay.orders import ReplayOrder, default_name, pace_text
 from replay.plan import ReplayPlan

@@ -35,7 +35,7 @@ from core.operations import Op
 from core.records import ReplayChoice
 from core.services import launch
 from core.services.launch import PR_SET_PDEATHSIG
-from core.storage.delay import Station
+from core.storage.files import Station
 from replay.client import run_client
 from replay.host import plan_of
 from replay.program import Program, compile_replay

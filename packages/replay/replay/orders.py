@@ -13,7 +13,7 @@ from controller.jobs.orders import Metavar
 from core.document import TEXT, Order
 from core.errors import UsageError
 from core.filer.load import profile_names
-from core.options.bounds import MOST_SEED
+from core.options.tuning import MOST_SEED
 from core.records import ReplayChoice
 from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS
 from experiments.orders import DEFAULT_REPEATS, FilerCache, MinSeconds, Repeats

@@ -35,8 +35,7 @@ from experiments.crew.orders import LONG_SECONDS
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
-from monitoring.machine import host, place
-from monitoring.processes import processors
+from monitoring.machine import host, place, processors
 from replay.about import ABOUT
 from replay.host import plan_of
 from replay.job import Stage, recorded, replay_once

@@ -36,14 +36,14 @@ from review.threads import report as threads_report
 from review.threads.run import ThreadsFound, thread
 from web.api import jobs as jobs_api
 from web.api import looking
-from web.api.csv_answer import CSV, csv_answer
+from web.api.exceptions import CSV, csv_answer
 from web.api.models.common import responses
 from web.api.needs import Context, Discovered, Found, Rows
 from web.background import BackgroundTask
 from web.context import WebContext
-from web.corpora import chosen_lists, list_hash_lists, list_places
 from web.errors import FieldErrors
 from web.pages.render import page
+from web.results import chosen_lists, list_hash_lists, list_places
 
 Generated = Generator[dict[str, Any], None, None]
 ROWS = 200  # of each table; CSV has all

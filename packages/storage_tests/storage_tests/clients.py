@@ -22,7 +22,7 @@ from core.errors import EdbenchError, UsageError
 from core.filer.emulation import emulated_filer
 from core.records import FsyncPolicy
 from core.settings import read_settings
-from core.storage.delay import Station
+from core.storage.files import Station
 from storage_tests.stores import MOVES, Failed, ObjectStore, PathStore, Refused, Store, place_of
 from storage_tests.tally import WHOLE_READ, WHOLE_REMOVE, WHOLE_WRITE, Counted, Counters, Tally, merged
 

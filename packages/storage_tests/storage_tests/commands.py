@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli import options as opt
-from cli.answering import await_answer
 from cli.bench import Study, carry_out, print_result
 from cli.context import CommandContext, shared, with_options
-from cli.output import bytes_text, flush, print_json, table
+from cli.output import await_answer, bytes_text, flush, print_json, table
 from cli.tree import Commands
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
-from core.options.bounds import MOST_SCALE
+from core.options.tuning import MOST_SCALE
 from experiments.result.steady import MIN_SECONDS
 from storage_tests.orders import ProfileOrder
 

@@ -23,7 +23,7 @@ from core.crew.messages import CLIENTS_MODULE, MOST_CLIENTS
 from core.errors import RunFailed, StorageFault, UsageError
 from core.program.lines import LineProcess, heard
 from core.settings import Settings
-from monitoring.processes import processors
+from monitoring.machine import processors
 from storage_tests.about import ProfileTelling
 from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
 from storage_tests.profile import Arena

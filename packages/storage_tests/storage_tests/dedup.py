@@ -18,14 +18,14 @@ from pydantic import ByteSize, Field
 
 from core.errors import RunFailed, StorageFault, UsageError
 from core.services.process import tied
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.report import words
 from experiments.result.schema import At, PointOf, ResultOf
 from experiments.result.steady import judged
 from experiments.workload import Figure, Turn
-from monitoring.processes import host_seconds, processors
+from monitoring.machine import host_seconds, processors
 from storage_tests.about import ProfileTelling, Published, profile_about
 from storage_tests.dedup_data import Data, Expected, Spec, corpus_made, expected_of, files_of, ratio_text, write_all
 from storage_tests.devices import Usage, synced, usage_at_rest

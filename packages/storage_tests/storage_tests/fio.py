@@ -24,7 +24,7 @@ from experiments.report.plots import counts_on_x, drawing, from_zero, legend_bes
 from experiments.result.latency import latency
 from experiments.result.schema import Latency, Result
 from experiments.workload import Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 from storage_tests.profile import Arena, Observed
 
 

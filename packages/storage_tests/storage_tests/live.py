@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from monitoring.filer.block import BlockSampler
-from monitoring.processes import host_seconds
+from monitoring.machine import host_seconds
 from storage_tests.crowd import MOST
 from storage_tests.tally import Counters
 

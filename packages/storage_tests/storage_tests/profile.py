@@ -17,7 +17,7 @@ from core.document import Order, complaint
 from core.errors import UsageError
 from core.filer import load_filer
 from core.settings import Settings
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 from experiments.kinds.kind import Kind
 from experiments.report import words
 from experiments.result import schema

@@ -15,14 +15,14 @@ from core.settings import Settings
 from storage_tests.orders import ProfileOrder
 from storage_tests.profile import Targets as Places
 from storage_tests.profile import made, profiles, refuse_filer, refuse_room, settings_of
-from web.api.create import at_field
+from web.api.actions import at_field
 from web.api.models.common import responses
 from web.api.needs import Context
 from web.context import Shown, WebContext
-from web.corpora import allowed_target
 from web.errors import FieldErrors, NotFound
 from web.measuring.kinds import GivenPath, Kind, check_sizes, model, target_roots
 from web.pages.render import page
+from web.results import allowed_target
 
 if TYPE_CHECKING:
     from storage_tests.live import Live

@@ -15,7 +15,7 @@ from experiments.kinds.kind import Kind
 from experiments.report import words
 from experiments.result import schema
 from experiments.workload import Figure, Turn
-from monitoring.processes import processors
+from monitoring.machine import processors
 from storage_tests import fio
 from storage_tests.about import MARK, ProfileTelling, profile_about
 from storage_tests.fio import FioSeen, Job, observed, refuse_without_fio, written

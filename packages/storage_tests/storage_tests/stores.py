@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from core.errors import EdbenchError, RunFailed, SourceFileError, StorageFault, UsageError
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
-from core.storage.delay import Station
+from core.storage.files import Station
 from core.storage.layer import Storage
 from storage_tests.owner import Owner, this_process
 

@@ -26,8 +26,8 @@ from experiments.crew.admission import described
 from experiments.crew.system import System, Wanted, Ways, taken_system
 from experiments.result.schema import At
 from experiments.workload import HostLost, Observe, Turn, Workload
-from monitoring.emulated import EmulatedSampler
 from monitoring.machine import host, place
+from monitoring.observations import EmulatedSampler
 from storage_tests.at_members import crowd_at
 from storage_tests.crowd import Elsewhere
 from storage_tests.devices import Direct, direct_on, restore_dead

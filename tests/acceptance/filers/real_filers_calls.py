@@ -20,8 +20,8 @@ from installation import until
 from real_mounts import EVERY, Real, real
 
 from core.operations import NullRecorder
+from core.storage.beneath import kernel_has_openat2, open_beneath
 from core.storage.layer import Storage
-from core.storage.openat2 import kernel_has_openat2, open_beneath
 from core.storage.sync import syncfs
 from storage_tests.devices import Direct, direct_on
 

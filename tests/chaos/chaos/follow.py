@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.databases import JobHandle, Jobs
-from controller.jobs.groups.create import resume_all
+from controller.jobs.create import resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
+from sql.face import QUERIES
 from sql.jobs import get_job
-from sql.queries import QUERIES
 
 POLL_SECONDS = 0.03
 STRAGGLER_SECONDS = 10.0  # a person who resumes a suspended job does so later than this

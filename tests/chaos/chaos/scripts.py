@@ -16,8 +16,7 @@ from chaos.plan import RunPlan
 from chaos.site import SLOTS, WORKERS, Site
 from chaos.source import Source
 from controller.databases import JobHandle, Jobs
-from controller.jobs.create import create_discovery
-from controller.jobs.groups.create import delete_all
+from controller.jobs.create import create_discovery, delete_all
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source, resume_job
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.requeue import requeue_exceptions

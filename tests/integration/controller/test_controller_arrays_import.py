@@ -13,9 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from taskbench import TaskBench
 
-from controller.arrays.collected import collected_map
 from controller.arrays.importing import forget_array, import_array
-from controller.arrays.mapping import read_map
+from controller.arrays.mapping import collected_map, read_map
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.errors import SystemFault, UsageError

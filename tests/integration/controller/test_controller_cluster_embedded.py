@@ -17,7 +17,7 @@ from installation import until
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands, together
 from core.errors import SystemFault
-from core.services.logs import MOST_BYTES
+from core.services.process import MOST_BYTES
 from core.settings import Settings
 
 REPOSITORY = Path(__file__).parents[3]

@@ -19,7 +19,7 @@ from controller.custody.check import check_list
 from controller.custody.report import actions_told, ended, items_of
 from controller.operator import acting
 from controller.search.named import save_search
-from sql.queries import QUERIES
+from sql.face import QUERIES
 
 pytestmark = pytest.mark.services
 

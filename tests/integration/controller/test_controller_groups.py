@@ -17,7 +17,7 @@ from sqlalchemy import insert
 from sqlalchemy.exc import ProgrammingError
 
 from controller.databases import Jobs, alone, find_job, newest_jobs, open_databases
-from controller.jobs.groups.create import (
+from controller.jobs.create import (
     create_discovery_group,
     delete_all,
     refuse_member,
@@ -96,7 +96,7 @@ def test_all_jobs_are_there_before_the_first_may_start(place: Place, monkeypatch
         seen.extend(place.states(group))
         release_group(group)
 
-    monkeypatch.setattr("controller.jobs.groups.create.release_group", looking)
+    monkeypatch.setattr("controller.jobs.create.release_group", looking)
     group = place.create()
     assert seen == [JobState.PAUSED, JobState.PAUSED]
     assert place.states(group) == [JobState.RUNNING, JobState.RUNNING]

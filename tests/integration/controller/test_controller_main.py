@@ -13,7 +13,7 @@ from installation import PATIENCE, until
 
 from controller.__main__ import main, prepare
 from core.errors import StorageFault
-from core.program.stopping import Stop
+from core.program.whole import Stop
 from core.services.shared_storage import TOKEN
 from core.settings import DatabaseAddress, Settings
 from sql.session import Database

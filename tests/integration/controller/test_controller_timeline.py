@@ -16,7 +16,7 @@ from controller.browse.counts import count_job
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.records import JobOptions
-from monitoring.steps import STEPS
+from monitoring.aggregate import STEPS
 from sql import jobs, models, states
 from sql.session import Database
 

@@ -20,8 +20,8 @@ from installation import PATIENCE, is_gone, until
 
 from core.errors import UsageError
 from core.services import Addresses, broker_keeper_url, embedded_services, running_services
-from core.services.logs import MOST_BYTES
 from core.services.place import Home
+from core.services.process import MOST_BYTES
 from core.settings import Settings, read_settings
 
 pytestmark = pytest.mark.services

@@ -17,7 +17,7 @@ from core.services import broker_keeper_url, superuser_url
 from core.services.place import Home
 from core.settings import Settings
 from monitoring.sender import stream_of
-from queue_manager.runs import forget_messages
+from queue_manager.manager import forget_messages
 from sql.session import Database
 
 pytestmark = pytest.mark.services

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.records import Limits
-from dataset_gen.formats.mail import form as mail_form
+from dataset_gen.formats.mail import eml
 from dataset_gen.formats.mail.eml import Letter
 from dataset_gen.formats.outlook import msg_letter
 from dataset_gen.made import Made, Truth
@@ -64,7 +64,7 @@ def test_letters_as_loose_files(shop: Workshop) -> None:
     for letter in _letters(shop, 30):
         made = msg_letter.write(letter)
         _check(b"a.msg", made.data, made.truth, seen)
-        canonical = mail_form.formed(letter).message()
+        canonical = eml.formed(letter).message()
         assert canonical.truth.children == made.truth.children
         assert canonical.truth.terms == made.truth.terms
         _check(b"a.eml", canonical.data, canonical.truth, seen)

@@ -27,8 +27,7 @@ from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
 from monitoring.collector import Collector
-from monitoring.counters import CounterDelta
-from monitoring.frames import FrameMaker
+from monitoring.frames import CounterDelta, FrameMaker
 from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
 from monitoring.sender import FIELD, STREAM, FrameSender
 from sql import models

@@ -14,12 +14,11 @@ from sqlalchemy import insert
 from core.histogram import Histogram, merged
 from core.operations import Op
 from core.records import JobOptions, Phase
+from monitoring.aggregate import STEPS
 from monitoring.collector import Collector
-from monitoring.counters import CounterDelta
-from monitoring.frames import FrameMaker
+from monitoring.frames import CounterDelta, FrameMaker
 from monitoring.observations import BLOCK, WORKER, Observation
 from monitoring.sender import STREAM, FrameSender
-from monitoring.steps import STEPS
 from sql import deletion, models
 from sql.session import Database
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from core.records import ClaimedTask, JobState
 from queue_manager.dispatcher import ClockWatch, Deadlines
 from queue_manager.metrics import DatabaseNumbers
-from sql import clocks, jobs, ledger, states, workers
+from sql import jobs, ledger, states, workers
 from sql.findings import TaskResult
 from sql.session import Database
 
@@ -34,7 +34,7 @@ class _Rig:
         self.deadlines = deadlines(ClockWatch(self._read))
 
     def _read(self, conn: Connection) -> float:
-        return clocks.now(conn) + self.by
+        return workers.now(conn) + self.by
 
     def look(self) -> None:
         self.looks += 1

@@ -13,10 +13,8 @@ from statements import statements_of
 
 from core.errors import BrokerFault
 from core.records import JobOptions, JobState, Phase
-from queue_manager.commons import Commons
-from queue_manager.dispatcher import Dispatcher
+from queue_manager.dispatcher import Commons, Dispatcher, Sender
 from queue_manager.metrics import DatabaseNumbers
-from queue_manager.sender import Sender
 from simulate.engine import Engine
 from simulate.site import load_site
 from simulate.tasks import COLUMNS, JobLoad, Task

@@ -10,8 +10,7 @@ from typing import Any
 from core.job_types import JobType
 from core.records import JobOptions, JobState, Priority
 from production.options import ProductionChoice
-from queue_manager.dispatcher import Dispatcher
-from queue_manager.sender import Sender
+from queue_manager.dispatcher import Dispatcher, Sender
 from sql import jobs, ledger
 from sql.findings import TaskResult
 from sql.session import Database

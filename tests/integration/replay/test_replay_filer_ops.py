@@ -10,10 +10,9 @@ import pytest
 from relay_traces import compiled, relay
 
 from core.filer.arbiter import Arbiter
-from core.filer.emulation import EmulatedFiler
+from core.filer.emulation import EmulatedFiler, Pacer
 from core.filer.load import load_filer
 from core.filer.model import FilerModel
-from core.filer.pacing import Pacer
 from core.operations import Op
 from core.records import Phase
 from replay.local import run_local

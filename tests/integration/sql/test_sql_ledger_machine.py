@@ -26,8 +26,8 @@ from core.records import PHASES, ClaimedTask, JobState, NewTask, Phase
 from readers.errors import ExceptionCode
 from sql import bulk, deletion, jobs, ledger, states
 from sql.costs import Death
+from sql.face import QUERIES
 from sql.findings import ContainerCount, TaskResult
-from sql.queries import QUERIES
 
 
 @dataclass

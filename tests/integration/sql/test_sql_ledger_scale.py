@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.driver import bare_job
-from sql.queries import QUERIES
+from sql.face import QUERIES
 from sql.session import Database
 
 PENDING = 5_000

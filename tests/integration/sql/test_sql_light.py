@@ -11,8 +11,8 @@ from finished_job import Finished
 from controller.browse.counts import count_job
 from controller.browse.items import stream_items
 from controller.databases import JobHandle, find_job, open_databases, open_to_read
+from sql.face import Query
 from sql.light import LightDatabase
-from sql.queries import Query
 from sql.session import Database
 
 VALUES = Query("values", "Of every type that statements give.", """

@@ -52,7 +52,7 @@ def _measure(site: Any) -> Any:
 @pytest.mark.parametrize(
     ("done_by", "path", "body"),
     [
-        ("web.api.create.create_discovery", "jobs", {}),
+        ("web.api.actions.create_discovery", "jobs", {}),
         ("production.routes.create_production", "productions", {"type": "export", "sources": ["last"]}),
         ("web.api.named.tag_found", "jobs/last/tags", {"tag": "hot", "query": "the"}),
         ("web.api.actions.resume_all", "jobs/last/resume", None),

@@ -23,7 +23,7 @@ from monitoring.metrics.endpoint import read_endpoint
 from monitoring.metrics.tally import Outcome
 from sql import ledger
 from sql.findings import TaskResult
-from worker.slots.activity import Activity
+from worker.slots.breadcrumb import Activity
 from worker.slots.context import SlotContext
 from worker.slots.watch import Watched
 from worker.supervisor import UNKILLABLE_SECONDS, Supervisor, WorkerPlan

@@ -10,10 +10,10 @@ import pytest
 
 from core.services.shared_storage import TOKEN, identify
 from core.settings import DatabaseAddress, Settings
-from monitoring.filer.boot import boot_id
+from monitoring.filer.block import boot_id
 from sql import workers
 from sql.session import Database
-from worker.host.neighbours import refuse_strange_host
+from worker.host.registration import refuse_strange_host
 from worker.main import main
 
 pytestmark = pytest.mark.services

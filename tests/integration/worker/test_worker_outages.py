@@ -18,7 +18,7 @@ from servers import as_superuser
 
 from core.roles import WORKER, Login, login_name
 from core.services.binaries import valkey_server
-from core.services.broker_users import user_lines
+from core.services.keyring import user_lines
 from core.settings import Settings
 from monitoring.broker import connect
 from monitoring.frames import decode_frame

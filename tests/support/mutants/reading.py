@@ -25,8 +25,7 @@ from mutants.fence import Fence
 from mutants.originals import Turns
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
-from worker.inspect.file import Loose, inspect_file
-from worker.inspect.trace import new_trace
+from worker.inspect.file import Loose, inspect_file, new_trace
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import Guarded
 from worker.processes import limit_slot

@@ -18,7 +18,7 @@ from core.settings import Settings
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
 from readers.errors import ExceptionCode
-from worker.inspect.trace import read_trace
+from worker.inspect.file import read_trace
 from worker.slots.slot import preload
 
 _BATCH = 100  # mutants of one process

@@ -12,9 +12,9 @@ from pathlib import Path
 from core.records import Limits
 from readers.base import MemorySource
 from worker.box.boxed import boxed
+from worker.box.lockdown import lacking
 from worker.box.messages import introduction
-from worker.box.probe import lacking
-from worker.box.start import order_box, start_nursery
+from worker.box.nursery import order_box, start_nursery
 
 PLACE = Path("/tmp/attack")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unpacking import JOB, MemoryStore, loose_item
 
-from core.ids import item_id
+from core.places import item_id
 from core.records import JobOptions
 from dataset_gen.made import Truth
 from dataset_gen.truth import manifest as m

@@ -21,7 +21,7 @@ from lxml import etree
 from pst_seen import Strict, canonical
 from py7zr.io import BytesIOFactory
 
-from core.ids import number
+from core.places import number
 from readers.mail_form import store_name
 
 OOXML = "application/vnd.openxmlformats-officedocument."

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made
+from dataset_gen.made import Made, Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import BUILDERS, Workshop

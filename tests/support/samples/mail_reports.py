@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import message_of
-from dataset_gen.formats.outlook.rtf_compressed import compress
+from dataset_gen.formats.outlook.mapi_mail import compress, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from readers import cfb

@@ -24,8 +24,8 @@ from sql.findings import Item, ItemText
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text
-from worker.ocr.engine import Engine, find_engine
 from worker.ocr.reading import Reader
+from worker.ocr.tesseract import Engine, find_engine
 
 ENGLISH = OcrChoice(languages="eng")
 

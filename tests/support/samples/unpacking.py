@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 
-from core.ids import item_id
+from core.places import item_id
 from core.records import JobOptions, Limits
 from readers.base import Handler, MemorySource, Source
 from readers.errors import ExceptionCode

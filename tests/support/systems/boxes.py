@@ -13,8 +13,7 @@ from pathlib import Path
 
 from readers.registry import all_handlers
 from worker.box.main import live
-from worker.box.nursery import Nursery
-from worker.box.start import NurseryAddress
+from worker.box.nursery import Nursery, NurseryAddress
 
 MEMORY_MB = 1024
 

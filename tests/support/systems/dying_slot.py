@@ -14,9 +14,9 @@ from core.records import Phase
 from readers.documents.rtf.handler import RtfHandler
 from readers.errors import ExceptionCode
 from sql import jobs
-from worker.slots.deaths import Circumstances, judge
 from worker.slots.slot import EXIT_MEMORY
 from worker.slots.table import RowWriter, SlotTable
+from worker.slots.watch import Circumstances, judge
 
 KILLER = rb"{\rtf1 %s}"  # with b"children" or b"text": the method that the slot dies in
 

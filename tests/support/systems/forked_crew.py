@@ -27,11 +27,11 @@ from core.program.whole import begin
 from experiments.workloads.discovery import serving
 from worker import app
 from worker.box import main as nursery_main
-from worker.box.start import NurseryAddress
+from worker.box.nursery import NurseryAddress
 from worker.processes import die_with_parent
 from worker.slots.slot import fork_into
 
-_UMASK = 0o077  # as core.services.launch has it
+_UMASK = 0o077  # as core.services.process has it
 _DESCRIPTORS = 4_096  # more than a worker has open when it brings its nursery
 
 
@@ -90,7 +90,7 @@ def be(words: Sequence[str], parent: int) -> NoReturn:
 
 
 def _start_nursery(memory_mb: int, plugins: Sequence[str], env: Mapping[str, str]) -> NurseryAddress:
-    """As worker.box.start does."""
+    """As worker.box.nursery does."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = ["-m", "worker.box", "3", "--memory-mb", str(memory_mb)]
     words += ["--plugins", ",".join(plugins), "--parent", str(os.getpid())]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from controller.databases import JobHandle, Jobs, alone
-from core.ids import item_id
+from core.places import item_id
 from core.records import Custodian, JobOptions
 from readers.records import Kind
 from sql import bulk, jobs

@@ -11,14 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cli.answering import await_answer
+from cli.output import await_answer
 
 REPOSITORY = Path(__file__).parents[3]
 # The opening of a FIFO that nobody writes to waits as a call to a dead server does.
 _COMMAND = """
 import sys
 from pathlib import Path
-from cli.answering import await_answer
+from cli.output import await_answer
 await_answer(Path(sys.argv[1]), waits="job 1 is suspended; ", look=lambda path: open(path), patience=0.05)
 print("went on")
 """

@@ -14,8 +14,7 @@ from installation import until
 from core.errors import StorageFault
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.emulation import OCTAVES, EmulatedFiler, octave
-from core.filer.pacing import Pacer
+from core.filer.emulation import OCTAVES, EmulatedFiler, Pacer, octave
 from core.filer.use import SHARED_MEMORY, arbiter_path
 from core.operations import MemoryRecorder, Op
 from core.storage.layer import Storage

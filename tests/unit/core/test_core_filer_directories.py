@@ -11,8 +11,7 @@ import pytest
 
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
-from core.filer.arbiter import Arbiter
-from core.filer.directories import MOST
+from core.filer.arbiter import MOST, Arbiter
 from core.filer.use import SHARED_MEMORY
 from core.operations import Op
 from experiments.conditions import emulated

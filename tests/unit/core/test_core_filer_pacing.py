@@ -1,4 +1,4 @@
-"""core.filer.pacing: a call of the emulated filer never ends before its time."""
+"""core.filer.emulation: a call of the emulated filer never ends before its time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.filer import pacing
+from core.filer import emulation
 
 SECOND = 1_000_000_000
 
@@ -38,8 +38,8 @@ def test_no_wait_ends_early(measured: int, late: int, waits: list[int]) -> None:
     excess is the lateness of one sleep."""
     with pytest.MonkeyPatch.context() as patch:
         machine = _Machine(measured)
-        patch.setattr(pacing, "time", machine)
-        pacer = pacing.Pacer()
+        patch.setattr(emulation, "time", machine)
+        pacer = emulation.Pacer()
         machine.late = late
         for wait in waits:
             end = machine.now + wait
@@ -52,8 +52,8 @@ def test_a_measurement_on_a_busy_machine_is_corrected(monkeypatch: pytest.Monkey
     """Promise: measured while others had the processors, it is right again after a call or two, and hardly anything
     is spun away."""
     machine = _Machine(480_000)
-    monkeypatch.setattr(pacing, "time", machine)
-    pacer = pacing.Pacer()
+    monkeypatch.setattr(emulation, "time", machine)
+    pacer = emulation.Pacer()
     assert pacer.overshoot_ns == 480_100  # with the reading of the clock
     machine.late = 55_000
     pacer.wait_until(machine.now + 2_000_000)

@@ -12,10 +12,9 @@ import pytest
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.emulation import EmulatedFiler
+from core.filer.emulation import EmulatedFiler, Pacer
 from core.filer.load import PROFILES
-from core.filer.pacing import Pacer
-from core.filer.protocol import load_protocol, protocol_names, protocol_of
+from core.filer.model import load_protocol, protocol_names, protocol_of
 from core.filer.use import SHARED_MEMORY
 from core.operations import MemoryRecorder, Op
 from core.records import Phase

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.ids import NO_PARENT, item_id, number
 from core.operations import MemoryRecorder, Op
-from core.places import index_location, item_location, job_location
+from core.places import NO_PARENT, index_location, item_id, item_location, job_location, number
 from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits, OcrChoice
 
 JOB, PARENT = uuid.UUID(int=1), uuid.UUID(int=2)

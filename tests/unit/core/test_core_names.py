@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.names import MAX_NAME_BYTES, display_name, is_lossy, json_name, unsafe_name
 from readers.records import Kind
-from worker.items.names import own_name
+from worker.items.loose import own_name
 
 _NAMES = st.one_of(
     st.binary(max_size=40),

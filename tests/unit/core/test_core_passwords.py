@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from core.options.bounds import MOST_PASSWORDS
+from core.options.tuning import MOST_PASSWORDS
 from core.passwords import MOST_BYTES, PasswordBank, bank_of, parse_bank, read_bank
 from core.records import BankNote, JobOptions
 

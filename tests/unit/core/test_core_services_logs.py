@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.services import logs
-from core.services.logs import open_log, rotate, trim
-from core.services.process import spawn
+from core.services import process as logs
+from core.services.process import open_log, rotate, spawn, trim
 
 MOST = 1_000
 

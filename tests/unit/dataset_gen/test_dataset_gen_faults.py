@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from dataset_gen.faults import ATTACHABLE, BUILDERS, FILES
-from dataset_gen.faults.archives import PASSWORD
-from dataset_gen.faults.bombs import BOMB_BYTES
+from dataset_gen.faults.documents import BOMB_BYTES
+from dataset_gen.faults.mail import PASSWORD
 from dataset_gen.made import Made
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop

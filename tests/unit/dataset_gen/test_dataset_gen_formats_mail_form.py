@@ -7,8 +7,7 @@ import email.policy
 import hashlib
 from email.message import EmailMessage
 
-from dataset_gen.formats.mail.eml import Letter
-from dataset_gen.formats.mail.form import formed
+from dataset_gen.formats.mail.eml import Letter, formed
 from dataset_gen.made import Placed, leaf
 from dataset_gen.material.people import Someone
 from readers.mail_form import write_message

@@ -15,8 +15,7 @@ from office_programs import text_by, words
 
 from dataset_gen.formats.office import doc, ole_package, ppt, xls
 from dataset_gen.formats.office import encrypted as encrypted_office
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made
+from dataset_gen.made import Made, Order
 from dataset_gen.material.text import prose
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice

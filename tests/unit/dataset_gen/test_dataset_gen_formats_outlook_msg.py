@@ -16,20 +16,22 @@ import pytest
 from hypothesis import given, settings
 from outlook_forms import SAMPLE, forms, program
 
-from dataset_gen.formats.outlook import mapi
-from dataset_gen.formats.outlook.mapi import (
+from dataset_gen.formats.outlook import mapi_mail
+from dataset_gen.formats.outlook.mapi_mail import (
     BINARY,
     LONG,
     MANY_LONG,
     MANY_STRING,
     STRING,
     TIME,
+    Details,
     Message,
     Named,
     crc,
     filetime,
+    message_of,
+    short,
 )
-from dataset_gen.formats.outlook.mapi_mail import Details, message_of, short
 from dataset_gen.formats.outlook.msg import write
 from readers.mail_form import MailForm
 
@@ -121,14 +123,14 @@ def test_msgconvert_reads_every_field_of_messages_in_messages(tmp_path: Path) ->
     _compare(found, SAMPLE)
 
 
-_NAMES: dict[Named, mapi.Value] = {
-    Named(mapi.PS_PUBLIC_STRINGS, "Keywords", MANY_STRING): ("Größe", "b"),
-    Named(mapi.PSETID_APPOINTMENT, 0x820D, TIME): filetime(1_600_000_000),
-    Named(mapi.PSETID_APPOINTMENT, 0x8208, STRING): "Room 1",
-    Named(mapi.PSETID_MEETING, 3, BINARY): b"\1\2\3",
-    Named(mapi.PS_INTERNET_HEADERS, "x-mailer", STRING): "Another",
-    Named(mapi.PSETID_COMMON, 0x8501, LONG): -15,
-    Named(mapi.PSETID_COMMON, 0x8600, MANY_LONG): (1, -2),
+_NAMES: dict[Named, mapi_mail.Value] = {
+    Named(mapi_mail.PS_PUBLIC_STRINGS, "Keywords", MANY_STRING): ("Größe", "b"),
+    Named(mapi_mail.PSETID_APPOINTMENT, 0x820D, TIME): filetime(1_600_000_000),
+    Named(mapi_mail.PSETID_APPOINTMENT, 0x8208, STRING): "Room 1",
+    Named(mapi_mail.PSETID_MEETING, 3, BINARY): b"\1\2\3",
+    Named(mapi_mail.PS_INTERNET_HEADERS, "x-mailer", STRING): "Another",
+    Named(mapi_mail.PSETID_COMMON, 0x8501, LONG): -15,
+    Named(mapi_mail.PSETID_COMMON, 0x8600, MANY_LONG): (1, -2),
 }
 
 
@@ -144,7 +146,11 @@ def test_named_properties_are_found_by_name_and_by_hash() -> None:
         found = []
         for ident, kind, index in struct.iter_unpack("<IHH", stream("0003")):
             where = kind >> 1
-            owner = [mapi.PS_MAPI, mapi.PS_PUBLIC_STRINGS][where - 1] if where < 3 else sets[16 * (where - 3) :][:16]
+            owner = (
+                [mapi_mail.PS_MAPI, mapi_mail.PS_PUBLIC_STRINGS][where - 1]
+                if where < 3
+                else sets[16 * (where - 3) :][:16]
+            )
             name: int | str = ident
             if kind & 1:
                 (length,) = struct.unpack_from("<I", strings, ident)
@@ -180,7 +186,7 @@ def test_an_item_says_what_it_is() -> None:
 
 def test_an_item_of_properties_alone() -> None:
     """As the documentation shows it."""
-    room = Named(mapi.PSETID_APPOINTMENT, 0x8208, STRING)
+    room = Named(mapi_mail.PSETID_APPOINTMENT, 0x8208, STRING)
     message = Message(properties={0x001A001F: "IPM.Appointment", 0x0037001F: "Budget"}, named={room: "Room 2.07"})
     found = oxmsg.Message.load(io.BytesIO(write(message)))
     assert (found.message_class, found.subject) == ("IPM.Appointment", "Budget")

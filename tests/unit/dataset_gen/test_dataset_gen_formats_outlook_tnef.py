@@ -13,10 +13,21 @@ from outlook_forms import SAMPLE, forms, program
 from tnefparse import TNEF
 from tnefparse.mapi import TNEFMAPI_Attribute
 
-from dataset_gen.formats.outlook import mapi
-from dataset_gen.formats.outlook.mapi import LONG, MANY_STRING, STRING, TIME, Message, Named, filetime
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
-from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
+from dataset_gen.formats.outlook import mapi_mail
+from dataset_gen.formats.outlook.mapi_mail import (
+    LONG,
+    MANY_STRING,
+    RTF_COMPRESSED,
+    STRING,
+    TIME,
+    Details,
+    Message,
+    Named,
+    compress,
+    filetime,
+    from_plain,
+    message_of,
+)
 from dataset_gen.formats.outlook.tnef import checksum, write
 from readers.mail_form import MailForm
 
@@ -54,12 +65,12 @@ def test_tnefparse_reads_texts_and_files(form: MailForm) -> None:
 def test_debians_tnef_takes_the_files_out(tmp_path: Path) -> None:
     """Names beyond the code page, text as RTF."""
     unpack = program("tnef", "tnef")
-    rich: dict[int, mapi.Value] = {RTF_COMPRESSED: compress(from_plain(SAMPLE.plain or ""))}
+    rich: dict[int, mapi_mail.Value] = {RTF_COMPRESSED: compress(from_plain(SAMPLE.plain or ""))}
     named = {
-        Named(mapi.PS_PUBLIC_STRINGS, "Keywords", MANY_STRING): ("one", "two"),
-        Named(mapi.PSETID_APPOINTMENT, 0x820D, TIME): filetime(1_600_000_000),
-        Named(mapi.PS_INTERNET_HEADERS, "x-odd", STRING): "odd",
-        Named(mapi.PSETID_COMMON, 0x8501, LONG): 15,
+        Named(mapi_mail.PS_PUBLIC_STRINGS, "Keywords", MANY_STRING): ("one", "two"),
+        Named(mapi_mail.PSETID_APPOINTMENT, 0x820D, TIME): filetime(1_600_000_000),
+        Named(mapi_mail.PS_INTERNET_HEADERS, "x-odd", STRING): "odd",
+        Named(mapi_mail.PSETID_COMMON, 0x8501, LONG): 15,
     }
     (tmp_path / "winmail.dat").write_bytes(write(message_of(SAMPLE, Details(properties=rich, named=named))))
     out = tmp_path / "out"

@@ -1,4 +1,4 @@
-"""dataset_gen.formats.text.record_pool: whole records, about as many bytes as asked."""
+"""dataset_gen.formats.text.plain: whole records, about as many bytes as asked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataset_gen.formats.text.record_pool import RecordPool, make_pool
+from dataset_gen.formats.text.plain import RecordPool, make_pool
 from dataset_gen.rng import Dice
 
 

@@ -8,9 +8,18 @@ import re
 
 import pytest
 
-from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_forms, pairs, states
-from dataset_gen.languages.sample import _label, build_sample, sample_key
-from dataset_gen.languages.texts import own_texts
+from dataset_gen.languages.texts import (
+    CONTRADICTED,
+    Manner,
+    _label,
+    build_sample,
+    false_label,
+    in_forms,
+    own_texts,
+    pairs,
+    sample_key,
+    states,
+)
 from readers.charset_labels import by_label
 from search.words import usual
 

@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from dataset_gen.material.series import BLOCK, KINDS, SeriesFile, plan_series, write_series
+from dataset_gen.material.blocks import BLOCK, KINDS, SeriesFile, plan_series, write_series
 from dataset_gen.mix import Series
-from dataset_gen.packing.compress import deflated
+from dataset_gen.packing.zip import deflated
 
 SEED = 7
 

@@ -17,13 +17,10 @@ from pst_layout import Layout, crc
 from pst_seen import Seen, Strict, by_libpff, by_readpst, expected
 from pst_tables import Heap, Tree, properties, table
 
-from dataset_gen.formats.pst.attachments import Attached
-from dataset_gen.formats.pst.blocks import Blocks, Crypt, SubNode
-from dataset_gen.formats.pst.heap import PROPERTIES
+from dataset_gen.formats.pst.heap import PROPERTIES, Blocks, Crypt, SubNode
 from dataset_gen.formats.pst.heap import Heap as NewHeap
-from dataset_gen.formats.pst.message import Extras
-from dataset_gen.formats.pst.pages import BBT
-from dataset_gen.formats.pst.space import SPAN, Space
+from dataset_gen.formats.pst.message import Attached, Extras
+from dataset_gen.formats.pst.space import BBT, SPAN, Space
 from dataset_gen.formats.pst.writer import PS_INTERNET_HEADERS, PSETID_APPOINTMENT, PstWriter
 from readers.mail_form import Address, MailAttachment, MailForm
 
@@ -301,7 +298,7 @@ def test_what_does_not_fit_is_refused(make_blocks: Callable[[], Blocks], monkeyp
         blocks.subnodes([SubNode(n, 4, 0) for n in range(340 * 510 + 1)])
     with pytest.raises(ValueError, match="before 1601"):
         stored([(INBOX, MailForm(sent=-11_644_473_601))])
-    monkeypatch.setattr("dataset_gen.formats.pst.blocks.MOST_BYTES", 10_000)
+    monkeypatch.setattr("dataset_gen.formats.pst.heap.MOST_BYTES", 10_000)
     with pytest.raises(ValueError, match="may not be over"):
         blocks.data_tree([bytes(10_001)])
 

@@ -16,8 +16,7 @@ from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
 
 from core.records import Limits
 from dataset_gen.formats.office import encrypted as encrypted_office
-from dataset_gen.formats.order import Order
-from dataset_gen.made import Made
+from dataset_gen.made import Made, Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import Workshop

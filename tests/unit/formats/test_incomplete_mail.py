@@ -13,8 +13,7 @@ from unpacking import unpack
 
 from core.records import Limits
 from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
-from dataset_gen.formats.outlook.rtf_compressed import compress
+from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.languages.texts import fitting, own_texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from monitoring.block_io import BlockIo, of_group, of_processes, parse_cgroup
+from monitoring.observations import BlockIo, of_group, of_processes, parse_cgroup
 
 
 def test_control_groups_of_both_versions_are_read() -> None:

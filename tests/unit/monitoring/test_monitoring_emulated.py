@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.filer.arbiter import ArbiterCounts, StationCounts
-from monitoring.emulated import EmulatedSampler
+from monitoring.observations import EmulatedSampler
 
 S = 1_000_000_000
 

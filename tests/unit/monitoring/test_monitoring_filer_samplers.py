@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from core.mounts import parse_mountinfo
 from core.settings import Settings
-from monitoring.filer.block import BlockSampler, device_under, parse_diskstats
-from monitoring.filer.boot import boot_id, short_boot_id
+from monitoring.filer.block import BlockSampler, boot_id, device_under, parse_diskstats, short_boot_id
 from monitoring.filer.wire import WireSampler
 from monitoring.host_samplers import HostSampling, HostTurn, OncePerHost, SpaceSampler, host_samplers, space_of
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from core.histogram import CELLS, Histogram
 from core.operations import Op
 from core.records import Phase
-from monitoring.counters import CounterDelta, merge_deltas
-from monitoring.frames import Frame, FrameMaker, decode_frame, encode_frame
+from monitoring.frames import CounterDelta, Frame, FrameMaker, decode_frame, encode_frame, merge_deltas
 
 big = st.integers(0, (1 << 63) - 1)
 deltas = st.builds(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitoring.filer.nfs_mount import NfsMount, OpCounts
-from monitoring.filer.wire import LineError, Mountstats, parse_mountstats, transport_line
+from monitoring.filer.wire import LineError, Mountstats, NfsMount, OpCounts, parse_mountstats, transport_line
 
 RECORDINGS = Path(__file__).parent / "recordings"
 FILES = sorted(RECORDINGS.glob("*.mountstats"))

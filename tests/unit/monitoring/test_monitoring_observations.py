@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from monitoring.arrays import array
+from monitoring.aggregate import array
 from monitoring.frames import FrameMaker, decode_frame, encode_frame
 from monitoring.host_samplers import HostSampling
 from monitoring.observations import BLOCK, WORKER, Observation

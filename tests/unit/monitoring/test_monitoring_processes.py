@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from monitoring.processes import processors, usable_processors
+from monitoring.machine import processors, usable_processors
 
 
 def test_a_limit_of_the_control_group_counts(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queue_manager.commons import Commons, fair_share
+from queue_manager.dispatcher import Commons, fair_share
 
 _WANTS = st.dictionaries(st.sampled_from(["db1", "db2", "db3", "db4"]), st.integers(0, 50), max_size=4)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import BrokerFault
-from queue_manager.outage import Outage
+from queue_manager.dispatcher import Outage
 
 
 def test_one_line_for_its_begin_and_one_for_its_end(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,7 +6,7 @@ import psycopg2
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from sql.faults import fault_of
+from sql.held import fault_of
 
 
 class _Coded(psycopg2.OperationalError):

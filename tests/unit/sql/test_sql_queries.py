@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sql.queries import QUERIES, parse_queries
+from sql.face import QUERIES, parse_queries
 
 
 def test_every_query_has_a_name_and_a_description() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from core.places import job_location
 from traces.parts import WorkerParts, deliver_left_behind, done_until, parts_directory, worker_parts
-from worker.slots.scratch import WorkerScratch
+from worker.slots.watch import WorkerScratch
 
 JOB, DELETED = uuid.UUID(int=1), uuid.UUID(int=2)
 WORKER = uuid.UUID(int=7)

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 
 from web.app import inner
 from web.app import router as sessions
-from web.auth import Guard
+from web.auth import Guard, SafeHeaders
 from web.door import (
     CODE_SECONDS,
     MOST_ADDRESSES,
@@ -26,7 +26,6 @@ from web.door import (
     Door,
     Throttled,
 )
-from web.headers import SafeHeaders
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 BEARER = {"authorization": f"Bearer {TOKEN}"}

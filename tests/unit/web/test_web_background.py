@@ -17,15 +17,15 @@ from core.settings import Settings
 from review import routes
 from sql.session import Database
 from web.api import looking, named
+from web.api.models.models import VerifyOrder
 from web.api.models.named import TagOrder
-from web.api.models.review import VerifyOrder
 from web.background import BackgroundTask, BackgroundTasks
 from web.context import WebContext
-from web.corpora import chosen_lists, list_hash_lists
 from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
 from web.measuring.runs import Measurements
+from web.results import chosen_lists, list_hash_lists
 
 JOB = uuid.UUID(int=1)
 

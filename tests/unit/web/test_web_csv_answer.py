@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from web.api.csv_answer import csv_answer
+from web.api.exceptions import csv_answer
 
 
 def test_a_reader_who_is_slow_holds_no_rows() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.browse.failures import EXCEPTION_FIELDS
+from controller.browse.counts import EXCEPTION_FIELDS
 from web.api.exceptions import _cells
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from controller.labels import rules
 from controller.timeline import thresholds
-from web.pages.labels import explained, label_of
+from web.pages.filters import explained, label_of
 
 _LABEL = re.compile(r"[A-Z]{4,}")
 GIVEN = sorted(

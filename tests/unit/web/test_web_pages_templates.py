@@ -33,9 +33,9 @@ from web.api.models.items import (
     SearchAnswer,
     Thread,
 )
-from web.api.models.jobs import JobDetails
-from web.api.shapes import cut
-from web.pages.metadata import pairs_of
+from web.api.models.models import JobDetails
+from web.api.needs import cut
+from web.pages.filters import pairs_of
 from web.pages.render import TEMPLATES, environment
 from web.pages.viewer import Way, tree
 

@@ -12,7 +12,7 @@ from search.language import parse
 from search.query import All, Asked
 from web.api.models.items import Family, FamilyMember
 from web.pages import filters
-from web.pages.metadata import shown
+from web.pages.filters import shown
 from web.pages.viewer import CHILDREN_SHOWN, tree
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from web.published import GRAFANA, WEB, headless_line, published, start_lines
+from web.token import GRAFANA, WEB, headless_line, published, start_lines
 
 CODE = "a-code"
 

@@ -17,7 +17,7 @@ from readers.libraries import LIBRARIES
 from readers.parsers import ParserSet, parser_of
 from readers.registry import all_handlers, handler_for
 from worker import parsers
-from worker.box.start import order_box
+from worker.box.nursery import order_box
 from worker.parsers import own_set
 
 ROOT = Path(__file__).parents[3]

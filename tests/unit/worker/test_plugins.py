@@ -11,7 +11,7 @@ from core.errors import UsageError
 from readers import registry
 from readers.base import MemorySource
 from readers.identification.identify import identify
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins
 
 GOOD = """
 from readers.base import LeafHandler

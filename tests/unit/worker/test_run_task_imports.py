@@ -12,7 +12,7 @@ import os
 import sys
 import worker.main
 from core.settings import Settings
-from worker.plugins import load_plugins
+from worker.parsers import load_plugins
 from worker.slots.slot import preload
 load_plugins(Settings().plugins)
 preload(Settings(box={box}))

@@ -1,5 +1,5 @@
 """Documents of word processors that nothing here reads. LibreOffice does, which a box cannot start: where it is installed, a
-handler stands for this one that has it make OpenDocument of them (worker.office.texts)."""
+handler stands for this one that has it make OpenDocument of them (worker.office.converting)."""
 
 from __future__ import annotations
 

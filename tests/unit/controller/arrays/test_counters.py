@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.arrays.importing import read_csv, refuse_no_overlap, source_name
-from controller.arrays.mapping import Column, read_map
-from controller.arrays.readings import Readings, converted
+from controller.arrays.mapping import Column, Readings, converted, read_map
 from core.errors import UsageError
 
 MAP = """

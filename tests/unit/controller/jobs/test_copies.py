@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.jobs.copies import copy_source, remove_copies
+from controller.jobs.create import copy_source, remove_copies
 from controller.jobs.source import prepare_source
 from core.errors import UsageError
 from core.operations import MemoryRecorder, NullRecorder, Op

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.jobs.ownership import hand_over, hand_over_tree
+from controller.jobs.directories import hand_over, hand_over_tree
 from core.errors import StorageFault
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.jobs.create import lpt, split_source
 from controller.jobs.source import custodians_of, prepare_source
-from controller.jobs.split import lpt, split_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage

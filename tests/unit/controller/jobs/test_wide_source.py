@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from controller.jobs.create import split_source
 from controller.jobs.source import prepare_source
-from controller.jobs.split import split_source
 from core.operations import NullRecorder
 from core.storage import listing as storage_listing
 from core.storage.layer import Storage

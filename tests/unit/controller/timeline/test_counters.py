@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controller.timeline.axis import Axis, axis_of
 from controller.timeline.counters import Counter, added, ratio
-from monitoring.steps import STEPS
+from monitoring.aggregate import STEPS
 
 START = 1_000_003.4
 

@@ -1,12 +1,11 @@
-"""controller.timeline.gauges: means within buckets, and how long a reading is taken to hold."""
+"""controller.timeline.axis: means within buckets, and how long a reading is taken to hold."""
 
 from __future__ import annotations
 
 import pytest
 
-from controller.timeline.axis import Axis
-from controller.timeline.gauges import gauge
-from controller.timeline.machine_panels import QUEUE_HOLDS
+from controller.timeline.axis import Axis, gauge
+from controller.timeline.panels import QUEUE_HOLDS
 
 SECONDS = Axis(100.5, 106, 1)
 

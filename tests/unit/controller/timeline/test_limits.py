@@ -6,8 +6,7 @@ import dataclasses
 
 import pytest
 
-from controller.timeline.limits import limit_of
-from controller.timeline.recent import Recent, recent_of
+from controller.timeline.limits import Recent, limit_of, recent_of
 
 BUSY = Recent(
     seconds=10.0,

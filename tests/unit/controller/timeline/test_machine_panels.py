@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.timeline.axis import Axis
-from controller.timeline.machine_panels import worker_panels
+from controller.timeline.panels import worker_panels
 
 _BEGUN, _SLOTS = 1_000_000, 4
 

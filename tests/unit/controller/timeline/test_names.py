@@ -1,8 +1,8 @@
-"""controller.timeline.names: what people read in the titles and keys of charts."""
+"""controller.timeline.model: what people read in the titles and keys of charts."""
 
 from __future__ import annotations
 
-from controller.timeline.names import device_names, host_names, worker_names
+from controller.timeline.model import device_names, host_names, worker_names
 
 
 def test_a_device_of_the_only_host_has_its_own_name_alone() -> None:

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from controller.timeline.axis import Axis
-from controller.timeline.filer_panels import (
+from controller.timeline.model import Panel
+from controller.timeline.panels import (
+    Work,
     array_panels,
     block_panels,
     emulated_panels,
     read_share_panel,
     space_panels,
     wire_panels,
+    work_panels,
 )
-from controller.timeline.model import Panel
-from controller.timeline.work_panels import Work, work_panels
 
 AXIS = Axis(100.5, 106, 1)
 

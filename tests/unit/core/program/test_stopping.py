@@ -1,4 +1,4 @@
-"""core.program.stopping: a flag for signal handlers."""
+"""core.program.whole: a flag for signal handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from core.program.stopping import Stop
+from core.program.whole import Stop
 
 
 def _opcodes_of_a_wait(stop: Stop, set_at: int) -> int:

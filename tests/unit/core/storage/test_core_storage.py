@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
-from core.storage.chunks import WRITE_SIZE, gathered
+from core.storage.files import WRITE_SIZE, gathered
 from core.storage.layer import EntryKind, Storage
 from readers.errors import ExceptionCode
 
@@ -292,7 +292,7 @@ def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
 def test_gathering_keeps_the_bytes(chunks: list[bytes], size: int) -> None:
     """Gathered writes hold the same bytes in the same order, all but the last of one size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.storage.chunks.WRITE_SIZE", size)
+        patch.setattr("core.storage.files.WRITE_SIZE", size)
         pieces = [bytes(piece) for piece in gathered(chunks)]
     assert b"".join(pieces) == b"".join(chunks)
     assert all(len(piece) == size for piece in pieces[:-1])

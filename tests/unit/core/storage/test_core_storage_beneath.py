@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
-from core.storage import openat2 as storage_openat2
+from core.storage import beneath
+from core.storage.beneath import kernel_has_openat2, open_beneath
 from core.storage.layer import Storage
-from core.storage.openat2 import kernel_has_openat2, open_beneath
 from readers.errors import ExceptionCode
 
 SECRET = b"only root may read this"
@@ -28,7 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     """Each attack on the kernel's own way and on the fallback."""
     if request.param == "openat2" and not kernel_has_openat2():
         pytest.skip("this kernel has no openat2(2)")
-    monkeypatch.setattr(storage_openat2, "kernel_has_openat2", lambda: request.param == "openat2")
+    monkeypatch.setattr(beneath, "kernel_has_openat2", lambda: request.param == "openat2")
 
 
 @pytest.fixture

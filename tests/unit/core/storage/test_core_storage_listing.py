@@ -15,7 +15,7 @@ from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.storage import layer as storage_module
 from core.storage import listing as storage_listing
-from core.storage.entries import Entry, entry_kind
+from core.storage.beneath import Entry, entry_kind
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
 

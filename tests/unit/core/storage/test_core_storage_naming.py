@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.storage.naming import naming_of, strays
+from core.storage.whole import naming_of, strays
 
 
 def test_this_machine_keeps_names(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.within import lies_in
+from core.storage.whole import lies_in
 
 
 def test_names_and_links_are_followed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataset_gen.formats.outlook.rtf_compressed import compress
+from dataset_gen.formats.outlook.mapi_mail import compress
 from readers.documents.rtf.compressed import decompress
 from readers.errors import DocumentError, ExceptionCode
 

@@ -9,20 +9,21 @@ import pytest
 
 from core.records import Limits
 from dataset_gen.formats.outlook import msg, tnef
-from dataset_gen.formats.outlook.mapi import (
+from dataset_gen.formats.outlook.mapi_mail import (
     LONG,
     PSETID_APPOINTMENT,
     PSETID_MEETING,
     STRING,
     TIME,
     Attachment,
+    Details,
     Named,
     Properties,
     Value,
     filetime,
     guid,
+    message_of,
 )
-from dataset_gen.formats.outlook.mapi_mail import Details, message_of
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from readers.base import MemorySource

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from outlook_forms import SAMPLE, forms
 
 from core.records import Limits
-from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
+from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, compress, message_of
 from dataset_gen.formats.outlook.msg import write
-from dataset_gen.formats.outlook.rtf_compressed import compress
 from readers import cfb
 from readers.base import Child, MemorySource
 from readers.errors import DocumentError, ExceptionCode

@@ -18,7 +18,7 @@ from outlook_forms import SAMPLE, forms
 from core.records import Limits
 from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.outlook.msg import write
-from dataset_gen.formats.pst.blocks import Crypt
+from dataset_gen.formats.pst.heap import Crypt
 from dataset_gen.formats.pst.message import Extras
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.workshop import WITH_TEXT, extension

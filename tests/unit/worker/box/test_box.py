@@ -25,8 +25,8 @@ from readers.base import Handler, MemorySource
 from readers.registry import handler_for
 from worker.box.boxed import boxed
 from worker.box.messages import ENCODER, Count, FarText, Read, introduction
+from worker.box.nursery import order_box, start_nursery
 from worker.box.pipe import Pipe
-from worker.box.start import order_box, start_nursery
 
 PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 ROOT = os.geteuid() == 0
@@ -60,7 +60,7 @@ def targets(tmp_path: Path) -> Iterator[Targets]:
 
 
 def _register() -> None:
-    from worker.plugins import load_plugins
+    from worker.parsers import load_plugins
 
     load_plugins(("intruder_plugin", "killer_plugin"))
 

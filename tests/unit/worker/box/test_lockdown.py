@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from worker.box import lockdown, probe, seccomp
+from worker.box import lockdown, seccomp
 from worker.box.confine import SYSTEM
 from worker.box.lockdown import Powers, lock_down_program
 
@@ -44,7 +44,7 @@ def _as_ordinary_user(body: Callable[[], Any]) -> Any:
 
 
 def _lacking() -> list[str]:
-    return probe.try_out().lacking
+    return lockdown.try_out().lacking
 
 
 @needs_landlock

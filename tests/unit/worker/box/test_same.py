@@ -25,7 +25,7 @@ from readers.passwords import NO_PASSWORDS, Passwords
 from readers.registry import handler_for
 from worker.box.boxed import boxed, install
 from worker.box.messages import introduction
-from worker.box.start import order_box, start_nursery
+from worker.box.nursery import order_box, start_nursery
 from worker.inspect.file import Loose, inspect_files
 from worker.items.sources import CHUNK
 

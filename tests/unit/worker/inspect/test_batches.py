@@ -1,4 +1,4 @@
-"""worker.inspect.batches: files that processes are given together, when one of the processes dies."""
+"""worker.inspect.tree: files that processes are given together, when one of the processes dies."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from unpacking import make_zip
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
-from worker.inspect.batches import TOGETHER, Batches, Line
-from worker.inspect.file import Loose, inspect_files
-from worker.inspect.trace import TRACE_BYTES, Deadline, new_trace, read_trace
-from worker.inspect.tree import inspect_paths
+from worker.inspect.file import TRACE_BYTES, Deadline, Loose, inspect_files, new_trace, read_trace
+from worker.inspect.tree import TOGETHER, Batches, Line, inspect_paths
 
 PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 KILLER = ("killer_plugin",)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from core.errors import StorageFault
-from core.ids import item_id
+from core.places import item_id
 from core.records import ExceptionLevel, Limits
 from readers.base import LeafHandler, MemorySource, Source, Text
 from readers.errors import DocumentError, ExceptionCode

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from unpacking import JOB, PNG, make_docx, make_mail, make_mbox, make_tar, make_zip, unpack
 
-from core.ids import item_id, number
+from core.places import item_id, number
 from core.records import JobOptions, Limits
 from readers import registry
 from readers.base import Child, LeafHandler, MessageHashes, Part, Source, Text

@@ -1,4 +1,4 @@
-"""worker.ocr.engine: which tesseract is there, and the lines that say why there is none."""
+"""worker.ocr.tesseract: which tesseract is there, and the lines that say why there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ocr_pictures import need_tesseract
 
-from worker.ocr.engine import Engine, OcrUnavailable, find_engine, parse_languages_list, parse_version
+from worker.ocr.tesseract import Engine, OcrUnavailable, find_engine, parse_languages_list, parse_version
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ from core.records import Limits, OcrChoice
 from readers.base import MemorySource
 from readers.errors import DocumentError, ExceptionCode
 from readers.records import TextState
-from worker.ocr.pages import pages_of
+from worker.ocr.pages import is_picture, pages_of
 from worker.ocr.pdf_pages import dpi_for
-from worker.ocr.rendering import is_picture
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
 _ECHO = f"{_WORD} page"

@@ -18,9 +18,7 @@ from core.errors import SystemFault
 from core.records import OcrChoice
 from readers.errors import DocumentError, ExceptionCode
 from worker.ocr import tesseract
-from worker.ocr.engine import Engine, find_engine
-from worker.ocr.tesseract import fault_of, held, recognise
-from worker.ocr.words import Recognised
+from worker.ocr.tesseract import Engine, Recognised, fault_of, find_engine, held, recognise
 from worker.processes import children_of
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
@@ -139,7 +137,7 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
     """A slot that is killed leaves no process behind."""
     engine = stand_in(tmp_path, "exec sleep 1000")
     code = (
-        "from core.records import OcrChoice; from worker.ocr.engine import Engine;"
+        "from core.records import OcrChoice; from worker.ocr.tesseract import Engine;"
         " from worker.ocr.tesseract import held, recognise\n"
         f"with held() as file: recognise(Engine({engine.program!r}, '5', ()), file, OcrChoice(languages='eng'))"
     )

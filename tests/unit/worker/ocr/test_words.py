@@ -1,11 +1,11 @@
-"""worker.ocr.words: tesseract's table as text."""
+"""worker.ocr.tesseract: tesseract's table as text."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.ocr.words import Recognised, recognised
+from worker.ocr.tesseract import Recognised, recognised
 
 HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
 

@@ -1,4 +1,4 @@
-"""worker.office.texts: text of what LibreOffice alone reads."""
+"""worker.office.converting: text of what LibreOffice alone reads."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from readers.registry import handler_for
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.texts import take_text
-from worker.office import texts
-from worker.office.engine import Office, OfficeUnavailable, find_office
-from worker.office.kinds import KINDS
-from worker.office.texts import read_by_office
+from worker.office import converting
+from worker.office.converting import KINDS, read_by_office
+from worker.office.process import Office, OfficeUnavailable, find_office
 
 _WPD = b"\xffWPC\x10\0\0\0\1\x0a\2\1" + bytes(20)
 _TYPE = "application/vnd.wordperfect"
@@ -50,7 +49,7 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch, directory: Path, script: str) -> 
     program = directory / "soffice.bin"
     program.write_text(f"#!/bin/sh\n{_FIRST}\n{script}\n")
     program.chmod(0o755)
-    monkeypatch.setattr(texts, "find_office", lambda: Office(str(program), "7.4", ("writer",)))
+    monkeypatch.setattr(converting, "find_office", lambda: Office(str(program), "7.4", ("writer",)))
 
 
 def _taken(data: bytes = _WPD) -> tuple[str, TextState, dict[str, object], list[tuple[str, str]]]:
@@ -90,14 +89,14 @@ def test_without_libreoffice_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     def none() -> Office:
         raise OfficeUnavailable("LibreOffice is not installed here")
 
-    monkeypatch.setattr(texts, "find_office", none)
+    monkeypatch.setattr(converting, "find_office", none)
     text, state, _, exceptions = _taken()
     assert (text, state, [code for code, _ in exceptions]) == ("", TextState.UNSUPPORTED, ["unsupported"])
     assert "apt-get install" in exceptions[0][1]
     assert "libreoffice-writer-nogui" in exceptions[0][1]
-    monkeypatch.setattr(texts, "find_office", lambda: Office("/nowhere/soffice.bin", "7.4", ("calc",)))
+    monkeypatch.setattr(converting, "find_office", lambda: Office("/nowhere/soffice.bin", "7.4", ("calc",)))
     assert "no writer" in _taken()[3][0][1]
-    monkeypatch.setattr(texts, "find_office", lambda: Office("/nowhere/soffice.bin", "7.4", ("writer",)))
+    monkeypatch.setattr(converting, "find_office", lambda: Office("/nowhere/soffice.bin", "7.4", ("writer",)))
     assert [code for code, _ in _taken()[3]] == ["unsupported"]
 
 

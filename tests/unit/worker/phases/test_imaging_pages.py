@@ -21,7 +21,7 @@ from readers.base import MemorySource
 from readers.errors import DocumentError
 from worker.ocr.bilevel import THRESHOLD, black_and_white
 from worker.ocr.page import Page
-from worker.ocr.rendering import rendered
+from worker.ocr.pages import rendered
 
 _CHOICE = OcrChoice(drawn=True)
 

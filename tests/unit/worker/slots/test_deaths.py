@@ -10,10 +10,10 @@ import pytest
 
 from core.records import Phase
 from readers.errors import ExceptionCode
-from worker.slots.activity import Activity
-from worker.slots.deaths import Circumstances, judge
+from worker.slots.breadcrumb import Activity
 from worker.slots.slot import EXIT_BROKEN, EXIT_MEMORY
 from worker.slots.table import SlotRow, TaskAt
+from worker.slots.watch import Circumstances, judge
 
 _ITEM = uuid.uuid4()
 _AT = TaskAt(database="db1", job=uuid.uuid4(), task=uuid.uuid4(), token=uuid.uuid4(), phase=Phase.EXPAND)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageFault
-from worker.slots.scratch import WorkerScratch
+from worker.slots.watch import WorkerScratch
 
 
 def test_only_directories_without_an_owner_are_removed(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.operations import Op
 from core.records import Phase
 from monitoring.live import LiveRecorder, RegionReader
-from worker.slots.activity import DETAIL_BYTES, Activity, patience
+from worker.slots.breadcrumb import DETAIL_BYTES, Activity, patience
 from worker.slots.table import RowWriter, SlotTable
 
 _DATABASES = ["db1", "db2"]

@@ -6,9 +6,8 @@ import os
 import uuid
 
 from core.records import Phase
-from worker.slots.activity import TELL_SECONDS, Activity
-from worker.slots.table import RowWriter, SlotTable
-from worker.slots.waiting import cannot_be_ended, doing, waiting
+from worker.slots.breadcrumb import TELL_SECONDS, Activity
+from worker.slots.table import RowWriter, SlotTable, cannot_be_ended, doing, waiting
 
 JOB = uuid.uuid4()
 

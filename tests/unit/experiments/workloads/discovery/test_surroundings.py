@@ -19,8 +19,7 @@ from experiments.conditions import configuration_hash, database_places
 from experiments.workloads.discovery import content
 from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
-from monitoring.machine import place
-from monitoring.processes import WorkerMeter, host_seconds
+from monitoring.machine import WorkerMeter, host_seconds, place
 
 
 def _source(directory: Path) -> PreparedSource:

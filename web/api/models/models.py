@@ -11,9 +11,26 @@ from controller.browse.counted import Children, Counted, ExceptionCount, PhaseCo
 from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
 from core.document import TEXT, Document
-from core.options.bounds import MOST_PASSWORDS
+from core.options.tuning import MOST_PASSWORDS
 from core.passwords import MOST_BYTES
 from core.records import JobState, Phase
+from web.background import BackgroundTask
+
+
+class VerifyOrder(Document):
+    """As `edbench verify`."""
+
+    internal: bool | None = Field(
+        None,
+        description="True: check the job without its corpus's manifest. By default the manifest is used where there is one.",
+    )
+
+
+class BackgroundTaskList(Document):
+    """The latest background task of each kind of a job: dedupe, near, languages, denist, threads, verify."""
+
+    background_tasks: dict[str, BackgroundTask]
+
 
 Passwords = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MOST_BYTES, pattern=r"^[^\x00\n]*$")]],
