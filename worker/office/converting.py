@@ -20,8 +20,6 @@ from typing import BinaryIO
 from core.errors import StorageFault, SystemFault
 from core.services.launch import CANNOT_START
 from readers import registry
-from readers.archives.compressed import skippable
-from readers.archives.zip.directory import find_directory, iter_entries
 from readers.base import LeafHandler, MemorySource, Source, Text
 from readers.errors import DocumentError, ExceptionCode
 from readers.identification.identify import identify
@@ -217,6 +215,10 @@ class Converter:
 def _refuse_bomb(file: BinaryIO, size: int, limits: Limits) -> None:
     """LibreOffice draws a nearly empty page of a document whose parts are too large, and says nothing. Raises DocumentError
     `expansion_limit`; `truncated` or `corrupt` where the archive's directory is."""
+    # Here: every command that reads files imports this module, and few files are handed over.
+    from readers.archives.compressed import skippable
+    from readers.archives.zip.directory import find_directory, iter_entries
+
     most, parts = skippable(size, limits), 0
     for entry in iter_entries(file, find_directory(file, size)):
         parts += entry.size
