@@ -8,19 +8,20 @@ FROM ${EDBENCH_PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore UV_NO_CACHE=1
 WORKDIR /build
 RUN python3 -m venv /opt/uv && python3 -m venv --without-pip /opt/edbench
-# The controller needs these extras; an image of workers alone can do without corpus.
-ARG EDBENCH_EXTRAS="corpus s3"
+# The controller needs this extra; an image of workers alone can do without.
+ARG EDBENCH_EXTRAS=corpus
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY scripts/packages.sh scripts/uv.txt scripts/
 COPY packages/readers/pyproject.toml packages/readers/
 COPY packages/review/pyproject.toml packages/review/
 COPY packages/production/pyproject.toml packages/production/
+COPY packages/storage_tests/pyproject.toml packages/storage_tests/
+COPY packages/replay/pyproject.toml packages/replay/
 RUN sh scripts/packages.sh /opt/uv /opt/edbench --no-dev $(for extra in $EDBENCH_EXTRAS; do echo "--extra $extra"; done)
 COPY packages packages
 COPY core core
 COPY search search
 COPY traces traces
-COPY replay replay
 COPY sql sql
 COPY monitoring monitoring
 COPY dataset_gen dataset_gen

@@ -1,4 +1,4 @@
-"""`edbench bench scale-up|scale-out|r1|knee|job-types`: experiments. Its other commands: `cli.storage`, `cli.plan`."""
+"""`edbench bench scale-up|scale-out|r1|knee|job-types`: experiments. Its other commands: `storage_tests.commands`, `cli.plan`."""
 
 from __future__ import annotations
 

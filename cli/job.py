@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -15,6 +17,7 @@ from cli.context import CommandContext, shared, with_options
 from cli.installation import installation
 from cli.output import bytes_text, flush, print_json, table
 from cli.tree import Commands
+from core.csv_cells import defused
 from core.errors import RunFailed, UsageError
 from core.reading import read_problem
 from readers.errors import ExceptionCode
@@ -40,7 +43,7 @@ commands = Commands()
 def list_jobs(
     ctx: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Show at most N.", metavar="N")] = 50,
-    output: opt.TableOrJson = "table",
+    output: opt.SummaryOrLines = "table",
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
@@ -50,13 +53,25 @@ def list_jobs(
         from controller.jobs.groups.find import list_groups
 
         found = newest_jobs(installed.databases, limit)
-        if output == "json":
-            from controller.jobs.documents import line_of  # a table is made from rows
+        done = {summary.job.id: _progress(database, summary) for database, summary in found}
+        if output != "table":
+            from controller.jobs.documents import ListedJob, line_of  # a table is made from rows
 
-            print_json([line_of(summary, database.name).to_json() for database, summary in found])
+            lines = [line_of(s, database.name, done[s.job.id]).to_json() for database, s in found]
+            if output == "json":
+                print_json(lines)
+            elif output == "csv":
+                writer = csv.DictWriter(sys.stdout, list(ListedJob.model_fields), lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(
+                    {name: defused(str("" if v is None else v)) for name, v in line.items()} for line in lines
+                )
+            else:
+                for line in lines:
+                    print_json(line, indent=None)
         elif found:
             groups = {row.id: row for row in list_groups(installed.databases)}
-            context.out.print(jobs_table(found, groups, {s.job.id: _progress(d, s) for d, s in found}))
+            context.out.print(jobs_table(found, groups, done))
         else:
             context.say("no job yet; create one with `edbench discover DIR`")
 
@@ -156,8 +171,6 @@ def show(ctx: typer.Context, job: opt.JobArgument, output: opt.TableOrJson = "ta
             show_counts(context.out, counts)
             flush()  # counts can be read while the rest is computed
             types_of(handle.job.options.of_type).sections(context.out, handle)
-        if selected.group is None:
-            _show_replay(context, selected.each[0])
         from controller.observe.wire import wire_shares  # brings documents
 
         if (wire := wire_shares(selected.each)) is not None:
@@ -239,19 +252,6 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     )
     for violation in counts.violations:
         console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)
-
-
-def _show_replay(context: CommandContext, handle: JobHandle) -> None:
-    """The figures of a replay's clients."""
-    from core.job_types import JobType
-
-    if handle.job.options.type is not JobType.REPLAY:
-        return
-    from cli.summary import show_played
-    from controller.replay.outcome import played
-
-    if (found := played(handle)) is not None:
-        show_played(context.out, found)
 
 
 def _print_documents(selected: Jobs) -> None:

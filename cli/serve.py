@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,6 @@ from web import HOST
 if TYPE_CHECKING:
     from controller.jobs.orders import DiscoveryOrder
     from core.settings import Settings
-    from experiments.profiles.live import Live
-    from experiments.profiles.profile import Profile
     from experiments.workloads.discovery.site import Site
 
 commands = Commands()
@@ -124,22 +122,3 @@ def site_page(context: CommandContext, site: Site, settings: Settings, port: int
 
     with experiment_page(site, settings, context.env, port, context.say):
         yield
-
-
-@contextlib.contextmanager
-def test_page(
-    context: CommandContext, profile: Profile[Any], settings: Settings, port: int | None
-) -> Iterator[Live | None]:
-    """Show a storage test in the web UI while the block lasts; None where `port` is None. Raises UsageError when the port is in
-    use."""
-    if port is None:
-        yield None
-        return
-    from experiments.profiles.live import live
-    from web.beside import profile_page
-
-    with (
-        live(profile.name, profile.targets.paths) as watched,
-        profile_page(watched, settings, context.env, port, context.say),
-    ):
-        yield watched

@@ -1,7 +1,8 @@
 """Optional packages that are installed, by their entry points.
 
 A package registers what it adds under a group: `edbench.commands` (the name is a command group, the value a module with
-`commands`) and `edbench.web` (a module with the routers `api` and `pages`). Nothing of a package is imported before it is used.
+`commands`), `edbench.web` (a module with the routers `api` and `pages`, and optionally `kinds` of measurements) and
+`edbench.workloads` (the name is a workload, the value a module with `ABOUT`). Nothing of a package is imported before it is used.
 
 `importlib.metadata` gives the same and takes 40 ms to import, most of the time of `edbench --help`.
 """

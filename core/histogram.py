@@ -14,8 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from core.operations import NOTHING, SIZES, size_class
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 SUB_BITS = 4
 FIRST_BITS = 10  # everything under 2**10 ns is bucket 0
@@ -37,6 +42,19 @@ def bucket_of(ns: int) -> int:
     if octave >= LAST_BITS - FIRST_BITS:
         return OVERFLOW
     return 1 + (octave << SUB_BITS) + ((ns >> (octave + FIRST_BITS - SUB_BITS)) & ((1 << SUB_BITS) - 1))
+
+
+def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """`bucket_of` of many."""
+    import numpy as np  # commands import this module
+
+    clipped = np.clip(ns, 1, 1 << LAST_BITS)
+    octave = np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - (FIRST_BITS + 1)
+    part = (clipped >> np.maximum(octave + FIRST_BITS - SUB_BITS, 0)) & ((1 << SUB_BITS) - 1)
+    buckets = 1 + (octave << SUB_BITS) + part
+    buckets[ns < 1 << FIRST_BITS] = 0
+    buckets[ns >= 1 << LAST_BITS] = OVERFLOW
+    return buckets
 
 
 def bucket_bounds(bucket: int) -> tuple[int, int]:

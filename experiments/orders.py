@@ -164,32 +164,3 @@ def fitting_rows(cores: int) -> tuple[int, int]:
     """R1's rows on so many cores: its workers had two each, and three times as many ran in the second row as in the first."""
     few = max(1, cores // 6)
     return few, 3 * few
-
-
-class ProfileOrder(Order):
-    """What every storage profile may be told beside where it runs and its settings."""
-
-    small: Annotated[
-        bool, Field(description="Use small settings that take seconds and megabytes, to try the test.")
-    ] = False
-    repeats: Repeats = DEFAULT_REPEATS
-    min_seconds: Annotated[
-        float | None,
-        Field(
-            ge=1,
-            le=MOST_SECONDS,
-            description="Label a point SHORT if a run takes less than this.  [default: the test's, else 600]",
-        ),
-    ] = None
-    seed: Seed = None
-    filer: Annotated[
-        str | None,
-        Field(
-            max_length=4_000,
-            pattern=TEXT,
-            description="Emulate a filer, which delays the calls of the test's own clients.  [default: EDBENCH_FILER]",
-        ),
-        Metavar("NAME|FILE"),
-    ] = None
-    filer_cache: FilerCache = None
-    yes: Annotated[bool, Field(description="Run even if the test needs more than 80 % of the free space.")] = False

@@ -14,9 +14,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -76,13 +75,8 @@ def _format(name: str, weight: float, median: float, places: str = "loose") -> s
 
 
 def _mean(formats: dict[str, tuple[float, float]], factor: float) -> float:
-    weight = sum(share for share, _ in formats.values())
-    return (
-        sum(share * median for share, median in formats.values())
-        / weight
-        * factor
-        * math.exp((0.8 * math.log(2)) ** 2 / 2)
-    )
+    median = sum(share * size for share, size in formats.values()) / sum(share for share, _ in formats.values())
+    return median * factor * math.exp((0.8 * math.log(2)) ** 2 / 2)
 
 
 def _bounded(raw: float) -> float:
@@ -127,16 +121,10 @@ def _measure(name: str, profile: str, work: Path) -> None:
         if not (corpus / "manifest.parquet").exists():
             _generate(corpus, str(described), 1.0)
         subprocess.run([sys.executable, __file__, "--run", corpus, result, *(["--settle"] if which else [])], check=True, cwd=ROOT)  # fmt: skip
-        kept.write_text(json.dumps(kept_of(json.loads(result.read_text()), corpus, f"{name}{which}", dropped)))
-
-
-def kept_of(result: Mapping[str, Any], corpus: Path, name: str, dropped: Sequence[str]) -> dict[str, Any]:
-    """The job, without what was not measured well."""
-    job = job_of(result, corpus / "manifest.parquet", name)
-    for took in job["phases"].values():
-        for quantity in dropped:
-            took.pop(quantity, None)
-    return job
+        job = job_of(json.loads(result.read_text()), corpus / "manifest.parquet", f"{name}{which}")
+        for phase, took in job["phases"].items():
+            job["phases"][phase] = {quantity: value for quantity, value in took.items() if quantity not in dropped}
+        kept.write_text(json.dumps(job))
 
 
 def _generate(corpus: Path, profile: str, scale: float) -> None:

@@ -19,18 +19,14 @@ EDBENCH = str(Path(sys.executable).with_name("edbench"))
 DIRECTORY = Path(".demo")
 CORPUS, SMALL = DIRECTORY / "corpus", DIRECTORY / "small-files"
 WORKERS = (1, 2, 4)
+SIMULATION = ("simulate", "r1", "--brief")
 
 
 def edbench(*arguments: str, quiet: bool = False) -> None:
     """Show a command and run it; `quiet` keeps what it prints for the case that it fails."""
     print(f"$ edbench {' '.join(arguments)}", flush=True)
-    done = subprocess.run(
-        [EDBENCH, *arguments],
-        check=False,
-        text=True,
-        stdout=subprocess.PIPE if quiet else None,
-        stderr=subprocess.STDOUT if quiet else None,
-    )
+    out, err = (subprocess.PIPE, subprocess.STDOUT) if quiet else (None, None)
+    done = subprocess.run([EDBENCH, *arguments], check=False, text=True, stdout=out, stderr=err)
     if done.returncode != 0:
         sys.exit(f"{done.stdout or ''}demo: `edbench {' '.join(arguments)}` failed with exit status {done.returncode}")
 
@@ -62,17 +58,17 @@ def main() -> None:
         subprocess.run([EDBENCH, "job", "delete", document("job")["job_id"]], check=False, capture_output=True)
     edbench("discover", str(CORPUS), "--workers", "2", *to("job"))
     edbench("verify", "last", *to("verify"), quiet=True)
+    # One process that only computes, while the scale-up waits for its emulated filer.
+    simulation = subprocess.Popen([EDBENCH, *SIMULATION], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     load = f"--workers {','.join(map(str, WORKERS))} --slots 1 --repeats 1 --filer cloud-nas --no-baseline"
-    edbench(
-        "bench",
-        "scale-up",
-        "--corpus",
-        str(SMALL / "data" / "melvyn_moret"),
-        *load.split(),
-        *to("scale-up"),
-        quiet=True,
-    )
+    small = str(SMALL / "data" / "melvyn_moret")
+    edbench("bench", "scale-up", "--corpus", small, *load.split(), *to("scale-up"), quiet=True)
     print("\n" + "\n".join(summary(document("job"), document("verify"), document("scale-up"))))
+    print(f"\n$ edbench {' '.join(SIMULATION)}", flush=True)
+    said, wrong = simulation.communicate()
+    if simulation.returncode != 0:
+        sys.exit(f"{wrong}demo: `edbench {' '.join(SIMULATION)}` failed with exit status {simulation.returncode}")
+    print(said)
     print(f"The demo took {time.monotonic() - begun:.0f} s.")
 
 

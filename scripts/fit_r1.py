@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 # ruff: noqa: E402 - the directory above is where they are found
 from core.records import Phase
+from simulate import tasks as column
 from simulate.answer import R1_ROWS
 from simulate.demands import shipped
 from simulate.engine import Engine
@@ -31,20 +32,7 @@ from simulate.facts import misses
 from simulate.plan import Plan, contents_of_plain, plan_of
 from simulate.simulation import chunk_for, row_of
 from simulate.site import Site, load_site
-from simulate.tasks import (
-    COLUMNS,
-    CPU,
-    DATABASE,
-    DATABASE_IO,
-    FSA_OPS,
-    FSA_S,
-    FSB_OPS,
-    FSB_S,
-    Floats,
-    JobLoad,
-    Task,
-    jobs_of,
-)
+from simulate.tasks import Floats, JobLoad, Task, jobs_of
 
 FILE = ROOT / "simulate" / "sites" / "r1.toml"
 # Name, key in the site's file, and the range that docs/reports.md argues for.
@@ -92,10 +80,11 @@ def scaled(load: JobLoad, values: Sequence[float], measured: Sequence[float]) ->
     for phase, tasks in load.phases:
         cpu = {Phase.EXPAND: expand_cpu, Phase.INDEX: index_cpu, Phase.FINALISE: expand_cpu}.get(phase, 1.0)
         ops = {Phase.EXPAND: expand_ops, Phase.INDEX: index_ops}.get(phase, 1.0)
-        factors = [1.0] * COLUMNS
-        factors[CPU], factors[DATABASE_IO] = cpu, io
-        factors[DATABASE] = database_factor(values, measured) if phase.value in _DATABASE else 1.0
-        factors[FSA_OPS], factors[FSA_S], factors[FSB_OPS], factors[FSB_S] = ops, ops * fsa, ops, ops * fsb
+        factors = [1.0] * column.COLUMNS
+        factors[column.CPU], factors[column.DATABASE_IO] = cpu, io
+        factors[column.DATABASE] = database_factor(values, measured) if phase.value in _DATABASE else 1.0
+        factors[column.FSA_OPS], factors[column.FSA_S] = ops, ops * fsa
+        factors[column.FSB_OPS], factors[column.FSB_S] = ops, ops * fsb
         phases.append((phase, tuple(_scaled(task, factors) for task in tasks)))
     return dataclasses.replace(load, phases=tuple(phases))
 
@@ -188,12 +177,8 @@ def _call(values: Sequence[float]) -> Floats:
     return _one(values)  # forked: it has the data sets
 
 
-def _cpu_s(jobs: Sequence[JobLoad], wanted: Phase) -> float:
-    return sum(_total(task, CPU) for job in jobs for phase, tasks in job.phases if phase is wanted for task in tasks)
-
-
-def _total(task: Task, column: int) -> float:
-    return task.demand[column] + sum(_total(follow, column) for follow in task.follow)
+def _cpu_s(tasks: Sequence[Task]) -> float:
+    return sum(task.demand[column.CPU] + _cpu_s(task.follow) for task in tasks)
 
 
 def main() -> None:
@@ -212,7 +197,8 @@ def main() -> None:
     unit = with_values(site, [1.0] * len(PARAMETERS), [1.0, 1.0])
     plans = [plan_of(site.profile, 1.0, seed, contents) for seed in args.seeds]
     made = [(plan, jobs_of(plan, calibration.demands, unit, 0)) for plan in plans]
-    measured = [_cpu_s(made[0][1], phase) for phase in (Phase.EXPAND, Phase.INDEX)]
+    phases = [dict(job.phases) for job in made[0][1]]
+    measured = [sum(_cpu_s(of[phase]) for of in phases) for phase in (Phase.EXPAND, Phase.INDEX)]
     coarse = residuals_of(made[:1], site, measured, _WHOLE_TASKS, args.processes)
     points = spread(args.points, random.Random(1))
     scored = sorted(
@@ -231,7 +217,7 @@ def main() -> None:
 
 _DATABASE = ("expand", "index", "finalise")  # phases in which items are processed; walk is as it was measured
 _WHOLE_TASKS = 1e9  # items served together
-_FINE_ROUNDS = 2  # with chunks
+_FINE_ROUNDS = 6  # with chunks
 _STEP = 0.06  # of a logarithm, for slopes
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ from core.document import Document
 from experiments.result.json_schema import json_schema
 from experiments.sizing import SizingDocument
 from production.verify import ProductionVerification
+from replay.trace_summary import TraceInfo
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.languages.run import LanguagesFound
 from review.near.run import NearDuplicates
 from review.threads.run import ThreadsFound
 from simulate.documents import SimulationDocument
-from traces.as_data import TraceInfo
 from web.api.models.items import Family, ItemDetails
 from web.api.models.system import SignIn
 

@@ -44,48 +44,35 @@ COLOURS = 128  # of a palette: text and lines need no more, and the files are a 
 
 
 def main() -> int:
-    """Everything, or the pictures of one part."""
+    """All pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
-    parser.add_argument("--only", choices=("job", "scale-up"), help="the pictures of one part")
     parser.add_argument("--scale", default="0.008", help="of the corpus of the job")
     wanted = parser.parse_args()
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if program is None:
-        sys.stderr.write("screenshots: Chromium is missing; apt-get install chromium fonts-dejavu-core\n")
+    if program is None or HOME.exists():
+        missing = "Chromium is missing; apt-get install chromium fonts-dejavu-core"
+        sys.stderr.write(f"screenshots: {f'{HOME} exists; remove it' if program else missing}\n")
         return 1
+    HOME.mkdir(mode=0o700)  # of ours alone; the pictures show its name
+    os.environ |= {"EDBENCH_STORAGE": f"{HOME}/storage", "EDBENCH_SCRATCH": f"{HOME}/scratch"}
     wanted.out.mkdir(parents=True, exist_ok=True)
-    try:
-        HOME.mkdir(mode=0o700)  # of ours alone; the pictures show its name
-    except FileExistsError:
-        sys.stderr.write(f"screenshots: {HOME} exists; remove it\n")
-        return 1
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-            _pictures(browser, wanted.out, wanted.scale, wanted.only)
-            browser.close()
+            with _served(HOME) as server:
+                _taken(browser, server, "/", wanted.out, "first", "Nothing to process yet")
+            _job(browser, HOME, wanted.out, wanted.scale)
+            _scale_up(HOME, wanted.out)
+            (result,) = (HOME / "storage" / "results").glob("scale-up-*")
+            with _served(HOME) as server:
+                _taken(browser, server, f"/results/{result.name}", wanted.out, "result", "Everything as ZIP")
     except subprocess.CalledProcessError as error:
         sys.stderr.write(f"screenshots: {error}\n")
         return 1
     finally:
         shutil.rmtree(HOME)
-    for file in sorted(wanted.out.glob("*.png")):
-        sys.stdout.write(f"{file.name}: {file.stat().st_size // 1000} kB\n")
     return 0
-
-
-def _pictures(browser: Browser, out: Path, scale: str, only: str | None) -> None:
-    os.environ |= {"EDBENCH_STORAGE": f"{HOME}/storage", "EDBENCH_SCRATCH": f"{HOME}/scratch"}
-    if only != "scale-up":
-        with _served(HOME) as server:
-            _taken(browser, server, "/", out, "first", "Nothing to process yet")
-        _job(browser, HOME, out, scale)
-    if only != "job":
-        _scale_up(HOME, out)
-        (result,) = (HOME / "storage" / "results").glob("scale-up-*")
-        with _served(HOME) as server:
-            _taken(browser, server, f"/results/{result.name}", out, "result", "Everything as ZIP")
 
 
 def _job(browser: Browser, home: Path, out: Path, scale: str) -> None:

@@ -6,21 +6,17 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.settings import Settings
 from experiments.workloads.discovery.site import Site
 from web import HOST
 from web.app import create_app
-from web.context import WebContext
+from web.context import Shown, WebContext
 from web.door import Door
 from web.guests import BesideCommand
 from web.installed import web_context
 from web.server import Stage, address, listening, served
 from web.token import given_token, kept_token, ready_link
-
-if TYPE_CHECKING:
-    from experiments.profiles.live import Live
 
 
 @contextlib.contextmanager
@@ -51,16 +47,27 @@ def experiment_page(
 ) -> Iterator[None]:
     """For the runs of an experiment, each with databases of its own. Between runs the web UI shows only results. Raises UsageError
     when the port is taken."""
+    with idle_page(settings, env, port, say) as (stage, door):
+        site.show = partial(_shown, stage, settings.storage, door, env)
+        yield
+
+
+@contextlib.contextmanager
+def idle_page(
+    settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None], shown: Shown | None = None
+) -> Iterator[tuple[Stage, Door]]:
+    """Serve the web UI without a database while the block lasts. Raises UsageError when the port is taken."""
     given = given_token(env)
     with listening(HOST, port) as sock:
         token = given or kept_token(settings.scratch)
         door = Door(token)
-        idle = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door)
+        idle = WebContext(
+            settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door, shown=shown
+        )
         stage = Stage(create_app(idle))
         with served(stage, sock):
             say(f"web UI: {shown_address(address(sock), given, token)}")
-            site.show = partial(_shown, stage, settings.storage, door, env)
-            yield
+            yield stage, door
 
 
 @contextlib.contextmanager
@@ -73,18 +80,3 @@ def _shown(stage: Stage, results: Path, door: Door, env: Mapping[str, str], run:
             yield
         finally:
             stage.put(idle)
-
-
-@contextlib.contextmanager
-def profile_page(
-    live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
-) -> Iterator[None]:
-    """For a storage test, which has no job and no database. Raises UsageError when the port is taken."""
-    given = given_token(env)
-    with listening(HOST, port) as sock:
-        token = given or kept_token(settings.scratch)
-        context = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env,
-                             door=Door(token), profile=live)  # fmt: skip
-        with served(Stage(create_app(context)), sock):
-            say(f"web UI: {shown_address(address(sock), given, token)}")
-            yield

@@ -23,7 +23,6 @@ from web.background import Activities, BackgroundTask, BackgroundTasks
 from web.door import Door
 
 if TYPE_CHECKING:
-    from experiments.profiles.live import Live
     from web.measuring.runs import Measurements
 
 
@@ -93,6 +92,15 @@ class DatabaseHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The page that a server shows instead of the jobs."""
+
+    path: str
+    title: str
+    source: Any  # of its values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
     """Attached services, open databases, and the access token."""
 
@@ -108,7 +116,7 @@ class WebContext:
     hash_lists: tuple[Path, ...] = ()  # more directories with lists of known software files
     targets: tuple[Path, ...] = ()  # more directories that storage tests may use
     measurements: Measurements | None = None  # None where this server starts none
-    profile: Live | None = None  # the storage test of the command that this server belongs to
+    shown: Shown | None = None  # what the command that this server belongs to runs, if it is not a job
     results: Path | None = None  # storage root of the results, if it is not that of the jobs
     health: DatabaseHealth = field(init=False)
     indexes: Indexes = field(init=False)  # shared by all searches

@@ -11,16 +11,15 @@ from pydantic import PlainSerializer
 
 from controller.browse.counted import Children, ExceptionCount, PhaseCounts, children_of, exceptions_of, phases_of
 from controller.browse.counts import JobCounts
-from controller.jobs.figures import ProductionFigures
+from controller.jobs.figures import Played, ProductionFigures
 from controller.jobs.rates import gb_per_hour
 from controller.labels.surroundings import storage_text
 from controller.observe.wire import WireShares
-from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase
 from sql.groups import GroupRow
-from sql.jobs import JobSummary
+from sql.jobs import JobProgress, JobSummary
 
 Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
 
@@ -48,9 +47,13 @@ class JobLine(Document):
 
 
 class ListedJob(JobLine):
-    """The same in a list of all databases' jobs."""
+    """The same in a list of all databases' jobs, with what is known of its work without counting its items."""
 
     database: str
+    items: int
+    raw_bytes: int
+    discovered_bytes: int
+    elapsed_s: Milli
 
 
 class JobHolds(JobLine):
@@ -113,9 +116,16 @@ class GroupDocument(Document):
     jobs: list[JobHolds]
 
 
-def line_of(summary: JobSummary, database: str) -> ListedJob:
+def line_of(summary: JobSummary, database: str, done: JobProgress) -> ListedJob:
     """A job's."""
-    return ListedJob(**_line(summary), database=database)
+    return ListedJob(
+        **_line(summary),
+        database=database,
+        items=done.items,
+        raw_bytes=done.raw_bytes,
+        discovered_bytes=done.raw_bytes + done.extracted_bytes,
+        elapsed_s=done.elapsed_s,
+    )
 
 
 def holds_of(counts: JobCounts, database: str) -> JobHolds:

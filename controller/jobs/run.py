@@ -151,7 +151,7 @@ def _wait_for_all(crew: Crew, cluster: EmbeddedCluster) -> None:
     try:
         while time.monotonic() < until:
             cluster.check()
-            if all(_slots_of(database) >= crew.workers * crew.slots for database in databases):
+            if all(slots_of(database) >= crew.workers * crew.slots for database in databases):
                 return
             time.sleep(_LOOK_SECONDS)
     finally:
@@ -159,7 +159,8 @@ def _wait_for_all(crew: Crew, cluster: EmbeddedCluster) -> None:
             database.dispose()
 
 
-def _slots_of(database: Database) -> int:
+def slots_of(database: Database) -> int:
+    """Of all workers that live now. Raises DatabaseFault."""
     with database.transaction() as conn:
         return workers.live_slots(conn)
 

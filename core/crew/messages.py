@@ -25,7 +25,8 @@ ALIVE_SECONDS = 20.0  # after which a member, or the command that leased it, is 
 BEAT_SECONDS = 1.0
 OWN = "own"  # the filer that the member was configured with
 MOST_DATABASES, MOST_WORKERS, MOST_SLOTS, MOST_CLIENTS = 64, 1_000, 1_024, 1_000
-CLIENTS_MODULE = "experiments.clients.process"  # a process of a storage test's clients
+CEILING_MODULE = "replay.local"  # what a host can replay at most
+CLIENTS_MODULE = "storage_tests.clients"  # a process of a storage test's clients
 RUN_DATABASE = re.compile(r"edbench_run_([0-9a-f]{16})_[0-9]{1,2}")
 
 Run = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import msgspec
 
+from controller.jobs.run import slots_of
 from core.crew.messages import Hello, Lease, Meters, Place, Return
 from core.errors import DatabaseFault, SystemFault
 from core.services.run_databases import RunMark
 from experiments.crew.admission import Admission, Seat
 from experiments.workload import HostLost
 from sql import runs
-from sql import workers as worker_table
 from sql.session import Database
 
 _ALL_UP_SECONDS, _LOOK_SECONDS = 180.0, 0.1
@@ -158,7 +158,7 @@ class Leased:
         deadline = time.monotonic() + _ALL_UP_SECONDS
         while True:
             self.check()
-            slots = [_slots_of(database) for database in self._databases]
+            slots = [slots_of(database) for database in self._databases]
             if min(slots) >= wanted:
                 return
             if time.monotonic() > deadline:
@@ -172,8 +172,3 @@ class Leased:
 def _clock(start: tuple[float, float], end: tuple[float, float]) -> dict[str, float]:
     """A member's clock less this one's, and by how much that may be off."""
     return {"start": start[0], "end": end[0], "within": max(start[1], end[1])}
-
-
-def _slots_of(database: Database) -> int:
-    with database.transaction() as conn:
-        return worker_table.live_slots(conn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -51,12 +51,12 @@ def tabled(
     columns: Sequence[Column[R]],
     rows: Sequence[R],
     *,
+    kept: Iterable[R] | None = None,
     caption: str | None = None,
     mark: Callable[[R], bool] = lambda _row: False,
 ) -> Tabled:
-    """The table of these rows with its CSV; rows that `mark` holds for stand out."""
+    """The table of these rows with its CSV, or the CSV of `kept`; rows that `mark` holds for stand out."""
     shown = [column for column in columns if column.title is not None]
-    kept = [column for column in columns if column.name]
     html = table(
         [column.title for column in shown],
         [[column.html(row) for column in shown] for row in rows],
@@ -64,5 +64,11 @@ def tabled(
         text_columns=frozenset(number for number, column in enumerate(shown) if column.text),
         marked=frozenset(number for number, row in enumerate(rows) if mark(row)),
     )
-    cells = tuple(tuple(column.cell(row) for column in kept) for row in rows)
-    return Tabled(table=html, series=Series(name=name, header=tuple(column.name for column in kept), rows=cells))
+    return Tabled(table=html, series=series(name, columns, rows if kept is None else kept))
+
+
+def series(name: str, columns: Sequence[Column[R]], rows: Iterable[R]) -> Series:
+    """The CSV of these rows."""
+    named = [column for column in columns if column.name]
+    cells = tuple(tuple(column.cell(row) for column in named) for row in rows)
+    return Series(name=name, header=tuple(column.name for column in named), rows=cells)

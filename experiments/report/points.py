@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
-from experiments.report.markup import Html, table, tag
-from experiments.report.parts import Cell, Section, Series, Tabled, note
-from experiments.report.views import LIMITED, interval, middle, named
-from experiments.result.schema import Estimate, Point, Result
+from experiments.report.columns import Column, tabled
+from experiments.report.markup import Html, tag
+from experiments.report.parts import Section, note
+from experiments.report.views import LIMITED, middle, named
+from experiments.result.schema import Point, Result
 from experiments.workload import About, Figure
 from experiments.workloads import about
 
@@ -17,14 +18,8 @@ ANCHOR, TITLE = "points", "The points"
 def points(result: Result) -> Section:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
-    loads = list(result.points[0].at.values())
-    header = (*loads, "repeats", *(figure.title for figure in workload.columns), f"{workload.makers}' CPU", "labels")
-    texts = {place for place, value in enumerate(result.points[0].at.values().values()) if isinstance(value, str)}
-    marked = frozenset(number for number, point in enumerate(result.points) if point.marks)
-    rows = [_row(point, workload) for point in result.points]
-    shown = table(header, rows, text_columns=frozenset({*texts, len(header) - 1}), marked=marked)
     parts = (
-        Tabled(table=shown, series=_series(result, workload)),
+        tabled("points", _columns(result, workload), result.points, mark=lambda point: bool(point.marks)),
         note(_intervals(result)),
         _reasons(result),
         note(_rule(workload)),
@@ -32,30 +27,33 @@ def points(result: Result) -> Section:
     return Section(anchor=ANCHOR, title=TITLE, parts=parts)
 
 
-def _row(point: Point, workload: About) -> tuple[object, ...]:
+def _columns(result: Result, workload: About) -> list[Column[Point]]:
+    loads = result.points[0].at.values()
+    return [
+        *(column for name, value in loads.items() for column in _of_load(name, text=isinstance(value, str))),
+        Column("repeats", "repeats", lambda point: len(point.repeats)),
+        *(column for figure in workload.figures for column in _of_figure(figure)),
+        Column("", f"{workload.makers}' CPU", lambda point: middle(point.repeats).worker_cpu, words.percent),
+        Column("", "labels", lambda point: ", ".join(point.marks), text=True),
+        Column("generator_limited", None, lambda point: int(point.limited)),
+    ]
+
+
+def _of_load(name: str, *, text: bool) -> tuple[Column[Point], ...]:
     return (
-        *point.at.shown().values(),
-        len(point.repeats),
-        *(_figure(figure, point.figures.get(figure.name)) for figure in workload.columns),
-        words.percent(middle(point.repeats).worker_cpu),
-        ", ".join(point.marks),
+        Column(name, None, lambda point: point.at.values()[name]),
+        Column("", name, lambda point: str(point.at.shown()[name]), text=text),
     )
 
 
-def _figure(figure: Figure, estimate: Estimate | None) -> Html | str:
-    return figure.missing if estimate is None else interval(estimate, figure.write)
-
-
-def _series(result: Result, workload: About) -> Series:
-    names = [figure.name for figure in workload.figures]
-    spans = (f"{name}{end}" for name in names for end in ("", "_low", "_high"))
-    rows: list[tuple[Cell, ...]] = []
-    for point in result.points:
-        estimates = [point.figures.get(name) for name in names]
-        values = (value for one in estimates for value in ((one.median, one.low, one.high) if one else (None,) * 3))
-        rows.append((*point.at.values().values(), len(point.repeats), *values, int(point.limited)))
-    header = (*result.points[0].at.values(), "repeats", *spans, "generator_limited")
-    return Series(name="points", header=header, rows=tuple(rows))
+def _of_figure(one: Figure) -> tuple[Column[Point], ...]:
+    """Its median with the interval on the page; three columns of the CSV."""
+    title = None if one.aside else one.title
+    return (
+        Column(one.name, title, lambda point: point.figures.get(one.name), one.write, missing=one.missing),
+        Column(f"{one.name}_low", None, lambda point: getattr(point.figures.get(one.name), "low", None)),
+        Column(f"{one.name}_high", None, lambda point: getattr(point.figures.get(one.name), "high", None)),
+    )
 
 
 def _intervals(result: Result) -> str:

@@ -13,6 +13,7 @@ from experiments.report.markup import Html, escaped, join, tag
 from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run, SizedLatency
 
 LIMITED = "GENERATOR-LIMITED"
+PERCENTILES = ("p50", "p95", "p99")
 _T = TypeVar("_T")
 _R = TypeVar("_R", bound=Run)
 
@@ -58,7 +59,7 @@ def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
     )
 
 
-def percentiles(one: Latency | SizedLatency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
+def percentiles(one: Latency | SizedLatency, names: Sequence[str] = PERCENTILES) -> list[str]:
     """In words, marked where waiting for a core is more than half of them."""
     marked = one.processor if isinstance(one, Latency) else ()
     return [

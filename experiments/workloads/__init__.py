@@ -1,30 +1,44 @@
-"""The workloads: each module or package here has an `ABOUT`. Nothing else needs to know that it is there."""
+"""The workloads: modules here, and those that optional packages register under `edbench.workloads`; each has an `ABOUT`."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from core.errors import UsageError
+from core.extensions import extensions
 from experiments.workload import About
 
 
+@cache
+def _modules() -> Mapping[str, str]:
+    """Modules by workload; a module here has `_` where its workload has `-`."""
+    here = {module.name.replace("_", "-"): f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)}
+    return here | {name: modules[0] for name, modules in extensions("edbench.workloads").items()}
+
+
 def names() -> tuple[str, ...]:
-    """All of them; a module has `_` where its workload has `-`."""
-    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)))
+    """All workloads."""
+    return tuple(sorted(_modules()))
 
 
 @cache
 def about(name: str) -> About:
-    """The workload of this name; raises UsageError when there is none."""
-    if name not in names():
-        raise UsageError(f"workload {name!r} is not one of {', '.join(names())}")
-    workload: About = module_of(name).ABOUT
+    """The workload of this name. Raises UsageError for an unknown one, which may be of a package that is not installed."""
+    if name not in _modules():
+        raise UsageError(
+            f"workload {name!r} is not one of {', '.join(names())}; if an optional package of edbench runs it, install that"
+        )
+    try:
+        workload: About = module_of(name).ABOUT
+    except ModuleNotFoundError as error:
+        raise UsageError(f"workload {name!r} needs the module {error.name}; install its package") from error
     return workload
 
 
 def module_of(name: str) -> Any:
-    """The module or package of a workload that is there."""
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    """The module or package of a workload."""
+    return importlib.import_module(_modules()[name])

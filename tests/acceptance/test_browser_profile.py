@@ -8,9 +8,9 @@ from browsing import TIMEOUT_MS, Complaints, launched
 from playwright.sync_api import expect
 
 from core.settings import Settings
-from experiments.clients.counters import Counters
-from experiments.profiles.live import Live
-from web.beside import profile_page
+from storage_tests.live import Live
+from storage_tests.routes import profile_page
+from storage_tests.tally import Counters
 
 expect.set_options(timeout=TIMEOUT_MS)
 

@@ -13,9 +13,9 @@ from installation import Bench, Running, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
-from controller.replay.order import parse_pace
-from controller.replay.recorded import recorded
+from replay.job import recorded
 from replay.local import run_local
+from replay.orders import parse_pace
 from replay.plan import plan_replay
 from replay.program import compile_replay
 from replay.tree import Target

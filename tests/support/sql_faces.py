@@ -1,16 +1,25 @@
-"""The faces of sql/: classes that declare statements as functions with typed rows, by name."""
+"""The faces of sql/ and of packages: classes that declare statements as functions with typed rows, by name; and all statements."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import Any
 
 import sql.faces
+from sql.face import QUERIES, Query
 
+_MODULES = [
+    *(f"sql.faces.{module.name}" for module in iter_modules(sql.faces.__path__)),
+    *(["production.statements"] if find_spec("production") else []),  # an optional package
+]
 FACES: dict[str, Any] = {
     name: declared
-    for module in iter_modules(sql.faces.__path__)
-    for name, declared in vars(import_module(f"sql.faces.{module.name}")).items()
+    for module in _MODULES
+    for name, declared in vars(import_module(module)).items()
     if name.startswith("_") and isinstance(declared, type)
 }
+STATEMENTS: dict[str, Query] = dict(QUERIES)
+for _module in _MODULES:
+    STATEMENTS |= getattr(import_module(_module), "STATEMENTS", {})

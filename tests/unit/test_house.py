@@ -18,18 +18,18 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 147_000,
+    "product lines": 145_000,
     "product statements": 95_000,
-    "product modules": 1_410,
-    "product folders": 155,
+    "product modules": 1_250,
+    "product folders": 140,
     "lines of a module, largest": 900,
     "lines of a function, 90th percentile": 30,
     "lines of a function, largest": 150,
     "functions with more than 8 parameters": 35,
     "docstrings with a word to replace, %": 20,
-    "tests lines": 102_000,
+    "tests lines": 98_000,
     "benchmarks lines": 3_100,
-    "scripts lines": 1_300,
+    "scripts lines": 1_400,
 }
 EXAMPLE = '''"""Told."""
 

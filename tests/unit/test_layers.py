@@ -14,28 +14,28 @@ LAYERS = (
     ("readers",),
     ("core",),
     ("traces", "sql", "search"),
-    ("replay", "monitoring"),
+    ("monitoring",),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
     ("experiments",),
     ("simulate",),
     ("web",),
     ("cli",),
-    ("review", "production"),
+    ("review", "production", "storage_tests"),
+    ("replay",),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-OPTIONAL = {"review", "production"}  # a checkout without it is whole
+OPTIONAL = {"review", "production", "storage_tests", "replay"}  # a checkout without it is whole
 LIBRARIES = {  # that import no more of what is below them
     "search": {"core", "readers"},
     "traces": {"core"},
-    "replay": {"core", "traces"},
 }
 
 
 def _modules() -> dict[str, Path]:
     found = {}
     for package in LEVEL:
-        root = ROOT if (ROOT / package).is_dir() else ROOT / "packages" / package
+        root = ROOT if (ROOT / package / "__init__.py").is_file() else ROOT / "packages" / package
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path

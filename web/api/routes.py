@@ -17,7 +17,6 @@ from web.api import (
     looking,
     measure,
     named,
-    profile,
     results,
     system,
     timeline,
@@ -38,7 +37,6 @@ PARTS = (
     custody,
     measure,
     results,
-    profile,
 )
 
 
@@ -47,6 +45,7 @@ def api_router() -> APIRouter:
     router = APIRouter(prefix=PREFIX, dependencies=[Depends(refuse_unknown_parameters)])
     for part in PARTS:
         router.include_router(part.router)
+    router.include_router(measure.starts())
     for added in extension_modules("edbench.web"):
         router.include_router(added.api)
     return router

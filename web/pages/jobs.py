@@ -33,9 +33,9 @@ def jobs(
     state: JobState | Literal[""] = "",
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
-    """All jobs, newest first; redirects to the storage test of a command that runs one."""
-    if context.profile is not None:
-        return RedirectResponse("/profile")
+    """All jobs, newest first; redirects to the page of a command that runs no job."""
+    if context.shown is not None:
+        return RedirectResponse(context.shown.path)
     listed = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
     choices = system.choices(context)
     return page(

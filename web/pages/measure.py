@@ -7,13 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from dataset_gen.profile import profile_names
 from web.api import measure as api
 from web.api import system
 from web.api.models.system import Choices
 from web.api.needs import Context, Rows
 from web.errors import NotFound
-from web.measuring.kinds import KINDS
+from web.measuring.kinds import kinds
 from web.pages.form import inputs
 from web.pages.render import page
 
@@ -26,28 +25,21 @@ def measure(
     context: Context,
     rows: Rows,
     kind: Annotated[str, Query(max_length=40)] = "scale-up",
-    profile: Annotated[str, Query(max_length=100)] = "stream",
 ) -> Response:
     """The form of one kind, and the list."""
-    if kind not in KINDS:
-        raise NotFound(f"measurement {kind!r} does not exist; the kinds are {', '.join(KINDS)}")
+    known = kinds()
+    if kind not in known:
+        raise NotFound(f"measurement {kind!r} does not exist; the kinds are {', '.join(known)}")
     listed = api.list_measurements(context)
-    known = {one.name: one for one in api.list_profiles().profiles}
-    if profile not in known:
-        raise NotFound(f"storage test {profile!r} does not exist; the tests are {', '.join(known)}")
     return page(
         request,
-        "measure.html",
+        known[kind].template,
         listed=listed,
-        kinds=list(KINDS.values()),
-        kind=KINDS[kind],
-        form=inputs(KINDS[kind].model, _any(system.choices(context))) if not listed.refused else [],
+        kinds=list(known.values()),
+        kind=known[kind],
+        form=inputs(known[kind].model, _any(system.choices(context))) if not listed.refused else [],
         corpora=system.corpora(context),
-        profiles=list(known.values()),
-        corpus_profiles=profile_names(),
-        profile=known[profile],
-        targets=[str(context.settings.storage), *map(str, context.targets)],
-        traces=api.list_traces(context, rows).traces if kind == "replay" else [],
+        **known[kind].shown(context, rows, request.query_params),
     )
 
 

@@ -35,7 +35,7 @@ def environment() -> Environment:
     )
     made.filters |= FILTERS | {"metadata": shown, "label_of": label_of, "short_label": short_label}
     made.globals |= {
-        "beside_profile": False,
+        "shown": None,
         "packages": list(extensions("edbench.web")),
         "label_meanings": {label.name: label.meaning for label in explained()},
         "finished": [state.value for state in JobState if state.over],
@@ -50,8 +50,8 @@ _ENVIRONMENT = environment()
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
     """Render a template."""
     signed_in = door_of(request).admits(request.cookies.get(cookie_name(request), ""))
-    beside = getattr(request.app.state.context, "profile", None) is not None
-    known = {"signed_in": signed_in, "section": "", "beside_profile": beside}
+    shown_instead = getattr(request.app.state.context, "shown", None)
+    known = {"signed_in": signed_in, "section": "", "shown": shown_instead}
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 

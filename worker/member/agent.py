@@ -15,7 +15,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from core.crew.messages import (
     ALIVE_SECONDS,
     ANSWERS,
     BEAT_SECONDS,
+    CEILING_MODULE,
     LEASED,
     MEMBER,
     MEMBERS,
@@ -365,9 +368,9 @@ class Agent:
         choice = ReplayChoice(clients=order.clients, paths=(), speed=0.0, shared=order.shared, seed=order.seed)
         # numpy would start threads, and slots are forked from this process
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        from replay.ceiling import ceiling
-
-        found = ceiling(trace, choice, self._settings.scratch)
+        if find_spec(CEILING_MODULE.partition(".")[0]) is None:
+            raise UsageError("this host has no replays; install edbench-replay on it")
+        found = import_module(CEILING_MODULE).ceiling(trace, choice, self._settings.scratch)
         if isinstance(found, str):
             raise SystemFault(found)
         return found

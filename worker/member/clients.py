@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ class Clients:
     """As many processes as processors. Raises UsageError for a place that is not theirs, SystemFault."""
 
     def __init__(self, order: ClientsOrder, roots: Mapping[str, Path]) -> None:
+        if find_spec(CLIENTS_MODULE.partition(".")[0]) is None:
+            raise UsageError("this host has no storage tests; install edbench-storage-tests on it")
         self._own: list[Path] = []  # in the memory of this host
         self._processes: list[LineProcess] = []
         paths = []

@@ -14,7 +14,6 @@ from monitoring.aggregate import totals_by_op
 _CALLS = "call_seconds"
 # Of a group: what does not follow from its jobs.
 _OWN = ("job_id", "group_id", "kind", "source_copies", "name", "source", "calls", "call_time", "io", "wire", "labels")
-_BESIDE = ("filer", "containers_stats")  # that were seen from outside
 
 
 def told_result(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def told_result(result: dict[str, Any], jobs: Sequence[JobTables]) -> dict[str, 
     group = GroupFigures.model_validate(result)
     each = [_job(one, job) for one, job in zip(group.jobs, jobs, strict=True)]
     own = {name: getattr(group, name) for name in _OWN} | _calls(jobs, group.call_time)
-    return merge(each, **own).beside({name: getattr(group, name) for name in _BESIDE}).to_json()
+    return merge(each, **own).beside({"filer": group.filer}).to_json()
 
 
 def _job(figures: JobFigures, job: JobTables) -> JobFigures:

@@ -12,7 +12,7 @@ from experiments.result.schema import Estimate
 from experiments.result.statistics import estimate
 from experiments.workloads.discovery.result import Point, Result, Run
 
-KEYS: tuple[Column[tuple[Point, Run]], ...] = (  # of a run, in every CSV of runs
+KEYS: tuple[Column[Any], ...] = (  # of rows that begin with a point and a run, in every CSV of runs
     Column("workers", None, lambda row: row[0].workers),
     Column("slots", None, lambda row: row[0].slots),
     Column("databases", None, lambda row: row[0].databases),

@@ -111,7 +111,7 @@ class Ranges:
         self._members.add(begin)
 
     def _known(self, begin: str) -> str:
-        """The last number before this one without a gap behind the record before: its own, or one that is said to be left out."""
+        """The last number before this one without a gap after the previous record: its own, or one that is listed as omitted."""
         known = self._last
         while self._left_out is not None and before(self._left_out[0], begin):
             if known and span(known, self._left_out[0]) == 2:
@@ -173,7 +173,7 @@ def _rows(listed: Path) -> Iterator[Mapping[str, str]]:
 
 
 def wrong(root: Path, file: Filed, listed: str) -> str | None:
-    """Why a file is not what the list says; None where it is. The whole of it is read."""
+    """Read a whole file and return how it differs from the list; None where it agrees."""
     found = inside(root, file.path)
     if found is None:
         return f"{listed}: {file.path!r} is outside the production"
@@ -205,7 +205,7 @@ def _read(path: Path) -> tuple[int, str, str] | None:
 
 
 def files_wrong(begin: str, told: Told, files: Sequence[Filed], xml: str, listed: str) -> Iterator[str]:
-    """What it says otherwise of the record's files than `hashes.csv`, in both directions."""
+    """Differences between the files of the record and `hashes.csv`, in both directions."""
     named = {file.path.replace("\\", "/"): file for file in told.files}
     if len(named) < len(told.files):
         yield f"{begin}: {xml} names a file twice"
@@ -323,7 +323,7 @@ _NOT_TAGS = frozenset({"begin", "parent", NATIVE, TEXT})  # EDRM XML has them ot
 
 @dataclass(slots=True)
 class Checked:
-    """What was looked at; each fault is a line that was told."""
+    """The outcome: counts, and a line for each fault."""
 
     records: int = 0
     files: int = 0
@@ -352,7 +352,7 @@ def check(root: Path, tell: Callable[[str], None], *, contents: bool = True, rec
 
 
 def _first(root: Path) -> Path:
-    """The load file that the others are held against."""
+    """The load file that the others are compared with."""
     dats, listed, table = sorted(root.glob("*.dat")), root / _LISTED, root / _TABLE
     if listed.is_file() and len(dats) == 1:
         return dats[0]
@@ -374,7 +374,7 @@ def _table_rows(first: Path) -> Iterator[Row]:
 
 
 def _withheld(listed: Path) -> Iterator[tuple[str, str]]:
-    """Numbers that a production says it leaves out."""
+    """Numbers that a production lists as omitted."""
     for row in read_csv(listed) if listed.is_file() else ():
         yield row.get("begin") or "", row.get("end") or ""
 

@@ -113,7 +113,7 @@ def create_production(storage: Storage, settings: Settings, plan: ProductionPlan
 
 
 def refuse_sources(sources: Sequence[JobHandle]) -> None:
-    """Raises UsageError for jobs that have no items, or not all of them yet, and for those that lie apart."""
+    """Raises UsageError for jobs that have no items, or not all of them yet, and for jobs of several databases."""
     for handle in sources:
         if handle.job.options.type is not JobType.DISCOVERY or not handle.job.state.completed:
             what = handle.job.options.type if handle.job.state.completed else handle.job.state

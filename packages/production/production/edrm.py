@@ -47,7 +47,7 @@ TAIL = b"</Relationships></Batch></Root>\n"
 
 
 def document(told: Mapping[str, Any], files: Iterable[ExternalFile], as_text: Sequence[str] | None = None) -> str:
-    """One document. `told` is what `fields` names; `as_text`: what `texts` there says of it, where that is known."""
+    """One document. `told` has the values that `fields` names; `as_text`: the result of `texts` for it, where that is known."""
     values = as_text or texts(told)
     message = told["media_type"] in _MESSAGES
     begins = _TAGS_SENT if message and _MOMENT.fullmatch(str(told["date"])) is not None else _TAGS

@@ -1,4 +1,4 @@
-"""The fields of an item in a load file: how review tools call what `metadata.csv` and `loadfile.csv` tell."""
+"""The fields of an item in a load file: the names that review tools use for the columns of `metadata.csv` and `loadfile.csv`."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _forget_rendered(work: TaskWork) -> None:
 
 
 def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
-    """Of an export without images there are no pages to tell of, and no numbers that were given before."""
+    """The reports of this job. An export without images has no pages and no numbers that were given before."""
     wanted: dict[type[Report], bool] = {
         Opt: choice.type is not JobType.EXPORT or bool(choice.images),
         Withheld: bool(choice.images and choice.withheld),

@@ -62,7 +62,7 @@ _LISTED = 16  # directories whose names are kept: records come in the order of t
 
 
 class Place:
-    """The root of a production. What a path means lies below it, or is nothing."""
+    """The root of a production. Paths lead to files below it."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -246,7 +246,7 @@ class _Taking:
                 raise UsageError(f"{self.load_file} has none of the fields {', '.join(names)}")
 
     def _said(self, row: Mapping[str, str], names: Iterable[str]) -> str:
-        """The first of these fields that says anything."""
+        """The first of these fields that has a value."""
         values = (row[self.titles[name]].strip() for name in names if name in self.titles)
         return next(filter(None, values), "")
 
@@ -302,7 +302,7 @@ class _Taking:
         return _Found(text, code=ExceptionCode.NO_NATIVE, detail=why)
 
     def _there(self, said: str) -> tuple[Path | None, str]:
-        """The file that a path means, or why there is none: nothing where no path is said."""
+        """The file that a path names, or why there is none; nothing without a path."""
         if not said:
             return None, ""
         file, why = self.place.find(said)
@@ -312,7 +312,7 @@ class _Taking:
         return None, f"{said[:_SHOWN]!r}{parted}{why}"
 
     def _placed(self, stem: str, file: Path | None, record: Record) -> str:
-        """The path, below the source, under which it lies now. Raises UsageError where nothing can be written."""
+        """Write it and return its path below the source. Raises UsageError where nothing can be written."""
         suffix = file.suffix if file is not None and _SUFFIX.fullmatch(file.suffix) else ""
         relative = f"{stem}{suffix}"
         try:

@@ -51,7 +51,7 @@ class Layout:
     _bytes: int = 0
 
     def place(self, sizes: Sequence[int]) -> Place:
-        """Where a family of items of these sizes lies."""
+        """The place of a family of items of these sizes."""
         total = sum(sizes)
         if self.volume_bytes and self._bytes and self._bytes + total > self.volume_bytes:
             self._volume, self._folder, self._files, self._bytes = self._volume + 1, 1, 0, 0
@@ -118,7 +118,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbered:
-    """The same with its number, the range that it belongs to and where it lies."""
+    """The same with its number, the range that it belongs to and its place."""
 
     taken: Taken
     number: int

@@ -61,7 +61,7 @@ class ProductionChoice(TypeOptions):
 
     @property
     def deduped(self) -> list[str]:
-        """Sources of whose items it is told who else has them."""
+        """Sources whose duplicates are named in the reports."""
         return [source for source, finding in zip(self.sources, self.findings, strict=False) if finding]
 
     @property

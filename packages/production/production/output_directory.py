@@ -43,7 +43,7 @@ def evidence_of(databases: Iterable[Database]) -> dict[str, uuid.UUID]:
 
 
 def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uuid.UUID]) -> None:
-    """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
+    """Raises UsageError where the directory is inside or around evidence, or in a directory that jobs write."""
     kept = [settings_storage / name for name in ("jobs", "corpora", "results")]
     for evidence, job in evidences.items():
         if lies_in(out, evidence) or lies_in(evidence, out):
@@ -63,7 +63,7 @@ def refuse_inside(out: Path, settings_storage: Path, evidences: Mapping[str, uui
 
 
 def _production_around(path: str) -> str | None:
-    """The output directory of a job above this one: what lies there is deleted with that job."""
+    """The output directory of a job above this one: its content is deleted with that job."""
     above = os.path.dirname(path)
     while above != os.path.dirname(above):
         if os.path.lexists(os.path.join(above, MARKER)):
@@ -165,7 +165,7 @@ def owner(storage: Storage, path: bytes) -> str | None:
 
 
 def _marker(storage: Storage, path: bytes) -> dict[str, Any]:
-    """What it says; nothing where there is none, or it is none of ours."""
+    """The content of the marker; empty where there is none, or it is not ours."""
     try:
         with storage.open(os.path.join(path, MARKER_NAME)) as file:
             found = json.loads(file.readall())
@@ -256,7 +256,7 @@ class _Removal:
             self._gone(self._storage.remove_empty, directory)
 
     def _folder(self, path: bytes) -> None:
-        """Files that no row tells of: a slot that died had not come to that."""
+        """Files without a row: their slot died before it wrote one."""
         above = os.path.dirname(path)
         self._directories |= {above, os.path.dirname(above)}
         if self._gone(self._storage.remove_empty, path):
@@ -286,7 +286,7 @@ class _Removal:
                 yield path
 
     def _gone(self, remove: Callable[..., None], relative: bytes, **how: bool) -> bool:
-        """False where somebody put something else there."""
+        """False where it contains a file that the job did not write."""
         try:
             remove(os.path.join(self._out, relative), **how)
         except StorageFault as error:

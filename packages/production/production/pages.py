@@ -62,7 +62,7 @@ class ImagingChoice:
 
     @property
     def rendering(self) -> OcrChoice:
-        """What the box is told."""
+        """The request to the sandbox."""
         return OcrChoice(dpi=self.dpi, drawn=True, colour=self.format == "jpeg", bilevel=self.format != "jpeg")
 
 

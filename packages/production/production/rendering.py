@@ -118,7 +118,7 @@ class _Batch:
 
     @contextmanager
     def opened(self, row: BatchRow, item: Item, failed: Callable[[DocumentError], None]) -> Iterator[Leaves | None]:
-        """The item's pages; None where it cannot be drawn, and `failed` is told why."""
+        """The item's pages; None where it cannot be drawn, and `failed` is called with the reason."""
         with ExitStack() as stack:
             leaves: Leaves | None = None
             try:

@@ -165,7 +165,7 @@ _HASHES = ("path", "bytes", "md5", "sha256", "begin", "kind", "page")
 
 
 class Report:
-    """One file about all items of a job, told some at a time in the order of their numbers."""
+    """One file about all items of a job, written some at a time in the order of their numbers."""
 
     path: ClassVar[str]  # in the output directory
     share: ClassVar[str] = FINALISE_TABLES  # whose task of phase finalise writes it
@@ -178,7 +178,7 @@ class Report:
         return b""
 
     def some(self, records: Sequence[Record]) -> bytes:
-        """What it says of these."""
+        """The lines of these items."""
         raise NotImplementedError
 
     def tail(self) -> Iterator[bytes]:
@@ -294,7 +294,7 @@ class Dat(Report):
 
 
 class Xml(Report):
-    """EDRM XML. What is attached to what stands behind the documents."""
+    """Writes EDRM XML. The relationships follow the documents."""
 
     path = "loadfile.xml"
     share = FINALISE_REST
@@ -351,7 +351,7 @@ class Opt(Report):
 
 
 class Withheld(Report):
-    """The numbers of pages whose items an export leaves out: nothing else of these is told."""
+    """The numbers of pages whose items an export omits, and nothing else about them."""
 
     path = "withheld.csv"
 

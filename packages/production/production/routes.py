@@ -180,7 +180,7 @@ def produce_form(
 
 
 def _images_field(field: Input, took: Sequence[JobRow], sources: Collection[uuid.UUID]) -> Input:
-    """The field that asks for a processing job, as a choice of those whose pages can be taken: of just these jobs, and over."""
+    """The field for a processing job, as a choice of the completed ones that processed exactly these jobs."""
     own = [row for row in took if row.type is JobType.PROCESSING and set(row.sources) == set(sources)]
     fit = [row for row in own if row.state.completed]
     options = [(str(row.id), f"{plain(row.name)} ({str(row.id)[:8]})") for row in fit]

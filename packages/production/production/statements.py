@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """A job that goes on."""
+    """A job that is not over."""
 
     id: uuid.UUID
     type: str
@@ -142,7 +142,7 @@ class Folder(NamedTuple):
 
 
 class RecordRow(NamedTuple):
-    """An item as load files tell of it."""
+    """The values of an item in load files."""
 
     number: int
     family_first: int

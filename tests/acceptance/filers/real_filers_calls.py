@@ -23,7 +23,7 @@ from core.operations import NullRecorder
 from core.storage.beneath import kernel_has_openat2, open_beneath
 from core.storage.layer import Storage
 from core.storage.sync import syncfs
-from experiments.profiles.direct import Direct, direct_on
+from storage_tests.devices import Direct, direct_on
 
 _STEADY = 1_000  # files that are there all the time
 _LISTINGS = 10

@@ -16,9 +16,8 @@ from replay_traces import reading_trace
 from testbeds import Skipped
 
 from experiments.package.check import check
-from experiments.profiles.catalogue import profiles
-from experiments.profiles.direct import Direct, direct_on
-from experiments.profiles.profile import Targets
+from storage_tests.devices import Direct, direct_on
+from storage_tests.profile import Targets, profiles
 from traces.write import write_trace
 
 # Seconds of each; what they need beside is added where they are run.

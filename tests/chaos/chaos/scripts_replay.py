@@ -12,11 +12,11 @@ from chaos.follow import POLL_SECONDS, patiently, to_rest
 from chaos.scripts import Stage, create, delete_found
 from controller.databases import JobHandle
 from controller.observe.trace_collection import collect_trace
-from controller.replay.order import ReplayOrder
-from controller.replay.run import Stage as ReplayStage
-from controller.replay.run import replay_once
 from core.clock import SystemClock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, SystemFault, UsageError
+from replay.job import Stage as ReplayStage
+from replay.job import replay_once
+from replay.orders import ReplayOrder
 from sql.jobs import get_job
 from traces.read import open_trace
 

@@ -13,12 +13,12 @@ from ports import own_ports
 from replay_traces import reading_trace
 
 from controller.databases import JobHandle
-from controller.replay.order import ReplayOrder
-from controller.replay.run import Stage, clear, replay_once
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
-from replay.ceiling import Ceiling, ceiling
+from replay.job import Stage, clear, replay_once
+from replay.local import Ceiling, ceiling
+from replay.orders import ReplayOrder
 from replay.tree import Target
 from sql.replay import seats
 from sql.session import Database

@@ -32,9 +32,7 @@ from core.services.place import Home
 from core.services.run_databases import RunMark
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.clients.crowd import Place as ClientsPlace
 from experiments.crew.admission import Admission
-from experiments.crew.clients import crowd_at
 from experiments.crew.hold import held_system, run_databases
 from experiments.crew.lease import Leased
 from experiments.crew.orders import Crew
@@ -42,6 +40,8 @@ from experiments.crew.system import System
 from experiments.workload import HostLost
 from sql import runs, workers
 from sql.session import Database
+from storage_tests.at_members import crowd_at
+from storage_tests.crowd import Place as ClientsPlace
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 120.0

@@ -21,9 +21,8 @@ from strace_counts import SYSCALLS, kernel_counts, need_strace
 from core.errors import Interrupted, RunFailed, StorageFault
 from core.operations import CallRecord, MemoryRecorder, Op
 from core.storage.layer import Storage
-from replay.client import run_client
+from replay.client import ReplayStopped, run_client
 from replay.local import run_local
-from replay.stopped import ReplayStopped
 from replay.tree import prepare_tree, remove_trees
 from traces.model import NO_NODE, Call, MemoryTrace, Stream
 

@@ -9,9 +9,9 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from sql_faces import FACES
+from sql_faces import FACES, STATEMENTS
 
-from sql.face import QUERIES, hints_of, parameters
+from sql.face import hints_of, parameters
 from sql.session import Database
 
 # Types of PostgreSQL (pg_type.typname) that the driver gives as a type of Python.
@@ -60,7 +60,7 @@ def test_rows_have_the_columns_of_their_statements(name: str, database: Database
         for statement in parameters(FACES[name]):
             hints = hints_of(getattr(FACES[name], statement))
             given = {key: _sample(hint) for key, hint in hints.items() if key not in ("conn", "return")}
-            found = QUERIES[statement].run(conn, **given)
+            found = STATEMENTS[statement].run(conn, **given)
             if hints["return"] is NoneType or not found.returns_rows:
                 assert found.returns_rows or hints["return"] in (NoneType, int), statement
                 continue

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from benchmarks.driver import bare_job
-from sql.face import QUERIES
+from production.statements import STATEMENTS
 from sql.session import Database
 
 _ITEMS, _TAKEN = 20_000, 200
@@ -63,7 +63,7 @@ def test_items_of_a_new_job_are_found_by_their_numbers(database: Database) -> No
         conn.exec_driver_sql("ANALYZE production_file")
         job = _produced(conn)
         for query, (parameters, _) in _ASKED.items():
-            explained = "EXPLAIN (ANALYZE, FORMAT JSON) " + QUERIES[query].sql
+            explained = "EXPLAIN (ANALYZE, FORMAT JSON) " + STATEMENTS[query].sql
             plan = conn.exec_driver_sql(explained, {"job": job, "images": job} | parameters).scalar_one()
             read[query] = _read((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
     assert {query: rows for query, rows in read.items() if not 0 < rows <= _ASKED[query][1]} == {}

@@ -12,8 +12,9 @@ import pytest
 from trace_samples import directory, memory_trace, written_and_moved
 
 from core.operations import Op
-from traces.converters.export import ExportFormat, export_trace
-from traces.layout import Layout
+from replay.exports import export_trace
+from replay.jsonl import ExportFormat
+from replay.table import Layout
 from traces.model import MemoryTrace
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")

@@ -15,7 +15,7 @@ _LOGS = _ROOT / "tests" / "support" / "replays" / "strace_logs"
 _PROGRAM = """
 import json, sys
 from pathlib import Path
-from traces.converters.strace.importing import import_strace
+from replay.strace.importing import import_strace
 from traces.read import open_trace
 from replay.local import run_local
 from replay.plan import plan_replay

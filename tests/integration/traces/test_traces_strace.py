@@ -13,7 +13,7 @@ import pytest
 from trace_samples import everything
 
 from core.operations import Op
-from traces.converters.strace.importing import import_strace
+from replay.strace.importing import import_strace
 
 _ROOT = Path(__file__).parents[3]
 # Works through the storage layer, as a worker does, and prints op, bytes and error of every call it recorded.

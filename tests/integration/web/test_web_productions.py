@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from installation import until
 
-from controller.verify import production
 from core.job_types import JobType
 from core.records import JobOptions
+from production import verify
 from production.options import ProductionChoice
 from production.verify import PageCount, ProductionVerification
 from sql import jobs
@@ -98,7 +98,7 @@ def test_a_verification_tells_on_the_page_what_the_command_tells(site: Any, monk
     done = ProductionVerification(
         job_id=uuid.UUID(made), type=JobType.PROCESSING, out="/x", pages=pages, **nothing, **lists
     )
-    monkeypatch.setattr(production, "verify_production", lambda *_, **__: done)
+    monkeypatch.setattr(verify, "verify_production", lambda *_, **__: done)
     assert site.client.post(f"/api/v1/jobs/{made}/verify", json={}).status_code == 202
     until(
         lambda: (

@@ -28,9 +28,8 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
 from production.check import check
-from production.choosing import options_with_images
+from production.choosing import options_with_images, production_figures
 from production.create import ProductionPlan, create_production
-from production.job_types import production_figures
 from production.options import DPI, ProductionChoice
 from production.verify import verify_production
 from review.dedupe.run import dedupe

@@ -21,7 +21,7 @@ from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase, ReplayChoice
 from monitoring.filer.block import boot_id
 from replay.host import MEMORY
-from replay.result import ClientResult, merge_results
+from replay.tally import ClientResult, merge_results
 from sql import jobs, replay, states
 from traces.write import write_trace
 from worker.slots.context import SlotContext

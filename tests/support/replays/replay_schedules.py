@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from core.content import Content
 from core.operations import Op
 from replay import script
 from replay.calls import Calls
-from replay.content import Content
 from replay.plan import Clone
 from replay.program import Program
 from replay.script import Step, Wait, all_steps

@@ -11,12 +11,11 @@ import pytest
 from core.clock import SystemClock
 from core.settings import Settings
 from experiments.package.finish import finish
-from experiments.profiles.catalogue import made
-from experiments.profiles.fio import MISSING
-from experiments.profiles.profile import Targets
-from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
+from storage_tests.fio import MISSING
+from storage_tests.profile import Targets, made
+from storage_tests.study import ProfileStudy
 
 
 def need_fio() -> None:

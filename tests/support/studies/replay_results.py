@@ -7,10 +7,9 @@ from typing import Any
 
 from experiments.result.schema import Latency
 from experiments.result.verdict import labels_of, points_of, sentence
-from experiments.workloads.replay import ABOUT
-from experiments.workloads.replay.fidelity import fidelity
-from experiments.workloads.replay.result import ALL, Load, RecordedFigures, ReplayPoint, ReplayResult, ReplayRun
-from experiments.workloads.replay.telling import as_recorded, warnings_of
+from replay.about import ABOUT
+from replay.runs import ALL, Load, RecordedFigures, ReplayPoint, ReplayResult, ReplayRun, fidelity
+from replay.telling import as_recorded, warnings_of
 
 LOCAL = "local storage (ext4)"
 EMULATED = "EMULATED FILER nas-1g, scale 1/1"

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from importlib import import_module, invalidate_caches
+from importlib.util import find_spec
 from pathlib import Path
 
 _LATE = (  # what commands import when they are at it
@@ -41,7 +42,8 @@ def _load() -> None:
         for name in getattr(loaded, "commands", ()):
             loaded.get_command(None, name)
     for name in _LATE:
-        import_module(name)
+        if find_spec(name.partition(".")[0]) is not None:  # an optional package may be removed
+            import_module(name)
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
 def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
     """One line for each job that asked for one."""
     lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
-    assert "trace       /s/t, 8.1 kB, 1,000 calls" in lines
+    assert "trace       /s/t (8.1 kB, 1,000 calls)" in lines
     assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
     assert "more are lost" not in shown(figures())
 

@@ -12,7 +12,7 @@ from experiments.filer_limit import busiest, limit_told
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.telling import limits_told
-from experiments.workloads.replay.telling import limits_told as replay_limits_told
+from replay.telling import limits_told as replay_limits_told
 
 
 def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.content import Content
-from replay.table import CONTENT_CLASSES
-from replay.volume import BLOCK
+from core.content import BLOCK, CONTENT_CLASSES, Content
 
 
 @pytest.mark.parametrize("kind", range(CONTENT_CLASSES + 1))

@@ -9,11 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.histogram import BUCKETS, Histogram, bucket_bounds, bucket_of
+from core.histogram import BUCKETS, Histogram, bucket_bounds, bucket_of, buckets_of
 from core.operations import Op
 from replay import script
-from replay.result import ClientResult, Difference, OpResult, merge_results
-from replay.tally import ReplayCounters, buckets_of
+from replay.tally import ClientResult, Difference, OpResult, ReplayCounters, merge_results
 
 Bounds = st.integers(0, BUCKETS - 1).flatmap(lambda b: st.sampled_from(bucket_bounds(b)))
 Durations = st.one_of(st.integers(0, 1 << 40), Bounds, Bounds.map(lambda ns: max(0, ns - 1)))

@@ -6,8 +6,7 @@ from hypothesis import given
 from lived_traces import traces
 
 from replay.order import Order
-from replay.survey import Survey
-from replay.world import World
+from replay.world import Survey, World
 from traces.model import MemoryTrace
 
 

@@ -13,14 +13,12 @@ from lived_traces import looked_at, nodes, traces
 
 from core.errors import UsageError
 from core.operations import Op
-from replay.plan import plan_replay
+from replay.plan import Spread, plan_replay
 from replay.program import compile_replay, open_program
 from replay.script import BLOCK_STEPS, ScriptWriter, Step, Wait, all_steps
-from replay.spread import Spread
-from replay.survey import Survey
-from replay.table import CallTable
+from replay.table import CallTable, Layout
 from replay.tree import Target
-from traces.layout import Layout
+from replay.world import Survey
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
 
 Steps = st.builds(

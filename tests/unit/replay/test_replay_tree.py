@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from lived_traces import looked_at, nodes
 
 from core.errors import StorageFault, UsageError
-from replay.cold import drop_own
 from replay.plan import plan_replay
 from replay.program import Program, Room, compile_replay
-from replay.room import check_paths, check_room
-from replay.tree import Target, prepare_tree, remove_trees
-from traces.layout import Layout
+from replay.table import Layout
+from replay.tree import Target, check_paths, check_room, drop_own, prepare_tree, remove_trees
 from traces.model import NO_NODE, MemoryTrace, Node, NodeKind
 
 PATHS = 2

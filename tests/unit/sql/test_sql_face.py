@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sql_faces import FACES
+from sql_faces import FACES, STATEMENTS
 
-from sql.face import QUERIES, face, hints_of, parameters
+from sql.face import face, hints_of, parameters
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("core", "packages", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "experiments", "web", "cli")  # fmt: skip
@@ -18,7 +18,7 @@ ROOMS = ("core", "packages", "traces", "replay", "monitoring", "dataset_gen", "q
 
 def wanted(statement: str) -> set[str]:
     """The parameters of a statement."""
-    return set(re.findall(r"%\((\w+)\)s", QUERIES[statement].sql))
+    return set(re.findall(r"%\((\w+)\)s", STATEMENTS[statement].sql))
 
 
 @pytest.mark.parametrize("name", FACES)

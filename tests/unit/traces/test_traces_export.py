@@ -12,12 +12,9 @@ from trace_samples import call, copied, directory, everything, file, memory_trac
 
 from core.errors import UsageError
 from core.operations import Op
-from traces.converters.elbencho import export_elbencho
-from traces.converters.export import ExportFormat, export_trace
-from traces.converters.fio import LONGEST_NAME
-from traces.converters.jsonl import import_jsonl
-from traces.converters.used_files import UsedFiles
-from traces.layout import Layout
+from replay.exports import LONGEST_NAME, UsedFiles, export_elbencho, export_trace
+from replay.jsonl import ExportFormat, import_jsonl
+from replay.table import Layout
 from traces.model import Call, MemoryTrace
 from traces.read import open_trace
 from traces.write import write_trace

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from trace_samples import any_traces, everything, written_and_moved
 
 from core.errors import UsageError
-from traces.converters.jsonl import export_jsonl, import_jsonl
+from replay.jsonl import export_jsonl, import_jsonl
 from traces.model import MemoryTrace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces.layout import Layout
+from replay.table import Layout
 from traces.model import NO_NODE, Node, NodeKind
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trace_samples import any_traces, everything, written_and_moved
 
 from core.errors import UsageError
-from traces.merge import Align, merge_traces
+from replay.merge import Align, merge_traces
 from traces.model import NO_NODE, Call, MemoryTrace, Node
 from traces.write import write_trace
 

@@ -10,7 +10,7 @@ import pytest
 from trace_samples import everything
 
 from core.operations import Op
-from traces.converters.strace.importing import Imported, import_strace
+from replay.strace.importing import Imported, import_strace
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
 
 

@@ -13,7 +13,7 @@ from trace_samples import everything
 
 from core.errors import UsageError
 from core.operations import Op
-from traces.converters.strace.importing import import_strace
+from replay.strace.importing import import_strace
 from traces.model import NO_NODE, MemoryTrace, NodeKind
 
 LOGS = Path(__file__).parents[2] / "support" / "replays" / "strace_logs"

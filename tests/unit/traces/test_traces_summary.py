@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from trace_samples import any_traces, call, directory, file, memory_trace, written_and_moved
 
 from core.operations import Op
-from traces.as_data import trace_info
+from replay.trace_summary import BINS, summarise, trace_info
 from traces.model import MemoryTrace, NodeKind
-from traces.summary import BINS, summarise
 
 
 @settings(max_examples=30)

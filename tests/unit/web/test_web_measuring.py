@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from core.document import bounds
 from core.errors import UsageError
 from core.settings import Settings
-from web.measuring.kinds import KINDS, command
+from web.measuring.kinds import command, kinds
 from web.measuring.runs import Measurement, Measurements
 
 # Said in the command's own way, or not of an order.
@@ -24,7 +24,7 @@ OTHERWISE = {"corpus", "source", "profile", "name", "paths", "setting", "job", "
 OVER_S = 120.0
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@pytest.mark.parametrize("kind", kinds().values(), ids=list(kinds()))
 def test_every_field_is_an_option_of_the_command_with_its_help_default_and_bounds(kind: Any) -> None:
     there = options(*kind.words)
     for name, info in kind.model.model_fields.items():
@@ -40,23 +40,23 @@ def test_every_field_is_an_option_of_the_command_with_its_help_default_and_bound
 
 def test_no_value_is_taken_for_an_option() -> None:
     """Each stands in one word with its option's name, and a profile's name behind the end of options."""
-    order = KINDS["scale-up"].model(corpus="0:c", workers="--serve", cold=True)
-    words = command(KINDS["scale-up"], order, ["--corpus=/a corpus"])
+    order = kinds()["scale-up"].model(corpus="0:c", workers="--serve", cold=True)
+    words = command(kinds()["scale-up"], order, ["--corpus=/a corpus"])
     assert (words[:2], words[-1]) == (["bench", "scale-up"], "--corpus=/a corpus")
     assert {"--workers=--serve", "--cold"} <= set(words)
     assert not any(word.startswith(("--seed", "--shard", "--source", "--single-pass")) for word in words)
-    order = KINDS["profile"].model(profile="--resume", setting=["a=--yes"])
-    words = command(KINDS["profile"], order, order.arguments([Path("/t")]))
+    order = kinds()["profile"].model(profile="--resume", setting=["a=--yes"])
+    words = command(kinds()["profile"], order, order.arguments([Path("/t")]))
     assert words[-4:] == ["--path=/t", "--set=a=--yes", "--", "--resume"]
-    order = KINDS["replay"].model(job=uuid.uuid4(), paths=["/t"], pace="--force", shared=True)
-    words = command(KINDS["replay"], order, order.arguments(Path("--storage"), [Path("/t"), Path("/u")]))
+    order = kinds()["replay"].model(job=uuid.uuid4(), paths=["/t"], pace="--force", shared=True)
+    words = command(kinds()["replay"], order, order.arguments(Path("--storage"), [Path("/t"), Path("/u")]))
     assert {"--pace=--force", "--shared"} <= set(words)
     assert words[-4:] == ["--path=/t", "--path=/u", "--", "--storage"]
-    corpus = KINDS["generate"].model(name="c", profile="--seed")
-    words = command(KINDS["generate"], corpus, corpus.arguments(Path("/s")))
+    corpus = kinds()["generate"].model(name="c", profile="--seed")
+    words = command(kinds()["generate"], corpus, corpus.arguments(Path("/s")))
     assert words[-3:] == ["--profile=--seed", "--", "/s/corpora/c"]
     with pytest.raises(ValidationError):
-        KINDS["generate"].model(name="../c")
+        kinds()["generate"].model(name="../c")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_no_value_is_taken_for_an_option() -> None:
 def test_what_a_command_would_refuse_is_refused_at_its_field(kind: str, given: dict[str, str], field: str) -> None:
     where: dict[str, Any] = {"replay": {"job": uuid.uuid4(), "paths": ["/t"]}, "generate": {"name": "c"}}.get(kind, {})
     with pytest.raises(UsageError) as refused:
-        KINDS[kind].check(KINDS[kind].model(**given, **where))
+        kinds()[kind].check(kinds()[kind].model(**given, **where))
     assert refused.value.field == field
     with pytest.raises(ValidationError):
-        KINDS[kind].model(**given, **where, storage="/etc")
+        kinds()[kind].model(**given, **where, storage="/etc")
 
 
 @pytest.fixture

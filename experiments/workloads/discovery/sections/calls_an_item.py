@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, missing, paragraph
+from experiments.report.columns import Column, tabled
+from experiments.report.parts import Section, missing, paragraph
 from experiments.report.views import held
-from experiments.workloads.discovery.result import Result
+from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.reference import LEAST_FILER_OPS_AN_ITEM
-from experiments.workloads.discovery.views import calls_by_op, middle_run, point_name, total
+from experiments.workloads.discovery.views import KEYS, calls_by_op, middle_run, point_name, total
 
 ANCHOR, TITLE = "calls-an-item", "Calls an item"
 
@@ -19,25 +19,31 @@ def calls_an_item(result: Result) -> Section:
     counted = [(point, run) for point, run in counted if total(run, "items") and calls_by_op(run)]
     if not counted:
         return missing(ANCHOR, TITLE, "no run has both items and call records.")
-    ops = list(dict.fromkeys(op for _, run in counted for op in calls_by_op(run)))
-    rows: list[tuple[object, ...]] = []
-    numbers: list[tuple[Cell, ...]] = []
-    for point, run in counted:
-        items, calls = total(run, "items"), calls_by_op(run)
-        every = sum(calls.values()) / items
-        rows.append((held(point_name(point, result.points)), words.count(items), f"{words.figure(every)} calls",
-                     *(words.figure(calls.get(op, 0) / items, 2) for op in ops)))  # fmt: skip
-        numbers.append((point.workers, point.slots, point.databases, items, every,
-                        *(calls.get(op, 0) / items for op in ops)))  # fmt: skip
-    rows.append(("R1", "about 1 million", f"≥ {LEAST_FILER_OPS_AN_ITEM} filer ops", *("–" for _ in ops)))
-    header = ("run", "items", "an item", *ops)
-    shown = table(header, rows, marked=frozenset({len(rows) - 1}))
-    columns = ("workers", "slots", "databases", "items", "calls_an_item", *(f"{op}_an_item" for op in ops))
-    series = Series(name="calls-an-item", header=columns, rows=tuple(numbers))
-    first = float(numbers[0][4] or 0.0)
+    ops = dict.fromkeys(op for _, run in counted for op in calls_by_op(run))
+    columns: tuple[Column[tuple[Point, Run] | None], ...] = (  # None: the row of report R1
+        *KEYS[:-1],
+        Column("", "run", lambda row: row and held(point_name(row[0], result.points)), text=True, missing="R1"),
+        Column("items", "items", lambda row: row and total(row[1], "items"), words.count, missing="about 1 million"),
+        Column("calls_an_item", "an item", lambda row: row and _an_item(row[1]), lambda calls: f"{words.figure(calls)} calls",
+               missing=f"≥ {LEAST_FILER_OPS_AN_ITEM} filer ops"),
+        *map(_of_op, ops),
+    )  # fmt: skip
+    shown = tabled("calls-an-item", columns, [*counted, None], kept=counted, mark=lambda row: row is None)
+    first = _an_item(counted[0][1])
     sentence = (
         f"An item costs {words.figure(first)} calls on average with {point_name(counted[0][0], result.points)}. R1's at least "
         f"{LEAST_FILER_OPS_AN_ITEM} are filer operations, counted by the array: a different quantity, shown for the "
         "order of magnitude only. Only the array's own counters would make the two comparable."
     )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(Tabled(table=shown, series=series), paragraph(sentence)))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(shown, paragraph(sentence)))
+
+
+def _an_item(run: Run) -> float:
+    return sum(calls_by_op(run).values()) / total(run, "items")
+
+
+def _of_op(op: str) -> Column[tuple[Point, Run] | None]:
+    def of(row: tuple[Point, Run] | None) -> float | None:
+        return row and calls_by_op(row[1]).get(op, 0) / total(row[1], "items")
+
+    return Column(f"{op}_an_item", op, of, lambda calls: words.figure(calls, 2))

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Section, Series, Tabled, missing, note
+from experiments.report.columns import Column, series, tabled
+from experiments.report.parts import Section, Tabled, missing, note
 from experiments.report.views import held
-from experiments.workloads.discovery.result import ContainerUse, Point, Result
-from experiments.workloads.discovery.views import middle_run, point_name
+from experiments.workloads.discovery.result import ContainerUse, Point, Result, Run
+from experiments.workloads.discovery.views import KEYS, middle_run, point_name
 
 ANCHOR, TITLE = "containers", "What the members of the crew used"
 _RUN = "run-"  # before the services of a run
-_SHOWN = ("point", "service", "containers", "CPU", "CPU of the host", "peak memory", "block read", "block written",
-          "network received", "network sent")  # fmt: skip
-_COLUMNS = ("workers", "slots", "databases", "repeat", "service", "container", "cpu_s", "memory_peak_bytes",
-            "block_read_bytes", "block_write_bytes", "block_source", "network_received_bytes",
-            "network_sent_bytes")  # fmt: skip
+
+
+class _Service(NamedTuple):
+    """The containers of one service in the run that stands for a point."""
+
+    point: Point
+    run: Run
+    name: str
+    uses: list[ContainerUse]
+
+    def added(self, field: str) -> int | float | None:
+        """None where it is not known of all."""
+        values = [getattr(use, field) for use in self.uses]
+        return None if None in values else sum(values)
+
+
+def _field(name: str) -> Column[tuple[Point, Run, ContainerUse]]:
+    return Column(name, None, lambda row: getattr(row[2], name))
+
+
+_CSV: tuple[Column[tuple[Point, Run, ContainerUse]], ...] = (
+    *KEYS,
+    Column("service", None, lambda row: _service(row[2])),
+    Column("container", None, lambda row: row[2].name),
+    *map(_field, ("cpu_s", "memory_peak_bytes", "block_read_bytes", "block_write_bytes", "block_source",
+                  "network_received_bytes", "network_sent_bytes")),
+)  # fmt: skip
 
 
 def containers(result: Result) -> Section:
     """By point and service, of the run that stands for the point; every container of every run is in the CSV."""
     if not ran_in_containers(result):
         return missing(ANCHOR, TITLE, "the workers ran as processes of the command's own host.")
-    rows = [row for point in result.points for row in _rows(point, result)]
-    numbers: list[tuple[Cell, ...]] = [
-        (point.workers, point.slots, point.databases, run.repeat, _service(use), use.name, use.cpu_s,
-         use.memory_peak_bytes, use.block_read_bytes, use.block_write_bytes, use.block_source,
-         use.network_received_bytes, use.network_sent_bytes)
-        for point in result.points for run in point.repeats for use in run.containers
-    ]  # fmt: skip
-    series = Series(name="containers", header=_COLUMNS, rows=tuple(numbers))
-    shown = Tabled(table=table(_SHOWN, rows, text_columns=frozenset({0, 1})), series=series)
+    every = [(point, run, use) for point in result.points for run in point.repeats for use in run.containers]
+    services = [service for point in result.points for service in _services(point)]
+    shown = Tabled(
+        table=tabled("containers", _columns(result), services).table, series=series("containers", _CSV, every)
+    )
     return Section(anchor=ANCHOR, title=TITLE, parts=(shown, note(_sentence(result)), note(_told(result))))
 
 
@@ -45,37 +63,38 @@ def _service(use: ContainerUse) -> str:
     return use.service.removeprefix(_RUN)
 
 
-def _rows(point: Point, result: Result) -> Iterable[tuple[object, ...]]:
+def _services(point: Point) -> list[_Service]:
     run = middle_run(point)
     services: dict[str, list[ContainerUse]] = {}
     for use in run.containers:
         services.setdefault(_service(use), []).append(use)
+    return [_Service(point, run, name, uses) for name, uses in sorted(services.items())]
+
+
+def _columns(result: Result) -> tuple[Column[_Service], ...]:
     processors = _processors(result)
-    for service, uses in sorted(services.items()):
-        cpu = sum(use.cpu_s for use in uses)
-        share = words.percent(cpu / (run.elapsed_s * processors)) if processors and run.elapsed_s else "not known"
-        yield (
-            held(point_name(point, result.points)),
-            service,
-            len(uses),
-            words.seconds(cpu),
-            share,
-            words.size(max(use.memory_peak_bytes for use in uses)),
-            _bytes([use.block_read_bytes for use in uses]),
-            _bytes([use.block_write_bytes for use in uses]),
-            words.size(sum(use.network_received_bytes for use in uses)),
-            words.size(sum(use.network_sent_bytes for use in uses)),
-        )
+
+    def share(row: _Service) -> float | None:
+        whole = row.run.elapsed_s * processors
+        return sum(use.cpu_s for use in row.uses) / whole if whole else None
+
+    return (
+        Column("", "point", lambda row: held(point_name(row.point, result.points)), text=True),
+        Column("", "service", lambda row: row.name, text=True),
+        Column("", "containers", lambda row: len(row.uses)),
+        Column("", "CPU", lambda row: row.added("cpu_s"), words.seconds),
+        Column("", "CPU of the host", share, words.percent, missing="not known"),
+        Column("", "peak memory", lambda row: max(use.memory_peak_bytes for use in row.uses), words.size),
+        Column("", "block read", lambda row: row.added("block_read_bytes"), words.size, missing="not known"),
+        Column("", "block written", lambda row: row.added("block_write_bytes"), words.size, missing="not known"),
+        Column("", "network received", lambda row: row.added("network_received_bytes"), words.size),
+        Column("", "network sent", lambda row: row.added("network_sent_bytes"), words.size),
+    )
 
 
 def _processors(result: Result) -> int:
     hosts = result.conditions.get("hosts") or [{}]
     return int(hosts[0].get("processors") or 0)
-
-
-def _bytes(values: list[int | None]) -> str:
-    known = [value for value in values if value is not None]
-    return words.size(sum(known)) if len(known) == len(values) else "not known"
 
 
 def _sentence(result: Result) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from experiments.report import words
+from experiments.report.columns import Column, series
 from experiments.report.markup import Html, table
-from experiments.report.parts import Cell, Section, Series, Tabled, paragraph
+from experiments.report.parts import Section, Tabled, paragraph
 from experiments.report.views import held
-from experiments.workloads.discovery.result import Result
-from experiments.workloads.discovery.views import point_name, totals_by_key
+from experiments.workloads.discovery.result import Point, Result, Run
+from experiments.workloads.discovery.views import KEYS, point_name, totals_by_key
 
 ANCHOR, TITLE = "exceptions", "Exceptions"
 
@@ -19,13 +20,13 @@ def exceptions(result: Result) -> Section:
     if not codes:
         said = f"No exception was recorded in {words.many(len(runs), 'run')}."
         return Section(anchor=ANCHOR, title=TITLE, parts=(paragraph(said),))
-    numbers: list[tuple[Cell, ...]] = [
-        (point.workers, point.slots, point.databases, run.repeat, *(totals.get(code, 0) for code in codes))
-        for point, run, totals in runs
-    ]
-    series = Series(name="exceptions", header=("workers", "slots", "databases", "repeat", *codes), rows=tuple(numbers))
-    shown = _table(codes, _alike(result))
-    return Section(anchor=ANCHOR, title=TITLE, parts=(Tabled(table=shown, series=series), paragraph(_sentence(result))))
+    columns = (*KEYS, *map(_of_code, codes))
+    shown = Tabled(table=_table(codes, _alike(result)), series=series("exceptions", columns, runs))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(shown, paragraph(_sentence(result))))
+
+
+def _of_code(code: str) -> Column[tuple[Point, Run, dict[str, int]]]:
+    return Column(code, None, lambda row: row[2].get(code, 0))
 
 
 def _table(codes: list[str], columns: list[tuple[str, dict[str, int]]]) -> Html:

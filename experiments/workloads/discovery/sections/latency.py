@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 from experiments.report import words
-from experiments.report.markup import Html, table
+from experiments.report.columns import Column, tabled
 from experiments.report.palette import line_style, marker, series_colour
 from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note, paragraph
 from experiments.report.plots import Axes, counts_on_x, drawing, legend_beside, new_figure, written
-from experiments.report.views import in_calls, percentiles
-from experiments.result.schema import Latency
-from experiments.workloads.discovery.result import Point, Result
-from experiments.workloads.discovery.views import busiest, middle_run, which_run
+from experiments.report.views import PERCENTILES, in_calls, percentiles
+from experiments.result.schema import Latency, SizedLatency
+from experiments.workloads.discovery.result import Point, Result, Run
+from experiments.workloads.discovery.views import KEYS, busiest, middle_run, which_run
 
 ANCHOR, TITLE = "latency", "Latency percentiles by op"
 DATA_OPS = ("open", "read", "create", "write", "rename", "stat")
@@ -24,7 +26,8 @@ def latency(result: Result) -> Section:
     run = middle_run(point)
     if not run.latency:
         return missing(ANCHOR, TITLE, "the run has no call records.")
-    parts: list[Part] = [_plot(run.latency, which_run(point, result.points), _series(result)), _table(run.latency)]
+    shown = tabled("latency", _COLUMNS, list(_rows(point, run)), kept=_every(result))
+    parts: list[Part] = [_plot(run.latency, which_run(point, result.points), shown.series), shown.table]
     if (said := in_calls(run.call_time)) is not None:
         parts.append(paragraph(said))
     loads = _line(result, point)
@@ -77,31 +80,47 @@ def _plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
     return Plot(name="latency", figure=figure, sentence=sentence, series=series)
 
 
-def _table(latencies: Mapping[str, Latency]) -> Html:
-    rows: list[tuple[str, ...]] = []
-    for op, one in latencies.items():
-        counts = (words.count(one.calls), words.size(one.bytes) if one.bytes else "–", words.count(one.errors))
-        rows.append((op, *counts, *percentiles(one), words.microseconds(one.max_us)))
-        for size, of in one.sizes.items():
-            rows.append((f"{op} {size}", words.count(of.calls), "", "", *percentiles(of), ""))
-    return table(("op", "calls", "bytes", "errors", "p50", "p95", "p99", "max"), rows)
+_Row = tuple[Point, Run, str, Latency | SizedLatency]
 
 
-def _series(result: Result) -> Series:
-    rows: list[tuple[Cell, ...]] = [
-        (point.workers, point.slots, point.databases, run.repeat, op, one.calls, one.bytes, one.errors,
-         one.p50_us, one.p95_us, one.p99_us, one.max_us, " ".join(one.processor))
-        for point in result.points for run in point.repeats for op, one in run.latency.items()
-    ]  # fmt: skip
-    rows += [
-        (point.workers, point.slots, point.databases, run.repeat, f"{op} {size}", of.calls, None, None,
-         of.p50_us, of.p95_us, of.p99_us, None, "")
-        for point in result.points for run in point.repeats
-        for op, one in run.latency.items() for size, of in one.sizes.items()
-    ]  # fmt: skip
-    header = ("workers", "slots", "databases", "repeat", "op", "calls", "bytes", "errors",
-              "p50_us", "p95_us", "p99_us", "max_us", "processor")  # fmt: skip
-    return Series(name="latency", header=header, rows=tuple(rows))
+def _rows(point: Point, run: Run) -> Iterator[_Row]:
+    """Each op, then its calls by size."""
+    for op, one in run.latency.items():
+        yield point, run, op, one
+        yield from ((point, run, f"{op} {size}", of) for size, of in one.sizes.items())
+
+
+def _every(result: Result) -> list[_Row]:
+    """Of all runs; sizes last."""
+    rows = [row for point in result.points for run in point.repeats for row in _rows(point, run)]
+    return sorted(rows, key=lambda row: not isinstance(row[3], Latency))
+
+
+def latency_columns(place: int) -> tuple[Column[Any], ...]:
+    """Of rows with the name of an op at this place, and its latencies at the next one."""
+
+    def of(name: str) -> Callable[[Any], Cell]:
+        return lambda row: getattr(row[place + 1], name, None)  # one size has no bytes, errors and maximum
+
+    def percentile(name: str) -> Callable[[Any], Cell]:
+        return lambda row: percentiles(row[place + 1], (name,))[0]
+
+    return (
+        Column("op", "op", itemgetter(place), text=True),
+        Column("calls", "calls", of("calls"), words.count),
+        Column("bytes", "bytes", of("bytes"), lambda size: words.size(size) if size else "–", missing=""),
+        Column("errors", "errors", of("errors"), words.count, missing=""),
+        *(Column(f"{name}_us", None, of(f"{name}_us")) for name in PERCENTILES),
+        *(Column("", name, percentile(name)) for name in PERCENTILES),
+        Column("max_us", "max", of("max_us"), words.microseconds, missing=""),
+    )
+
+
+_COLUMNS: tuple[Column[_Row], ...] = (
+    *KEYS,
+    *latency_columns(2),
+    Column("processor", None, lambda row: " ".join(getattr(row[3], "processor", ()))),
+)
 
 
 def _line(result: Result, point: Point) -> list[Point]:

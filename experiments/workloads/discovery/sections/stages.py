@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from experiments.report import words
-from experiments.report.markup import table
-from experiments.report.parts import Cell, Plot, Section, Series, Tabled, missing, note
+from experiments.report.columns import Column, series, tabled
+from experiments.report.parts import Plot, Section, Tabled, missing, note
 from experiments.report.plots import drawing, new_figure
 from experiments.report.views import stage_means
 from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import Result, Run
-from experiments.workloads.discovery.sections.latency import draw_ranges
+from experiments.workloads.discovery.sections.latency import draw_ranges, latency_columns
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
 
 ANCHOR, TITLE = "stages", "Latency and utilisation at three stages"
 STAGES = ("first third", "middle third", "last third")
+_Line = tuple[str, list[float | None], str]  # what, its mean in each third, unit
 
 
 def stages(result: Result) -> Section:
@@ -39,14 +40,12 @@ def _plot(run: Run, where: str) -> Plot:
         for axes, third, name in zip(panels, thirds, STAGES, strict=False):
             draw_ranges(axes, ops, third)
             axes.set_title(name)
-    rows: list[tuple[Cell, ...]] = [
-        (name, op, one.calls, one.bytes, one.errors, one.p50_us, one.p95_us, one.p99_us, one.max_us)
-        for name, third in zip(STAGES, thirds, strict=False)
-        for op, one in third.items()
-    ]
-    header = ("stage", "op", "calls", "bytes", "errors", "p50_us", "p95_us", "p99_us", "max_us")
-    series = Series(name="stages", header=header, rows=tuple(rows))
-    return Plot(name="stages", figure=figure, sentence=_sentence(thirds, where), series=series)
+    rows = [(name, op, one) for name, third in zip(STAGES, thirds, strict=False) for op, one in third.items()]
+    columns: tuple[Column[tuple[str, str, Latency]], ...] = (
+        Column("stage", "stage", lambda row: row[0]),
+        *latency_columns(1),
+    )
+    return Plot(name="stages", figure=figure, sentence=_sentence(thirds, where), series=series("stages", columns, rows))
 
 
 def _sentence(thirds: tuple[dict[str, Latency], ...], where: str) -> str:
@@ -62,9 +61,7 @@ def _sentence(thirds: tuple[dict[str, Latency], ...], where: str) -> str:
 
 def _utilisation(run: Run) -> Tabled:
     """Worker CPU and, with an emulated filer, utilisation and wait of each of its stations."""
-    lines: list[tuple[str, list[float | None], str]] = [
-        ("worker CPU, share of the host", stage_means(run.series.worker_cpu, run.elapsed_s), "share")
-    ]
+    lines: list[_Line] = [("worker CPU, share of the host", stage_means(run.series.worker_cpu, run.elapsed_s), "share")]
     for station in sorted({name for _, by_station in run.series.filer for name in by_station}):
         for figure, unit in (("utilisation", "share"), ("wait_us", "us")):
             samples = [(at, by_station[station][figure]) for at, by_station in run.series.filer
@@ -72,12 +69,22 @@ def _utilisation(run: Run) -> Tabled:
             name = f"emulated filer, {station}: {'utilisation' if unit == 'share' else 'mean wait'}"
             lines.append((name, stage_means(samples, run.elapsed_s), unit))
 
-    def show(value: float | None, unit: str) -> str:
-        if value is None:
-            return "no sample"
-        return words.percent(value) if unit == "share" else words.microseconds(value)
+    def shown(line: _Line, third: int) -> str | None:
+        found = line[1][third]
+        if found is None:
+            return None
+        return words.percent(found) if line[2] == "share" else words.microseconds(found)
 
-    shown = table(("utilisation", *STAGES), [(name, *(show(v, unit) for v in values)) for name, values, unit in lines])
-    rows = tuple((name, unit, *values) for name, values, unit in lines)
-    header = ("what", "unit", "first_third", "middle_third", "last_third")
-    return Tabled(table=shown, series=Series(name="utilisation", header=header, rows=rows))
+    def of(third: int) -> tuple[Column[_Line], ...]:
+        name = STAGES[third]
+        return (
+            Column(name.replace(" ", "_"), None, lambda line: line[1][third]),
+            Column("", name, lambda line: shown(line, third), missing="no sample"),
+        )
+
+    columns: tuple[Column[_Line], ...] = (
+        Column("what", "utilisation", lambda line: line[0], text=True),
+        Column("unit", None, lambda line: line[2]),
+        *(column for third in range(len(STAGES)) for column in of(third)),
+    )
+    return tabled("utilisation", columns, lines)

@@ -19,7 +19,7 @@ def test_figures_are_read_as_they_were_written() -> None:
         assert JobFigures.model_validate_json(text) == one
         with pytest.raises(ValidationError, match="surplus"):
             JobFigures.model_validate(json.loads(text) | {"surplus": 1})
-    assert not {"trace", "database", "containers_stats"} & figures().to_json().keys()
+    assert not {"trace", "database"} & figures().to_json().keys()
     assert figures(filer={"name": "titan", "scale": 4.0}).to_json()["filer"] == {"name": "titan", "scale": 4.0}
 
 

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_traces import FILE_BYTES, reading_trace
 
-from controller.replay.hosts import hosts_of
-from controller.replay.order import ReplayOrder, pace_text, parse_pace
-from controller.replay.recorded import recorded
 from core.errors import UsageError
 from core.operations import Op
 from core.records import JobOptions, Phase
+from replay.job import hosts_of, recorded
+from replay.orders import ReplayOrder, pace_text, parse_pace
 from sql.replay import Seats
 
 

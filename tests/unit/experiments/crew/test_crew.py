@@ -17,8 +17,8 @@ from core.errors import UsageError
 from core.services.run_databases import RunMark, read_mark, run_settings
 from core.settings import DatabaseAddress, Settings
 from experiments.crew.admission import seats, usable
-from experiments.crew.players import clients_by_member, slots_for
 from experiments.crew.sight import refuse_other_mount, refuse_other_storage, sign_of, token_in
+from replay.workload import clients_by_member, slots_for
 
 RUN = "0123456789abcdef"
 

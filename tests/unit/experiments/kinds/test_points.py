@@ -16,7 +16,7 @@ from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec, Run
 from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.series import Times, activity, first_and_last_done, merge_spans, used_between
-from experiments.workloads.replay.result import Load
+from replay.runs import Load
 
 
 def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:

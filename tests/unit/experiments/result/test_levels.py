@@ -18,8 +18,8 @@ from experiments.result.compare import compare
 from experiments.result.levels import levels_of, missed, overall_response_us, told_levels
 from experiments.result.schema import At, Levels, Run
 from experiments.result.verdict import points_of, sentence
-from experiments.workloads.replay import ABOUT
-from experiments.workloads.replay.result import Load, ReplayPoint, ReplayResult
+from replay.about import ABOUT
+from replay.runs import Load, ReplayPoint, ReplayResult
 
 PEAK = 1000
 

@@ -367,6 +367,17 @@ def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert children(data, Part(start=2, stop=4)) == own[2:4]
 
 
+@real
+@pytest.mark.parametrize("version", [pst.UNICODE, 99])
+def test_a_store_that_is_shorter_than_it_announces(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By either reader: what is there is read, and the exception says that there was more."""
+    monkeypatch.setattr(pst, "UNICODE", version)
+    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+    whole = children(data)
+    read, error = until_error(data[:-64])
+    assert (read, error and error.code) == (whole, ExceptionCode.TRUNCATED)
+
+
 def test_libpff_refuses_with_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """What libpff cannot open is a document error."""
     monkeypatch.setattr(pst, "UNICODE", 99)

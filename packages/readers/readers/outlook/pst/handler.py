@@ -151,6 +151,7 @@ class _Open:
             self.store = self._libpff
         self._recovered: Folder | None = None
         self._source = source
+        self._truncated = header.version <= UNICODE and header.size > source.size
         known = _Open._known
         if known is not None and known.source is source and isinstance(self.store, PstStore) and self._own is not None:
             self.store.walked, self._recovered = known.walk, known.recovered
@@ -226,17 +227,15 @@ class _Open:
     @property
     def incomplete(self) -> bool:
         """Whether there may be messages that nothing leads to."""
-        return self._own is not None and self._own.incomplete
+        return self._truncated if self._own is None else self._own.incomplete
 
     def damage(self) -> DocumentError | None:
         """What is damaged of folders and index. Messages of damaged folders are among the recovered, so none is missing
         by it while the whole index can be read."""
-        damage, truncated = self.store.damage, False
-        if self._own is not None:
-            damage, truncated = damage or self._own.index_damage, self._own.truncated
-        if damage is None and not truncated:
+        damage = self.store.damage or (None if self._own is None else self._own.index_damage)
+        if damage is None and not self._truncated:
             return None
-        code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
+        code = ExceptionCode.TRUNCATED if self._truncated else ExceptionCode.CORRUPT
         detail = damage or "the store is shorter than its header states"
         return DocumentError(code, detail, missing=None if self.incomplete else 0)
 

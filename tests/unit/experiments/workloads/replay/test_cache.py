@@ -12,9 +12,8 @@ from msgspec import to_builtins
 
 from core.residency import Dropped
 from experiments.result.schema import Knee
-from experiments.workloads.replay.observed import Observed
-from experiments.workloads.replay.result import RecordedFigures
-from experiments.workloads.replay.telling import ReplayTelling
+from replay.runs import Observed, RecordedFigures
+from replay.telling import ReplayTelling
 from sql.replay import ReplayClient
 
 GB = 10**9

@@ -19,11 +19,10 @@ from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
 from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import limits_of
-from experiments.workloads.replay import ABOUT
-from experiments.workloads.replay.fidelity import fidelity
-from experiments.workloads.replay.result import ALL, ReplayResult
-from experiments.workloads.replay.telling import warnings_of
-from experiments.workloads.replay.workload import refuse_bounds_on_nothing
+from replay.about import ABOUT
+from replay.runs import ALL, ReplayResult, fidelity
+from replay.telling import warnings_of
+from replay.workload import refuse_bounds_on_nothing
 
 
 def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:

@@ -13,12 +13,19 @@ from core.errors import UsageError
 from experiments.report.page import write_report
 from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
-from experiments.workloads.replay.backlog import backlogs, most_behind, told
-from experiments.workloads.replay.fidelity import closed_fidelity
-from experiments.workloads.replay.result import Backlog, ReplayResult
-from experiments.workloads.replay.scaling import Scaling, refuse_other_scaling, scaling_of
-from experiments.workloads.replay.telling import as_recorded, closed_doubts, pace_of, warnings_of
-from replay.result import ClientResult
+from replay.runs import (
+    Backlog,
+    ReplayResult,
+    Scaling,
+    backlogs,
+    closed_fidelity,
+    most_behind,
+    refuse_other_scaling,
+    scaling_of,
+    told,
+)
+from replay.tally import ClientResult
+from replay.telling import as_recorded, closed_doubts, pace_of, warnings_of
 from sql.replay import ReplayClient
 
 

@@ -1,0 +1,157 @@
+"""Replay: the storage calls of one trace, made again by so many clients on one storage after another (docs/replay.md)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.report import words
+from experiments.result.schema import Latency
+from experiments.telling import Telling
+from experiments.workload import About, Figure, Same
+from replay.local import MARK
+from replay.runs import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+    from replay.runs import Observed
+
+
+def near_null(runs: Sequence[ReplayRun]) -> str | None:
+    """Why the storage hardly mattered; None when it did, and where the ceiling is not known."""
+    tops = [run.ceiling for run in runs if run.ceiling]
+    if not tops:
+        return None
+    rate, top = statistics.median(run.calls_per_second for run in runs), statistics.median(tops)
+    if (share := rate / top) <= MARK:
+        return None
+    return (
+        f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients make on null storage"
+        f" (over {MARK:.0%})"
+    )
+
+
+def _sections(result: ReplayResult) -> list[Section]:
+    from replay.report import sections  # draws: matplotlib is slow to come
+
+    return sections(result)
+
+
+def _observed() -> type[Any]:
+    from replay.runs import Observed  # the ledger is slow to come
+
+    return Observed
+
+
+def _run_of(seen: Observed) -> ReplayRun:
+    from replay.runs import run_of
+
+    return run_of(seen)
+
+
+def _telling(surroundings: dict[str, Any]) -> Telling:
+    from replay.telling import ReplayTelling
+
+    return ReplayTelling(surroundings)
+
+
+def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, headline: bool = False) -> Figure:
+    def value(run: ReplayRun) -> float | None:
+        whole = of(run).get(ALL)
+        return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
+
+    title = f"{name} p{percent}"
+    return Figure(
+        name=f"{name}_p{percent}_us", title=title, of=value, headline=headline, write=words.microseconds, unit="µs"
+    )
+
+
+def _mean(name: str, of: Callable[[ReplayRun], float | None]) -> Figure:
+    return Figure(name=f"{name}_mean_us", title=f"{name} mean", of=of, write=words.microseconds, unit="µs")
+
+
+ABOUT = About(
+    name=NAME,
+    title="replay",
+    result=ReplayResult,
+    point=ReplayPoint,
+    figures=(
+        Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, headline=True, write=words.figure),
+        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        Figure(
+            name="offered",
+            title="offered",
+            of=lambda run: run.offered_per_second,
+            write=words.figure,
+            unit="calls/s",
+            missing="as fast as it goes",
+        ),
+        _mean("response", lambda run: run.response_mean_us),
+        _time("response", lambda run: run.latency, 50),
+        _time("response", lambda run: run.latency, 99, headline=True),
+        _mean("service", lambda run: run.service_mean_us),
+        _time("service", lambda run: run.service, 50),
+        _time("service", lambda run: run.service, 99),
+        Figure(
+            name="backlog_s",
+            title="behind",
+            of=lambda run: run.backlog[0].seconds if run.backlog else None,
+            write=words.seconds,
+            unit="s",
+            aside=True,
+        ),
+        Figure(
+            name="backlog_calls",
+            title="behind",
+            of=lambda run: max(one.calls for one in run.backlog) if run.backlog else None,
+            write=words.count,
+            unit="calls",
+            aside=True,
+        ),
+        Figure(
+            name="ceiling",
+            title="ceiling",
+            of=lambda run: run.ceiling,
+            write=words.count,
+            unit="calls/s",
+            once=True,
+            missing="not known",
+        ),
+    ),
+    sections=_sections,
+    notes={
+        "job": lambda run: run.job_id[:8],
+        "prepared_s": lambda run: run.prepared_s,
+        "client_cpu": lambda run: run.worker_cpu,
+        "run_queue_share": lambda run: run.run_queue_share,
+        "late_s": lambda run: run.late_s,
+        "waited_s": lambda run: run.waited_s,
+        "calls": lambda run: run.calls,
+        "errors": lambda run: run.errors,
+        "bytes": lambda run: run.bytes,
+        "not_as_recorded": lambda run: sum(run.differences.values()),
+    },
+    same=(Same(name="trace hash", path=("trace", "hash")),),
+    aside=("storage", "peak"),
+    offered=lambda run: run.offered_per_second,
+    mean_response_us=lambda run: run.response_mean_us,
+    makers="clients",
+    in_calls=in_calls,
+    near_null=near_null,
+    rule=(
+        f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
+        " (no data, nothing kept) without think time, measured once for each number of clients."
+    ),
+    doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
+    raw=_observed,
+    run_of=_run_of,
+    telling=_telling,
+    trusted=(
+        "the figures of the recording: the trace is not in the package, its hash is",
+        "histograms of each client over the whole replay; there are none by second",
+        "the parts of the time inside calls (call_time, percentiles marked for it) and every kind of I/O (io of its job): their"
+        " readings are not kept",
+        "what was observed of hosts, mounts, caches dropped, the job and an emulated filer's stations",
+    ),
+)

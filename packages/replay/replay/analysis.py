@@ -1,0 +1,536 @@
+"""Analysis-replay: a recorded trace played by clients at once over one to all of the paths (report R5)."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import math
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NoReturn
+
+import msgspec
+from pydantic import Field
+
+import core
+from core.errors import EdbenchError, RunFailed, StorageFault, UsageError
+from core.records import ReplayChoice
+from core.services.process import stop, tied
+from experiments.kinds.cases import Cases
+from experiments.kinds.kind import Kind
+from experiments.report import words
+from experiments.report.columns import Column, tabled
+from experiments.report.palette import marker, series_colour
+from experiments.report.parts import Cell, Plot, Section, Series, note, paragraph
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.report.views import middle, named
+from experiments.result.schema import At, PointOf, ResultOf
+from experiments.result.steady import judged
+from experiments.workload import Figure, Turn
+from monitoring.machine import processors
+from replay.host import plan_of
+from replay.local import run_local
+from replay.orders import JOB, MOST, SCHEDULE, parse_pace
+from replay.program import Program, compile_replay, open_program
+from replay.tally import ClientResult
+from replay.tree import Target
+from storage_tests.about import ProfileTelling, Published, profile_about
+from storage_tests.devices import Tuned, tuned
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
+from traces.read import open_trace
+
+NAME = "analysis-replay"
+RATE = "calls_per_s"
+AS_IT_IS = "as it is"
+HELPS = 0.05  # of the rate: what more paths have to bring
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisLoad(At):
+    """So many clients on so many paths; scheduler and read-ahead are what was asked for."""
+
+    paths: int
+    clients: int
+    scheduler: str
+    read_ahead: str  # "128 KiB"
+
+    def __str__(self) -> str:
+        asked = [f"{name} {value}" for name, value in (("scheduler", self.scheduler), ("read-ahead", self.read_ahead))
+                 if value != AS_IT_IS]  # fmt: skip
+        return ", ".join([self.on("paths"), self.on("clients"), *asked])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisSeen(Observed):
+    """One run."""
+
+    paths: int
+    found: dict[str, Any]  # of all clients, as replay.tally has it
+    data_sets: int  # clones of the trace
+    touched_bytes: int  # that were prepared
+    adapted: int  # calls that the trace does not explain
+    tuned: tuple[Tuned, ...]
+    trace_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisRun(ProfileRun):
+    """One run."""
+
+    paths: int
+    calls: int
+    bytes: int
+    errors: int
+    differences: int  # calls that ended otherwise than recorded
+    data_sets: int
+    adapted: int
+    tuned: tuple[Tuned, ...]
+    trace_sha256: str
+
+
+class AnalysisPoint(PointOf[AnalysisLoad, AnalysisRun]):
+    """All repeats under one load."""
+
+
+class AnalysisResult(ResultOf[AnalysisPoint]):
+    """A whole experiment."""
+
+
+def run_of(seen: AnalysisSeen) -> AnalysisRun:
+    """Every figure of it."""
+    from replay.runs import replayed_latencies  # what reads traces is slow to come
+    from replay.tally import ClientResult
+
+    found = ClientResult.from_json(seen.found)
+    by_second = [(float(at), float(calls)) for at, calls in enumerate(found.by_second)]
+    steady = judged("calls", by_second, 0.0, found.elapsed_s)
+    return AnalysisRun(
+        **common(seen),
+        latency=replayed_latencies(found, response=False),
+        steady=() if steady is None else (steady,),
+        paths=seen.paths,
+        calls=found.calls,
+        bytes=found.bytes,
+        errors=found.errors,
+        differences=sum(one.calls for one in found.differences),
+        data_sets=seen.data_sets,
+        adapted=seen.adapted,
+        tuned=seen.tuned,
+        trace_sha256=seen.trace_sha256,
+    )
+
+
+def lines(points: Sequence[AnalysisPoint]) -> dict[tuple[int, str, str], list[AnalysisPoint]]:
+    """Points that differ in the number of paths only, fewest first."""
+    out: dict[tuple[int, str, str], list[AnalysisPoint]] = {}
+    for point in sorted(points, key=lambda point: point.at.paths):
+        out.setdefault((point.at.clients, point.at.scheduler, point.at.read_ahead), []).append(point)
+    return out
+
+
+def enough(line: Sequence[AnalysisPoint]) -> int | None:
+    """The fewest paths of which no larger number has 5 % more calls a second; None where one number was tried."""
+    rates = [(point.at.paths, point.figures[RATE].median) for point in line]
+    if len(rates) < 2:
+        return None
+    return next(paths for place, (paths, rate) in enumerate(rates)
+                if all(more <= rate * (1 + HELPS) for _, more in rates[place + 1 :]))  # fmt: skip
+
+
+_PROGRAM = "import sys; from replay.analysis import main; sys.exit(main())"
+_LOOK_S = 0.5
+_END_S = 30.0  # to end the clients and to remove their files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is played, and where."""
+
+    program: str  # the directory that it was compiled in
+    paths: tuple[str, ...]
+    replay_id: str
+    null: bool
+    cold: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What all clients found, as replay.tally has it; or why it ended."""
+
+    found: dict[str, Any]
+    error: str = ""
+    errno: int | None = None  # of the storage
+
+
+def play(order: Order, between: Callable[[], None]) -> dict[str, Any]:
+    """Raises RunFailed, StorageFault; its files are gone, whatever comes."""
+    process = subprocess.Popen(
+        tied([sys.executable, "-c", _PROGRAM], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
+    )  # fmt: skip
+    try:
+        out, errors = _heard(process, msgspec.json.encode(order), between)
+    finally:
+        stop(process, [(signal.SIGTERM, _END_S)])
+    if process.returncode or not out:
+        said = errors.decode("utf-8", "replace").strip().splitlines() or [f"status {process.returncode}"]
+        raise RunFailed(f"the replay failed: {said[-1]}")
+    played = msgspec.json.decode(out, type=Played)
+    if played.error:
+        raise RunFailed(played.error) if played.errno is None else StorageFault(played.error, errno=played.errno)
+    return played.found
+
+
+def _heard(process: subprocess.Popen[bytes], order: bytes, between: Callable[[], None]) -> tuple[bytes, bytes]:
+    given: bytes | None = order
+    while True:
+        try:
+            return process.communicate(given, timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            given = None  # it was handed over
+            between()
+
+
+def main() -> int:
+    """The exit status."""
+    signal.signal(signal.SIGTERM, _terminated)
+    order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
+    target = Target(paths=tuple(map(Path, order.paths)), replay_id=order.replay_id, null=order.null)
+    try:
+        done = run_local(open_program(Path(order.program)), target, cold=order.cold)
+        played = Played(found=done.merged.to_json())
+    except StorageFault as fault:
+        played = Played(found={}, error=str(fault), errno=fault.errno)
+    except EdbenchError as error:
+        played = Played(found={}, error=str(error))
+    sys.stdout.buffer.write(msgspec.json.encode(played) + b"\n")
+    return 0
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise SystemExit(1)  # clients end and files go on the way out
+
+
+class AnalysisTelling(ProfileTelling):
+    """`surroundings` as those of every profile."""
+
+    def sentence(self, points: Sequence[AnalysisPoint]) -> str:
+        """Of every line of points that differ in their paths only."""
+        return "; ".join(answer(line) for line in lines(points).values())
+
+    def warnings(self, points: Sequence[AnalysisPoint]) -> Sequence[str]:
+        """What could not be set, what was not as recorded."""
+        runs = [run for point in points for run in point.repeats]
+        refused = dict.fromkeys(why for run in runs for one in run.tuned for why in one.refused)
+        asked = [f"the requested settings were not in force: {why}" for why in refused]
+        differing = max((run.differences for run in runs), default=0)
+        if differing:
+            asked.append(f"{differing:,} calls of a run ended otherwise than recorded at most")
+        disks = {one.device for run in runs for one in run.tuned if one.device}
+        most = max((point.at.paths for point in points), default=1)
+        if most > 1 and disks and len(disks) < most:
+            asked.append(
+                f"{most} paths are on {words.many(len(disks), 'device')} ({', '.join(sorted(disks))}): more paths do not mean more disks"
+            )
+        return (*super().warnings(points), *asked)
+
+
+def named_line(line: Sequence[AnalysisPoint]) -> str:
+    """What its points have in common: "16 clients, scheduler none"."""
+    at = line[0].at
+    asked = [
+        f"{name} {value}"
+        for name, value in (("scheduler", at.scheduler), ("read-ahead", at.read_ahead))
+        if value != AS_IT_IS
+    ]
+    return ", ".join([at.on("clients"), *asked])
+
+
+def answer(line: Sequence[AnalysisPoint]) -> str:
+    """One line's."""
+    last = line[-1]
+    rate = f"{words.figure(last.figures[RATE].median)} calls/s on {last.at.on('paths')}"
+    paths = enough(line)
+    if paths is None:
+        return f"{named_line(line)}: {rate}"
+    if paths == last.at.paths:
+        return f"{named_line(line)}: more paths help up to {paths}, which is all that there are ({rate})"
+    best = next(point for point in line if point.at.paths == paths)
+    made = words.figure(best.figures[RATE].median)
+    return (
+        f"{named_line(line)}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
+        f" {rate}, no {words.percent(HELPS)} more)"
+    )
+
+
+_SPARE = 1.1
+_NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
+_HOW = "edbench discover DIR --workers 1 --slots 1 --trace"
+
+
+class AnalysisSettings(ProfileSettings):
+    """Of profile `analysis-replay`."""
+
+    trace: Annotated[str, Field(description=f"trace to replay: {_HOW}")] = ""
+    clients: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=4096)], ...],
+        Field(min_length=1, description="clients at once, one point each; report R5 had 64"),
+    ] = (16,)
+    paths: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=64)], ...],
+        Field(description="number of paths used, one point each; none: every number from 1"),
+    ] = ()
+    schedulers: Annotated[
+        tuple[str, ...],
+        Field(
+            description="schedulers of the paths' devices, one point each, such as mq-deadline,none; empty: unchanged"
+        ),
+    ] = ()
+    read_ahead_kb: Annotated[
+        tuple[Annotated[int, Field(ge=0)], ...],
+        Field(
+            description="read-ahead of the paths' devices in KiB, one point each; report R5 had 128 and 512; empty: unchanged"
+        ),
+    ] = ()
+    pace: Annotated[
+        Literal["max", "job", "schedule"],
+        Field(description="max: no think time between calls; job: with think times; schedule: at recorded starts"),
+    ] = "max"
+    cold: Annotated[bool, Field(description="drop the files from the page cache before the first call")] = True
+    seed: Annotated[int, Field(ge=0, description="seed of the file contents")] = 0
+
+
+class AnalysisReplay(Profile[AnalysisSettings]):
+    """Each path is a disk."""
+
+    name: ClassVar[str] = "analysis-replay"
+    report: ClassVar[str] = "R5"
+    does: ClassVar[str] = (
+        "Replays a recorded trace with many clients at once over one to all of the paths, with each scheduler and read-ahead; shows from"
+        " which number of paths on more do not help."
+    )
+    writes: ClassVar[str] = "The files of the trace, once for each clone of it, before each run; removed after it."
+    needs: ClassVar[str] = (
+        f"A trace: {_HOW}. Empty directories, each on a disk of its own. Root to set schedulers and read-ahead."
+    )
+    settings_type: ClassVar[type[ProfileSettings]] = AnalysisSettings
+    small: ClassVar[Mapping[str, Any]] = {"clients": (2,)}
+
+    def check(self) -> None:
+        """Raises UsageError without a trace, and for one that cannot be divided among so many paths."""
+        if not self.settings.trace:
+            raise UsageError(f"analysis-replay plays a trace: --set trace=FILE; {_HOW} records one")
+        numbers = self._numbers
+        if max(numbers) > max(1, len(self.targets.paths)):
+            raise UsageError(f"--set paths={max(numbers)}: there are {len(self.targets.paths)}; name more with --path")
+        if max(numbers) > 1:
+            self._compiled(min(self.settings.clients), max(numbers))
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(sorted(set(self.settings.paths))) or tuple(range(1, max(1, len(self.targets.paths)) + 1))
+
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Every number of paths and clients under every setting."""
+        s = self.settings
+        ahead = [f"{one} KiB" for one in dict.fromkeys(s.read_ahead_kb)] or [AS_IT_IS]
+        points = [AnalysisLoad(paths, clients, scheduler, one)
+                  for clients, scheduler, one, paths in itertools.product(
+                      sorted(set(s.clients)), s.schedulers or (AS_IT_IS,), ahead, self._numbers)]  # fmt: skip
+        return Cases("paths", points, repeats=repeats, seed=seed)
+
+    def _choice(self, clients: int, paths: int) -> ReplayChoice:
+        pace = parse_pace({"max": MOST, "job": JOB, "schedule": SCHEDULE}[self.settings.pace])
+        return ReplayChoice(clients=clients, paths=("path",) * paths, speed=pace.speed, closed=pace.closed,
+                            shared=False, seed=self.settings.seed)  # fmt: skip
+
+    def _program(self, clients: int, paths: int, directory: Path) -> Program:
+        """Raises UsageError for a file that is no trace, StorageFault where scratch is full."""
+        with open_trace(Path(self.settings.trace)) as trace:
+            return compile_replay(trace, plan_of(trace.header, self._choice(clients, paths)), directory)
+
+    def _compiled(self, clients: int, paths: int) -> Program:
+        """To be asked, not to be played."""
+        with tempfile.TemporaryDirectory(prefix="edbench-analysis-") as directory:
+            return self._program(clients, paths, Path(directory))
+
+    @functools.cached_property
+    def _room(self) -> Room:
+        if not self.settings.trace:
+            return Room(bytes=0, files=0, seconds=0.0)
+        program = self._compiled(max(self.settings.clients), 1)
+        (room,) = program.rooms
+        points = len(self.kind(1, 0).points())
+        return Room(bytes=math.ceil(room.bytes * _SPARE), files=room.inodes, seconds=points * program.duration_ns / 1e9)
+
+    def room(self) -> Room:
+        """All files on one path; as long as the trace lasts, which clients without think time do not take."""
+        return self._room
+
+    def touched(self) -> int:
+        """All files of the fewest clients, on whichever paths."""
+        (room,) = self._compiled(min(self.settings.clients), 1).rooms
+        return room.bytes
+
+    def on_null(self) -> AnalysisReplay:
+        """Names in memory and no data: what the clients make of calls at most."""
+        return _OnNull(self.settings, self.targets)
+
+    def observe(self, turn: Turn, arena: Arena) -> AnalysisSeen:
+        """One replay. Raises RunFailed, StorageFault."""
+        at = turn.at
+        assert isinstance(at, AnalysisLoad)
+        s = self.settings
+        directory = arena.scratch / "program"
+        shutil.rmtree(directory, ignore_errors=True)
+        arena.tell(f"{at}: the trace is compiled")
+        program = self._program(at.clients, at.paths, directory)
+        paths = arena.paths[: at.paths]
+        order = Order(program=str(directory), paths=tuple(map(str, paths)), replay_id=uuid.uuid4().hex, null=arena.null,
+                      cold=s.cold and not arena.null)  # fmt: skip
+        scheduler = "" if at.scheduler == AS_IT_IS or arena.null else at.scheduler
+        ahead = None if at.read_ahead == AS_IT_IS or arena.null else int(at.read_ahead.split()[0])
+        started = time.time()
+        with tuned(paths, scheduler, ahead) as queues:
+            arena.tell(str(at))
+            found = play(order, lambda: arena.tell(""))
+        merged = ClientResult.from_json(found)
+        elapsed = merged.elapsed_s
+        return AnalysisSeen(
+            repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
+            worker_cpu=merged.cpu_s / (elapsed * processors()) if elapsed else 0.0, paths=at.paths, found=found,
+            data_sets=len(program.plan.clones), touched_bytes=sum(room.bytes for room in program.rooms),
+            adapted=program.adapted, tuned=queues, trace_sha256=self._hash,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def _hash(self) -> str:
+        with Path(self.settings.trace).open("rb") as trace:
+            return hashlib.file_digest(trace, "sha256").hexdigest()
+
+
+class _OnNull(AnalysisReplay):
+    """Files there have their sizes and hold nothing."""
+
+    def room(self) -> Room:
+        """Names."""
+        return Room(bytes=self._room.files * _NAME_BYTES, files=self._room.files, seconds=0.0)
+
+
+def sections(result: AnalysisResult) -> list[Section]:
+    """In reading order."""
+    return [_answers(result), _queues(result)]
+
+
+def _answers(result: AnalysisResult) -> Section:
+    told = [paragraph(f"{answer(line)}.") for line in lines(result.points).values()]
+    said = note(
+        f"More paths help where some larger number of them has over {words.percent(HELPS)} more calls a second, by the medians."
+        " Report R5: more than 8 disks did not help 64 analysis jobs, 3 or 4 were enough for what they needed, and the scheduler"
+        " mattered a lot."
+    )
+    return Section(anchor="paths", title="How many paths help", parts=(*told, _plot(result), said))
+
+
+def _plot(result: AnalysisResult) -> Plot:
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (axes,) = new_figure(height=3.2)
+        for number, line in enumerate(lines(result.points).values()):
+            xs = [point.at.paths for point in line]
+            ours = [point.figures[RATE] for point in line]
+            ys = [one.median for one in ours]
+            around = ([one.median - (one.median if one.low is None else one.low) for one in ours],
+                      [(one.median if one.high is None else one.high) - one.median for one in ours])  # fmt: skip
+            axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
+                          label=named_line(line))  # fmt: skip
+            rows += [(named_line(line), x, y) for x, y in zip(xs, ys, strict=True)]
+        counts_on_x(axes, [point.at.paths for point in result.points], "paths")
+        axes.set_ylabel("calls/s")
+        from_zero(axes)
+        legend_beside(axes)
+    found = [
+        f"{named_line(line)}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
+    ]
+    sentence = f"Enough paths: {'; '.join(found)}." if found else "One number of paths was tried."
+    return Plot(name="calls-by-paths", figure=figure, sentence=sentence,
+                series=Series(name="calls-by-paths", header=("line", "paths", RATE), rows=tuple(rows)))  # fmt: skip
+
+
+def _queues(result: AnalysisResult) -> Section:
+    rows = [(named(point, result), one) for point in result.points for one in middle(point.repeats).tuned]
+    shown = tabled(
+        "queues",
+        (
+            Column("point", "point", lambda row: row[0], text=True),
+            Column("path", "path", lambda row: row[1].path),
+            Column("device", "device", lambda row: row[1].device or "none on this host", text=True),
+            Column("scheduler", "scheduler", lambda row: row[1].scheduler or "not known", text=True),
+            Column(
+                "read_ahead_kb", "read-ahead", lambda row: row[1].read_ahead_kb, "{:,} KiB".format, missing="not known"
+            ),
+            Column("refused", "not set", lambda row: "; ".join(row[1].refused), text=True),
+        ),
+        rows,
+        mark=lambda row: bool(row[1].refused),
+    )
+    said = note("The values in force during the run, read from the kernel; restored after it.")
+    return Section(anchor="queues", title="Schedulers and read-ahead", parts=(shown, said))
+
+
+PROFILE = AnalysisReplay
+_R5_CLIENTS = 64
+_ALL = "all"
+
+
+def _time(run: AnalysisRun, percent: int) -> float | None:
+    whole = run.latency.get(_ALL)
+    return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
+
+
+def _enough_for_r5(result: AnalysisResult) -> float | None:
+    """With as many clients as the report had, of the settings with the most calls a second."""
+    of = [line for (clients, *_), line in lines(result.points).items() if clients == _R5_CLIENTS]
+    if not of:
+        return None
+    best = max(of, key=lambda line: max(point.figures[RATE].median for point in line))
+    return enough(best)
+
+
+ABOUT = profile_about(
+    name=NAME,
+    report="R5",
+    result=AnalysisResult,
+    point=AnalysisPoint,
+    seen=AnalysisSeen,
+    run_of=run_of,
+    figures=(
+        Figure(name=RATE, title="calls/s", of=lambda run: run.calls / run.elapsed_s if run.elapsed_s else None, headline=True,
+               write=words.figure),
+        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6 if run.elapsed_s else None,
+               write=words.figure),
+        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        Figure(name="p50_us", title="p50", of=lambda run: _time(run, 50), write=words.microseconds, unit="µs"),
+        Figure(name="p99_us", title="p99", of=lambda run: _time(run, 99), headline=True, write=words.microseconds, unit="µs"),
+        Figure(name="paths", title="paths", of=lambda run: float(run.paths), write=words.count, aside=True),
+    ),
+    sections=sections,
+    ceilings=(RATE,),
+    published=(
+        Published(what="disks of a stripe, with 64 jobs, beyond which more did not help", figure="paths", value=8.0,
+                  ours=_enough_for_r5, remark="3 or 4 were enough for what the jobs needed; ours are paths, not a stripe"),
+    ),
+    notes={"calls": lambda run: run.calls, "errors": lambda run: run.errors, "not_as_recorded": lambda run: run.differences,
+           "data_sets": lambda run: run.data_sets, "trace": lambda run: run.trace_sha256[:12]},
+    telling=AnalysisTelling,
+    makers="clients",
+)  # fmt: skip

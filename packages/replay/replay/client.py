@@ -1,0 +1,363 @@
+"""One client: a process that makes the calls of its script at their time.
+
+The clients of one clone share two words of 8 bytes each in memory, stored in one piece: steps done, and whether it plays. The first
+has a cache line of its own, because each client stores there after every call. A client holds a record lock (fcntl(2)) on its own
+byte while it plays, which the kernel releases when it dies.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, Self
+
+from core.content import Content
+from core.errors import RunFailed, StorageFault
+from core.filer.emulation import Pacer
+from core.operations import Op, Recorder
+from core.records import Phase
+from core.storage.errors import reading_error, storage_fault
+from core.storage.files import Station
+from replay import script
+from replay.calls import Calls
+from replay.plan import Seat
+from replay.program import Program
+from replay.script import INDEXING, STEP, Block, read_script
+from replay.table import CallTable
+from replay.tally import ClientResult, ReplayCounters
+from replay.tree import Target
+
+
+class ReplayStopped(RunFailed):
+    """Another client of this clone died or gave up, so this one cannot go on; says which."""
+
+
+_AWAITED, _PLAYING, _FINISHED, _GAVE_UP = range(4)
+_LINE: Final = 64 // 8  # words of a cache line
+_LOCKS: Final = 1 << 40  # where the locked bytes begin, far behind the words
+
+
+class Progress:
+    """One client's side; made by whoever comes first. Open it after the fork and once a process: locks belong to it."""
+
+    def __init__(self, path: Path, clients: int, position: int) -> None:
+        self._position = position
+        size = -(-clients * 8 * (_LINE + 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+        try:
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            os.posix_fallocate(self._fd, 0, size)  # full memory shows here, not as SIGBUS later
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LOCKS + position)
+        except OSError as e:
+            raise StorageFault(
+                f"the clients' shared memory {path}: {e.strerror}; free memory", errno=e.errno or errno.EIO
+            ) from e
+        self._map = mmap.mmap(self._fd, size)
+        self._words = memoryview(self._map).cast("Q")
+        self.done = self._words[: clients * _LINE : _LINE]  # by position in the clone: steps done
+        self._states = self._words[clients * _LINE : clients * (_LINE + 1)]
+        self.done[position] = 0
+        self._states[position] = _PLAYING
+
+    def finish(self) -> None:
+        """All of its steps are done."""
+        self._states[self._position] = _FINISHED
+
+    def give_up(self) -> None:
+        """It will not go on: whoever waits for it is to stop."""
+        self._states[self._position] = _GAVE_UP
+
+    def awaited(self, position: int) -> bool:
+        """Whether that client has not come yet."""
+        return self._states[position] == _AWAITED
+
+    def gave_up(self, position: int) -> bool:
+        """Whether that client said so, or came and is dead before its end."""
+        state = self._states[position]
+        if state != _PLAYING:
+            return state == _GAVE_UP
+        try:
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LOCKS + position)
+        except OSError as e:
+            if e.errno in (errno.EACCES, errno.EAGAIN):
+                return False  # it holds it
+            raise
+        fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCKS + position)
+        return self._states[position] != _FINISHED
+
+    def close(self) -> None:
+        for view in (self.done, self._states, self._words):
+            view.release()
+        self._map.close()
+        os.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_TICK_NS: Final = 500_000_000
+_LOOK_AGAIN_NS: Final = 250_000_000  # while waiting for another client: whether it lives
+_LATE_NS: Final = 60_000_000_000  # for a client to come at all
+_POLL_FIRST_S: Final = 20e-6
+_POLL_MOST_S: Final = 500e-6
+_DESCRIPTORS_BESIDE: Final = 64
+_OPS: Final = [script.OP_OF_CODE.get(code & ~script.INDEXING, Op.STAT) for code in range(script.CODES)]
+_CALLED: Final = [code & ~script.INDEXING in script.OP_OF_CODE for code in range(script.CODES)]
+_TRANSFERS: Final = (Op.READ, Op.WRITE)
+
+
+def run_client(
+    program: Program,
+    target: Target,
+    *,
+    client: int,
+    progress: Path,
+    start_ns: int | Callable[[], int],
+    recorder: Recorder | None = None,
+    station: Station | None = None,
+    between: Callable[[], None] | None = None,
+) -> ClientResult:
+    """Play one client's script to its end.
+
+    `client`: its number in the plan. `progress`: a directory in this host's shared memory where the clients of a clone
+    tell each other how far they are (one file a clone, made when missing, removed by whoever removes the directory);
+    the same for all clients of a clone, new for every run. `start_ns`: the monotonic time at which all clients start, or what
+    waits for it and returns it, called once everything is open; the calls' intended starts are counted from there. `recorder` takes every call's service time.
+    `station` delays the calls: an emulated filer. `between` is called about once a second, also while waiting; what it
+    raises ends the client.
+
+    Raises StorageFault when the storage broke (no space, I/O error, stale handle), ReplayStopped when another client of
+    the clone died or gave up, UsageError when the program is damaged.
+    """
+    seat = program.plan.seat(client)
+    path = progress / f"clone-{seat.clone.number}"
+    with Progress(path, len(seat.clone.clients), seat.position) as mine, program.table(seat.clone) as table:
+        player = _Player(program, target, seat, table, mine)
+        player.take_along(recorder, station, between)
+        try:
+            blocks = read_script(program.script(seat.clone, seat.position))
+            player.play(blocks, start_ns if callable(start_ns) else lambda: start_ns)
+        except BaseException:
+            mine.give_up()
+            raise
+        finally:
+            player.calls.close_all()
+        mine.finish()
+        return player.result()
+
+
+class _Player:
+    """The loop and what it needs; everything that is looked up for each call is an attribute made before."""
+
+    def __init__(self, program: Program, target: Target, seat: Seat, table: CallTable, progress: Progress) -> None:
+        slots = program.kind(seat.clone).slots[seat.position]
+        _allow_descriptors(slots)
+        self._table = table
+        self._progress = progress
+        self._position = seat.position
+        self._prefixes = target.prefixes(seat.clone.number)
+        content = Content(program.plan.seed, seat.clone.number, program.most_written)
+        if program.most_written:
+            content.make(set(table.content.tobytes()))
+        self.calls = Calls(content, table.content, slots, program.most_read, null=target.null)
+        speed = program.plan.speed
+        self._pace = None if speed is None else 1 / speed
+        self._closed = program.plan.closed
+        self._shift = seat.clone.shift_ns
+        self._pacer = Pacer()
+        self._waited_ns = 0
+        self._next_tick = time.monotonic_ns() + _TICK_NS
+        self._unrecorded = 0
+
+    def take_along(
+        self, recorder: Recorder | None, station: Station | None, between: Callable[[], None] | None
+    ) -> None:
+        """Who takes the calls, who delays them, who is asked in between."""
+        self._record = None if recorder is None else recorder.record
+        self._serve = None if station is None else station.serve
+        self._station, self._indexing = station, False
+        self._between = between
+
+    def play(self, blocks: Iterator[Block], start: Callable[[], int]) -> None:
+        """From the start to the end of the script."""
+        first = next(blocks, None)
+        self._start = self._last_end = start()
+        self._tally = ReplayCounters(self._start)
+        self._wait_until(self._start)
+        self._cpu = time.process_time()
+        if first is not None:
+            self._block(first)
+        for block in blocks:
+            self._block(block)
+
+    def _block(self, block: Block) -> None:
+        intended: list[int] = []
+        begun: list[int] = []
+        ended: list[int] = []
+        moved: list[int] = []
+        try:
+            self._steps(block, intended, begun, ended, moved)
+        finally:
+            codes = block.columns()["code"][: len(ended)]
+            self._tally.add_block(codes, intended[: len(ended)], begun[: len(ended)], ended, moved[: len(ended)])
+
+    def _steps(self, block: Block, intended: list[int], begun: list[int], ended: list[int], moved: list[int]) -> None:
+        """The steps of one block. Long because it is the loop: a function for a part of it would cost as much as the part."""
+        now = time.monotonic_ns
+        by_code, called, ops = self.calls.by_code, _CALLED, _OPS
+        table, prefixes = self._table, self._prefixes
+        blob, offsets, places = table.blob, table.offsets, table.places
+        done, position = self._progress.done, self._position
+        steps_done = done[position]
+        pace, base, shift, closed = self._pace, self._start, self._shift, self._closed
+        record, serve, indexing = self._record, self._serve, self._indexing
+        waits = iter(block.waits)
+        end = self._last_end
+        for code, expected, first, wait, slot, node, other, nbytes, argument, time_ns in STEP.iter_unpack(block.steps):
+            path = prefixes[places[node]] + blob[offsets[node] : offsets[node + 1]]
+            aside = prefixes[places[other]] + blob[offsets[other] : offsets[other + 1]] if other else b""
+            due = end
+            if pace is not None:
+                due = base + int((time_ns + shift) * pace)
+                if due > now():
+                    self._wait_until(due)
+            elif closed:
+                if first and wait:
+                    due = self._wait_for(waits, wait) or end
+                    wait = 0
+                due += time_ns
+                if due > now():
+                    self._wait_until(due)
+            if wait:
+                self._wait_for(waits, wait)
+            error = size = 0
+            begin = now()
+            try:
+                size = by_code[code](path, aside, slot, nbytes, argument, node)
+            except OSError as e:
+                error = e.errno or errno.EIO
+                end = now()
+                if error != expected:
+                    self._broken(code, path, e)
+            else:
+                end = now()
+            if called[code]:
+                op = ops[code]
+                if serve is not None:
+                    if (code >= INDEXING) is not indexing:
+                        indexing = self._turn()
+                    end = max(end, serve(op, size, begin, path, argument, aside))
+                if record is not None:
+                    record(op, begin, end - begin, size, path, error, argument, aside)
+                if error or expected or size < nbytes:
+                    self._judge(op, expected, error, size < nbytes)
+            else:
+                self._unrecorded += 1
+            steps_done += 1
+            done[position] = steps_done
+            intended.append(due)
+            begun.append(begin)
+            moved.append(size)
+            ended.append(end)
+            self._last_end = end
+            if end > self._next_tick:
+                self._tick()
+
+    def _turn(self) -> bool:
+        """The next call was of phase index, and the last one not, or the other way round: which, and the filer is told."""
+        self._indexing = not self._indexing
+        assert self._station is not None
+        self._station.works_on(Phase.INDEX if self._indexing else Phase.REPLAY)
+        return self._indexing
+
+    def _judge(self, op: Op, expected: int, error: int, short: bool) -> None:
+        if error:
+            self._tally.error(op)
+        if error != expected or (short and not error and op in _TRANSFERS):
+            self._tally.differs(op, expected, error)
+
+    def _broken(self, code: int, path: bytes, error: OSError) -> None:
+        """Raises StorageFault where an unexpected error speaks of the storage, and not of one file."""
+        fault = reading_error("use", path, error)
+        if isinstance(fault, StorageFault):
+            raise fault from error
+        if error.errno == errno.EIO:
+            raise storage_fault(_OPS[code].label, path, error) from error
+
+    def _wait_until(self, moment: int) -> None:
+        while moment - time.monotonic_ns() > _TICK_NS:
+            self._pacer.wait_until(time.monotonic_ns() + _TICK_NS // 2)
+            self._tick()
+        self._pacer.wait_until(moment)
+
+    def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> int:
+        """The next `count` entries: until those clients are so far. When that was; 0: they were already."""
+        done, until = self._progress.done, 0
+        for _ in range(count):
+            other, steps = next(waits)
+            if done[other] < steps:
+                until = self._poll(other, steps)
+        return until
+
+    def _poll(self, other: int, steps: int) -> int:
+        done = self._progress.done
+        began = time.monotonic_ns()
+        look, nap = began + _LOOK_AGAIN_NS, _POLL_FIRST_S
+        while done[other] < steps:
+            time.sleep(nap)
+            nap = min(nap * 1.25, _POLL_MOST_S)
+            now = time.monotonic_ns()
+            if now > look:
+                look = now + _LOOK_AGAIN_NS
+                self._check_on(other, steps, now - began)
+                self._tick()
+        over = time.monotonic_ns()
+        self._waited_ns += over - began
+        return over
+
+    def _check_on(self, other: int, steps: int, waited_ns: int) -> None:
+        late = self._progress.awaited(other) and waited_ns > _LATE_NS
+        if (late or self._progress.gave_up(other)) and self._progress.done[other] < steps:
+            what = "did not start" if late else "ended before its script"
+            raise ReplayStopped(f"client {other} of this replay's clone {what}; the replay is stopped")
+
+    def _tick(self) -> None:
+        """Asks `between`, where the last time is long enough ago."""
+        now = time.monotonic_ns()
+        if now > self._next_tick:
+            self._next_tick = now + _TICK_NS
+            if self._between is not None:
+                self._between()
+
+    def result(self) -> ClientResult:
+        tally = self._tally
+        return ClientResult(
+            ops=tally.ops(),
+            differences=tally.differences(),
+            by_second=tally.by_second(),
+            due_by_second=() if self._pace is None else tally.due_by_second(),
+            last_due_s=0.0 if self._pace is None else tally.last_due_ns / 1e9,
+            lateness_max_ns=tally.lateness_max_ns,
+            waited_s=self._waited_ns / 1e9,
+            cpu_s=time.process_time() - self._cpu,
+            elapsed_s=max(0, self._last_end - self._start) / 1e9,
+            unrecorded_opens=self._unrecorded,
+        )
+
+
+def _allow_descriptors(slots: int) -> None:
+    """Raise the soft limit on open files as far as it goes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = slots + _DESCRIPTORS_BESIDE + len(os.listdir("/proc/self/fd"))
+    if wanted > soft:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )

@@ -1,0 +1,515 @@
+"""`edbench trace`: show, convert, merge and replay traces of storage calls. `record` is in `cli.trace`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.output import await_answer
+from cli.tree import Commands
+from core.errors import UsageError
+from experiments.result.steady import MIN_SECONDS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from controller.jobs.figures import Played, PlayedTimes
+    from controller.jobs.progress import Snapshot
+    from core.settings import Settings
+    from experiments.crew.system import Ways
+    from experiments.kinds.kind import Kind
+    from experiments.result.schema import Result
+    from replay.orders import ReplayOrder, ReplayStudyOrder
+    from replay.runs import Scaling
+    from replay.workload import Replays
+
+from cli.output import bytes_text, flush, micros_text, print_json, table
+from cli.tree import writable_file
+from controller.jobs.rates import duration
+from core.reading import read_problem
+from replay.jsonl import FORMAT, ExportFormat, import_jsonl
+from replay.merge import Align, merge_traces
+from replay.strace.importing import Imported, import_strace
+from replay.trace_summary import summarise, trace_info
+from replay.trace_tables import show_trace, totals
+from traces.read import open_trace
+
+commands = Commands()
+
+_SHOWN_SECONDS = 5.0
+_LEAST_SECONDS = 1.0  # a shorter elapsed time is of another replay
+
+
+NAMES_SHOWN = 8
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")]
+NewTrace = Annotated[Path, typer.Option("--output-file", metavar="TRACE", help="Write the trace to this file.")]
+
+
+@commands.add("info", "edbench trace info job.edbtrace --html trace.html")
+def info(
+    ctx: typer.Context,
+    trace: TraceFile,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts to FILE, too.")
+    ] = None,
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Show a trace: operations, sizes, think time, concurrency, files."""
+    writable_file(html, "--html")
+    with open_trace(trace) as opened:
+        found = trace_info(summarise(opened), opened.size)
+    if html is not None:
+        from replay.trace_report import write_trace_page  # imports matplotlib
+
+        write_trace_page(found, trace.name, totals(found), html)
+    if output == "json":
+        print_json(found)
+    else:
+        show_trace(shared(ctx).out, trace.name, found)
+        flush()
+
+
+@commands.add("export", "edbench trace export job.edbtrace fio-job --format fio")
+def export(
+    ctx: typer.Context,
+    trace: TraceFile,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="the file to write; for fio a new directory")],
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="Write this format; only jsonl is lossless.")
+    ] = ExportFormat.JSONL,
+) -> None:
+    """Convert a trace to JSON lines, a fio job, or an elbencho tree file.
+
+    The command prints what the format cannot represent, with numbers.
+    """
+    context = shared(ctx)
+    if form is not ExportFormat.FIO:
+        writable_file(target, "TARGET")
+    from replay.exports import export_trace
+
+    with open_trace(trace) as opened:
+        done = export_trace(opened, form, target)
+    console = context.out
+    for file in done.files[:NAMES_SHOWN]:
+        console.print(str(file), markup=False, soft_wrap=True)
+    if len(done.files) > NAMES_SHOWN:
+        console.print(f"… and {len(done.files) - NAMES_SHOWN:,} more", markup=False)
+    for line in done.losses or ("nothing",):
+        console.print(f"lost: {line}", markup=False, soft_wrap=True)
+    console.print(f"use: {done.usage}", markup=False, soft_wrap=True)
+    flush()
+
+
+@commands.add("import", "edbench trace import app.log --under /data --output-file app.edbtrace")
+def import_(
+    ctx: typer.Context,
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...", readable=False, help="one strace log, all logs of strace -ff, or one JSONL export"
+        ),
+    ],
+    output_file: NewTrace,
+    under: Annotated[
+        list[Path] | None,
+        typer.Option("--under", metavar="DIR", help="Keep only calls on files below DIR; repeatable."),
+    ] = None,
+    start_directory: Annotated[
+        Path | None, typer.Option("--cwd", metavar="DIR", help="Resolve relative paths from DIR.  [default: unknown]")
+    ] = None,
+) -> None:
+    """Convert an strace log, or a JSONL export, to a trace.
+
+    The log is of any program under `strace -f -ttt -T`.
+
+    The calls of each process or thread become a stream. The command prints which calls a trace cannot represent, with numbers.
+    """
+    context = shared(ctx)
+    writable_file(output_file, "--output-file")
+    if output_file.resolve() in {log.resolve() for log in logs}:
+        raise UsageError(f"--output-file {output_file} is one of the logs: give the trace another name")
+    if _is_jsonl(logs[0]):
+        if len(logs) > 1 or under or start_directory:
+            raise UsageError("a JSONL export is imported alone: remove the other LOGs, --under and --cwd")
+        import_jsonl(logs[0], output_file)
+    else:
+        _report(context, import_strace(logs, output_file, under=under or (), start_directory=start_directory))
+    _written(context, output_file)
+
+
+def _is_jsonl(path: Path) -> bool:
+    """Whether the first line is that of an export. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(1 << 20)
+    except OSError as error:
+        raise UsageError(read_problem(path, error)) from error
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return line.startswith(b'{"type": "trace"')  # cut inside the first line: the import says so
+    return isinstance(first, dict) and str(first.get("format")).partition("/")[0] == FORMAT.partition("/")[0]
+
+
+def _report(context: CommandContext, done: Imported) -> None:
+    """What the trace has of the log, on standard error."""
+    context.say(f"{done.log_calls:,} system calls read; {done.header.calls:,} calls on {done.nodes:,} paths kept")
+    if done.not_carried:
+        context.say(f"omitted, a trace has no operation for them: {_listed(done.not_carried)}")
+    if done.elsewhere:
+        context.say(f"omitted, on pipes, sockets, devices and excluded paths: {done.elsewhere:,}")
+    if done.unknown_descriptors:
+        context.say(f"omitted, on descriptors whose open call is not in the log: {done.unknown_descriptors:,}")
+    if done.other:
+        context.say(f"omitted, not about files or unknown: {_listed(done.other)}")
+    if done.never_ended:
+        context.say(f"omitted, did not return before the end of the process or the log: {done.never_ended:,}")
+    if done.malformed:
+        context.say(f"omitted, syntax errors: {done.malformed:,} lines, the first is {done.first_malformed}")
+    if done.steps_back:
+        context.say(f"the clock was set back: {done.steps_back:,} calls get the start time of the call before")
+
+
+def _listed(counts: dict[str, int]) -> str:
+    most = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = ", ".join(f"{name} {count:,}" for name, count in most[:NAMES_SHOWN])
+    rest = most[NAMES_SHOWN:]
+    return shown + (f", {len(rest)} more kinds {sum(count for _, count in rest):,}" if rest else "")
+
+
+@commands.add("merge", "edbench trace merge a.edbtrace b.edbtrace --output-file both.edbtrace")
+def merge(
+    ctx: typer.Context,
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", readable=False, help="two or more trace files")],
+    output_file: NewTrace,
+    align: Annotated[
+        Align, typer.Option("--align", help="Align the traces by wall clock, or start all at once.")
+    ] = Align.CLOCK,
+) -> None:
+    """Merge traces of several jobs or hosts into one.
+
+    The streams of all traces are in it.
+    """
+    context = shared(ctx)
+    writable_file(output_file, "--output-file")
+    done = merge_traces(traces, output_file, align)
+    for path, shift in zip(traces, done.shifts_ns, strict=True):
+        context.say(f"{path.name} starts {shift / 1e9:.3f} s into it")
+    _written(context, output_file)
+
+
+def _written(context: CommandContext, target: Path) -> None:
+    with open_trace(target) as opened:
+        header = opened.header
+        console = context.out
+        console.print(
+            f"{target}: {len(header.streams):,} streams, {header.calls:,} calls in {header.duration_ns / 1e9:.3f} s, "
+            f"{bytes_text(opened.size)}",
+            markup=False,
+            soft_wrap=True,
+        )
+    flush()
+
+
+@commands.add(
+    "replay",
+    "edbench trace replay job.edbtrace --path /mnt/filer/replay --clients 1,4,16",
+    "replay.orders:ReplayStudyOrder",
+)
+def replay(
+    ctx: typer.Context,
+    *,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="a trace file")],
+    path: Annotated[
+        list[Path],
+        typer.Option("--path", metavar="DIR", help="Test this empty directory on the storage; repeatable."),
+    ],
+    order: ReplayStudyOrder,
+    shared_files: Annotated[
+        bool, typer.Option("--shared/--private", help="Let clones of the trace read the same files, or each its own.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Accept a directory that is not empty; its files stay.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the files that the replay creates.")] = False,
+    listen: opt.Listen = None,
+    wait: opt.Wait = None,
+    storage: opt.StorageRoot = None,
+    name: Annotated[str, typer.Option("--name", help="Name the job.  [default: from the trace]")] = "",
+    output: opt.TableOrJson = "table",
+) -> None:
+    """Run the storage calls of a trace again.
+
+    Client processes run the calls without the work between them.
+
+    The command creates files of the same sizes and depths below each --path and removes them afterwards. It keeps the intended
+    start times, so response times include waiting; --pace job measures how long the job would take on this storage. Several
+    numbers of clients, and several filers, run one after another in random order into one report, whose path is the last line.
+    """
+    from experiments.crew.system import Ways
+    from replay.orders import ReplayOrder, parse_pace
+    from replay.runs import parse_scaling
+
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = dataclasses.replace(settings, filer_cache=opt.declared_cache(order.filer_cache, settings))
+    asked = parse_pace(order.pace)
+    wanted = ReplayOrder(
+        trace=trace.absolute(),
+        paths=tuple(one.absolute() for one in path),
+        speed=asked.speed,
+        closed=asked.closed,
+        shared=shared_files,
+        seed=order.seed,
+        force=force,
+        keep=keep,
+        name=name,
+    )
+    wish = wish_of(
+        wanted,
+        order.clients,
+        order.max_p99,
+        order.max_clients,
+        filers_of(order.filer, settings),
+        order.repeats,
+        parse_scaling(order.scaling),
+    )
+    wish = dataclasses.replace(
+        with_levels(wish, order.levels, order.peak, wanted),
+        min_seconds=order.min_seconds,
+    )
+    ways = Ways(listen=listen, wait=wait)
+    carry_out(context, settings, wanted, wish, ways, order.workers if opt.given(ctx, "workers") else None, output)
+
+
+def carry_out(
+    context: CommandContext,
+    settings: Settings,
+    order: ReplayOrder,
+    wish: Wish,
+    ways: Ways,
+    workers: int | None,
+    output: str,
+) -> None:
+    """Replay, and print the result; the report's path is the last line. Raises UsageError for directories in use."""
+    from cli.output import flush, print_json
+    from cli.study import show_study, show_warnings
+    from experiments.package.finish import finish
+    from experiments.result.codec import to_json
+    from replay.tree import check_paths
+
+    check_paths(order.paths, force=order.force)
+    people = context.people(output)
+    result, directory = _replay(context, settings, order, wish, ways, workers)
+    show_study(people, result)
+    show_fidelity(people, result)
+    show_warnings(people, result)
+    page = finish(result, directory)
+    if output == "json":
+        print_json(to_json(result))
+    flush()
+    context.last_line(output, str(page))
+
+
+def filers_of(text: str | None, settings: Settings) -> tuple[str, ...]:
+    """Each filer once, in the order asked for; raises UsageError."""
+    from core.filer.load import load_filer
+
+    if text is None:
+        return (settings.filer,)
+    names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
+    found: dict[str, str] = {}
+    for name in names:
+        model = load_filer(name)
+        label, source = ("", "none") if model is None else (model.choice.label, model.source)
+        if found.setdefault(label, source) != source:
+            raise UsageError(f"--filer: two of the filers have the name {label}; rename one of them")
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
+
+    filers: tuple[str, ...]
+    repeats: int
+    clients: Sequence[int]
+    bounds_us: dict[str, float] | None = None
+    min_seconds: float = MIN_SECONDS
+    levels: int | None = None  # of load, up to the peak
+    peak: int | None = None  # calls a second; None: it is found
+
+    def kind(self, replays: Replays, seed: int) -> Kind:
+        """The points."""
+        from experiments.kinds.grid import sweep
+        from experiments.kinds.knee import KneeSearch
+        from experiments.kinds.load import LoadLevels
+        from replay.about import ABOUT
+
+        if self.levels is not None:
+            (base,) = replays.loads(*self.clients)
+            return LoadLevels(base, self.levels, repeats=self.repeats, seed=seed, rate=ABOUT.rate, peak=self.peak)
+        if self.bounds_us is None:
+            return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
+        (base,), most = replays.loads(), max(self.clients)
+        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=self.repeats, rate=ABOUT.rate)
+
+
+def wish_of(
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int,
+    scaling: Scaling | None,
+) -> Wish:  # fmt: skip
+    """Raises UsageError for what cannot be, before anything is started."""
+    from experiments.kinds.knee import parse_bounds
+    from replay.plan import plan_replay
+    from replay.runs import refuse_other_scaling
+    from traces.read import open_trace
+
+    with open_trace(order.trace) as opened:
+        header = opened.header
+    streams = sum(1 for stream in header.streams if stream.calls)
+    if bounds is not None:
+        if clients is not None:
+            raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
+        if len(filers) > 1:
+            raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+        if scaling is not None:
+            raise UsageError("--scaling and --max-p99 exclude each other: the search finds the number of clients")
+        return Wish(filers, repeats, (most,), parse_bounds(bounds))
+    many = tuple(opt.numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
+    for number in many:
+        plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
+        refuse_other_scaling(scaling, streams, number)
+    return Wish(filers, repeats, many)
+
+
+def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayOrder) -> Wish:
+    """Raises UsageError for --levels with an option that it sets itself."""
+    if levels is None:
+        if peak is not None:
+            raise UsageError("--peak requires --levels N")
+        return wish
+    if wish.bounds_us is not None or order.speed != 1.0 or order.closed:
+        raise UsageError("--levels sets the pace: remove --max-p99 and --pace")
+    if len(wish.filers) > 1 or len(wish.clients) > 1:
+        raise UsageError("--levels takes one --filer and one number of --clients")
+    return dataclasses.replace(wish, levels=levels, peak=peak)
+
+
+def _replay(
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, ways: Ways, workers: int | None
+) -> tuple[Result, Path]:
+    from cli.installation import installation
+    from experiments.study import conduct
+    from replay.job import Stage
+    from replay.workload import Replays, players
+    from traces.read import open_trace
+
+    with contextlib.ExitStack() as stack:
+        await_answer(*order.paths)
+        shown = _Progress(context.err).show
+        if settings.embedded and ways.listen is None:
+            installed = stack.enter_context(installation(settings, slots=max(wish.clients)))
+            playing, attached, database = None, installed.settings, installed.first(1)[0]
+        else:
+            with open_trace(order.trace) as opened:
+                streams = sum(1 for stream in opened.header.streams if stream.calls)
+            playing = stack.enter_context(
+                players(settings, context.env, order.paths, workers, streams, context.say, ways)
+            )
+            attached, database = playing.system.settings, playing.system.home
+        stage = Stage(
+            settings=attached,
+            database=database,
+            ours=playing is None,
+            workers=workers or 1,
+            env=context.env,
+            clock=context.clock,
+            show=shown,
+            say=context.say,
+        )
+        replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
+        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
+
+
+class _Progress:
+    """A plain line every five seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next: float | None = None
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        """`at`: second of a monotonic clock."""
+        from controller.jobs.rates import duration
+
+        if self._next is None or snapshot.elapsed_s < _LEAST_SECONDS:
+            self._next = at + _SHOWN_SECONDS
+        if at < self._next:
+            return
+        self._next = at + _SHOWN_SECONDS
+        rate = snapshot.calls_per_second
+        doing = f"{rate:,.0f} calls/s" if rate else "preparing files"
+        self._console.print(f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed", markup=False)
+
+
+def show_fidelity(console: Console, result: Result) -> None:
+    """The trace compared with its replay; nothing where they cannot be compared."""
+    from cli.output import table
+    from replay.runs import ReplayResult
+
+    if not isinstance(result, ReplayResult) or result.fidelity is None:
+        return
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    console.print(f"\n{on}replayed on {result.fidelity.storage}", markup=False)
+    rows = [
+        (
+            row.what,
+            _figure(row.unit, row.recorded),
+            _figure(row.unit, row.replayed),
+            f"{row.difference * 100:+z.1f} %",
+            "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
+        )
+        for row in result.fidelity.rows
+    ]
+    console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
+
+
+def _figure(unit: str, value: float) -> str:
+    from experiments.report import words
+
+    return words.microseconds(value) if unit == "us" else words.figure(value)
+
+
+def show_played(console: Console, played: Played) -> None:
+    """One line for the whole, one for each op, one for each kind of call that ended otherwise than recorded."""
+    console.print(
+        f"replayed at pace {played.pace} with {played.clients} client{'s' if played.clients > 1 else ''}:"
+        f" {played.calls_per_second:,.0f} calls/s for {duration(played.elapsed_s)},"
+        f" prepared in {duration(played.prepared_s)}",
+        markup=False,
+    )
+    console.print()
+    columns = ("call", "number", "bytes", "errors", "response p50 µs", "p99 µs", "service p50 µs", "p99 µs")
+    rows: list[tuple[object, ...]] = []
+    for op, c in played.calls.items():
+        rows.append((op, c.count, bytes_text(c.bytes), c.errors, *map(micros_text, _times(c))))
+        rows += [(f"  {size}", of.count, "", "", *map(micros_text, _times(of))) for size, of in c.sizes.items()]
+    console.print(table(columns, rows, right=range(1, 8)))
+    for what, calls in played.differences.items():
+        console.print(f"not as recorded: {what}, {calls:,} times", markup=False)
+
+
+def _times(of: PlayedTimes) -> tuple[float, ...]:
+    return of.response_p50_us, of.response_p99_us, of.service_p50_us, of.service_p99_us

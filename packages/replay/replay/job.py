@@ -1,0 +1,419 @@
+"""A replay as a job: its trace where every worker can read it, one task per client, and what the clients found.
+
+The clients of one clone share memory, so they run on one host. The files of a replay are removed in any case, unless kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import os
+import socket
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.cluster.base import Tended
+from controller.databases import JobHandle
+from controller.filer.choice import filer_choice
+from controller.filer.emulated import watched_filer
+from controller.jobs.directories import hand_over
+from controller.jobs.figures import Played, PlayedCalls, PlayedTimes
+from controller.jobs.jobs import job_directory, settle_job
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
+from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
+from controller.labels.surroundings import surroundings_of
+from core.clock import Clock
+from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, UsageError
+from core.histogram import BUCKETS, Histogram, bucket_of
+from core.job_types import JobType
+from core.operations import NullRecorder, Op, size_class
+from core.places import replayed_trace_location
+from core.records import JobOptions, JobState, NewTask, Phase, ReplayChoice
+from core.settings import Settings
+from core.storage.layer import Storage
+from monitoring.aggregate import CallSum
+from monitoring.filer.block import boot_id
+from replay.host import plan_of, replay_host, target_of
+from replay.orders import ReplayOrder, default_name, pace_text
+from replay.plan import ReplayPlan
+from replay.program import Program
+from replay.tally import ClientResult, Difference, OpResult, merge_results
+from replay.tree import Target, check_room, remove_trees
+from sql import jobs as ledger_jobs
+from sql import replay
+from sql.replay import ReplayClient, Seats
+from sql.session import Database
+from sql.states import request_cancel
+from traces.model import Trace
+from traces.read import FileTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Figures of all streams together."""
+
+    streams: int
+    calls: int
+    errors: int
+    bytes: int
+    lost: int  # calls that the trace could not keep
+    elapsed_s: float  # from the first call's start to the last one's end
+    by_op: dict[Op, CallSum]  # closed-loop latencies, as recorded
+    by_second: tuple[int, ...]  # calls that began in each second of the trace
+
+    @property
+    def calls_per_second(self) -> float:
+        """On average; 0.0 of an empty trace."""
+        return self.calls / self.elapsed_s if self.elapsed_s else 0.0
+
+
+def recorded(trace: Trace) -> Recorded:
+    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
+    by_op: dict[Op, CallSum] = {}
+    cells: dict[Op, Counter[int]] = {}
+    seconds: Counter[int] = Counter()
+    last_ns = 0
+    for number in range(len(trace.header.streams)):
+        for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
+            total = by_op.get(op)
+            if total is None:
+                total, cells[op] = by_op.setdefault(op, CallSum()), Counter()
+            total.calls += 1
+            total.bytes += nbytes
+            total.errors += 1 if error else 0
+            total.total_ns += duration_ns
+            if duration_ns > total.max_ns:
+                total.max_ns = duration_ns
+            cells[op][size_class(nbytes) * BUCKETS + bucket_of(duration_ns)] += 1
+            seconds[start_ns // 1_000_000_000] += 1
+            if start_ns + duration_ns > last_ns:
+                last_ns = start_ns + duration_ns
+    for op, counts in cells.items():
+        by_op[op].histogram.add(Histogram(counts))
+    return Recorded(
+        streams=len(trace.header.streams),
+        calls=sum(total.calls for total in by_op.values()),
+        errors=sum(total.errors for total in by_op.values()),
+        bytes=sum(total.bytes for total in by_op.values()),
+        lost=trace.header.lost,
+        elapsed_s=max(last_ns, trace.header.duration_ns) / 1e9,
+        by_op={op: by_op[op] for op in sorted(by_op)},
+        by_second=tuple(seconds[second] for second in range(max(seconds, default=-1) + 1)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOutcome:
+    """A replay that is over."""
+
+    clients: int
+    hosts: int
+    began: float  # the start of all, seconds since the epoch by the database's clock
+    prepared_s: float  # from the first client's claim to the last one's being ready
+    prepared_files: int
+    prepared_bytes: int
+    run_queue_s: float  # that clients waited for a processor, summed
+    result: ClientResult  # merged
+    dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.tree); empty: nothing was
+
+
+def replay_outcome(handle: JobHandle) -> ReplayOutcome:
+    """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
+    return outcome_of(clients_of(handle), f"job {handle.id}")
+
+
+def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
+    """What each client left. Raises DatabaseFault."""
+    with handle.database.transaction() as conn:
+        return replay.clients(conn, handle.id)
+
+
+def outcome_of(clients: Sequence[ReplayClient], what: str) -> ReplayOutcome:
+    """All of `what`'s clients together; raises RunFailed when one has no result."""
+    results = [client.result for client in clients if client.result is not None]
+    if not results or len(results) < len(clients):
+        raise RunFailed(f"{what}: {len(clients) - len(results)} clients have no result; replay again")
+    taken = [client.taken for client in clients if client.taken is not None]
+    ready = [client.ready for client in clients if client.ready is not None]
+    return ReplayOutcome(
+        clients=len(clients),
+        hosts=len({client.host for client in clients}),
+        began=min(float(result["start"]) for result in results),
+        prepared_s=max(ready) - min(taken),
+        prepared_files=sum(int(result["files"]) for result in results),
+        prepared_bytes=sum(int(result["bytes"]) for result in results),
+        run_queue_s=sum(float(result["run_queue_s"]) for result in results),
+        dropped=dropped_by(clients),
+        result=merge_results(ClientResult.from_json(result["found"]) for result in results),
+    )
+
+
+def dropped_by(clients: Iterable[ReplayClient]) -> tuple[Mapping[str, Any], ...]:
+    """What each client dropped before the calls, of those that did."""
+    results = (client.result or {} for client in clients)
+    return tuple(result["dropped"] for result in results if result.get("dropped"))
+
+
+def played(handle: JobHandle) -> Played | None:
+    """None for another job, and for a replay that did not go through."""
+    if handle.job.options.type is not JobType.REPLAY:
+        return None
+    try:
+        outcome = replay_outcome(handle)
+    except RunFailed:
+        return None
+    whole = outcome.result
+    return Played(
+        clients=outcome.clients,
+        pace=pace_text(handle.job.options.of(ReplayChoice).speed, handle.job.options.of(ReplayChoice).closed),
+        prepared_s=outcome.prepared_s,
+        elapsed_s=whole.elapsed_s,
+        calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,
+        differences={difference_text(one): one.calls for one in whole.differences},
+        calls={
+            op.label: PlayedCalls(
+                bytes=one.bytes,
+                errors=one.errors,
+                sizes={size: PlayedTimes(**_both(one, *of)) for size, of in _by_size(one)},
+                **_both(one, one.response, one.service),
+            )
+            for op, one in whole.ops.items()
+        },
+    )
+
+
+def _by_size(one: OpResult) -> Iterator[tuple[str, tuple[Histogram, Histogram]]]:
+    service = one.service.by_size()  # of the same calls as the response times
+    return ((size, (response, service[size])) for size, response in one.response.by_size().items())
+
+
+def _both(one: OpResult, response: Histogram, service: Histogram) -> dict[str, Any]:
+    """Of all its calls, or of some."""
+    return {
+        "count": response.total,
+        **_times("response", response, one.response_max_ns),
+        **_times("service", service, one.service_max_ns),
+    }
+
+
+def _times(name: str, histogram: Histogram, longest: int) -> dict[str, Any]:
+    p50, p99 = histogram.percentiles((50, 99), longest)
+    return {f"{name}_p50_us": p50 / 1000, f"{name}_p99_us": p99 / 1000}
+
+
+def difference_text(difference: Difference) -> str:
+    """`open: recorded ENOENT, replayed OK`."""
+    if difference.expected == difference.found:
+        return f"{difference.op.label}: fewer bytes than recorded"
+    return f"{difference.op.label}: recorded {_name(difference.expected)}, replayed {_name(difference.found)}"
+
+
+def _name(number: int) -> str:
+    return errno.errorcode.get(number, str(number)) if number else "OK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayCrew:
+    """Who is planned to play it."""
+
+    hosts: Sequence[str]  # of each client
+    workers: int
+    slots: int  # of each worker
+
+
+def create_replay(
+    database: Database,
+    storage: Storage,
+    settings: Settings,
+    job: uuid.UUID,
+    order: ReplayOrder,
+    options: JobOptions,
+    crew: ReplayCrew,
+) -> JobHandle:
+    """A running job with a task for each client, in one durable transaction. `options`: with `replay` in them.
+
+    Its source is the first target path: a worker that does not see it says so. Raises StorageFault, DatabaseFault,
+    UsageError when the trace cannot be read.
+    """
+    storage_root = settings.storage
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    storage.mkdir(job_directory(storage_root, job))
+    hand_over(job_directory(storage_root, job), storage_root)
+    copy = os.path.join(os.fsencode(storage_root), replayed_trace_location(job))
+    try:
+        storage.copy_in(os.fspath(order.trace), copy)
+    except StorageFault as error:
+        raise StorageFault(f"the trace {order.trace} cannot be copied to the storage root: {error}") from error
+    hand_over(copy, storage_root)
+    target = os.fsencode(order.paths[0])
+    try:
+        device, inode = storage.root_identity(target)
+    except StorageFault as error:
+        raise UsageError(f"--path {order.paths[0]}: {error}") from error
+    with database.transaction(durable=True) as conn:
+        ledger_jobs.create_job(
+            conn,
+            ledger_jobs.NewJob(
+                id=job,
+                name=order.name,
+                client="",
+                project="",
+                source=target,
+                device=device,
+                inode=inode,
+                storage=os.path.abspath(os.fsencode(storage_root)),
+                options=options,
+                custodians=[],
+                tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.of(ReplayChoice).clients,
+                workers=crew.workers,
+                slots=crew.slots,
+                surroundings=surroundings_of(settings, target, order.paths[0]).to_json(),
+            ),
+        )
+        replay.add_clients(conn, job, crew.hosts)
+    with database.transaction() as conn:
+        return JobHandle(database, ledger_jobs.get_job(conn, job))
+
+
+def hosts_of(clones: Sequence[int], seats: Sequence[Seats]) -> list[str]:
+    """The host of each client's host, by client. `clones`: how many clients each clone has, in order of clients.
+
+    The largest clones are placed first, each on the host with the most slots left. Raises UsageError when one does
+    not fit on any host.
+    """
+    free = {seat.host: seat.slots for seat in seats}
+    chosen: dict[int, str] = {}
+    for clone in sorted(range(len(clones)), key=lambda number: (-clones[number], number)):
+        best = max(free, key=lambda host: free[host], default=None)
+        if best is None or free[best] < clones[clone]:
+            most = max((seat.slots for seat in seats), default=0)
+            raise UsageError(
+                f"--clients {sum(clones)} needs {clones[clone]} slots on one host for each clone of the trace, and the"
+                f" live workers' hosts have {_listed(seats)} in all (at most {most} on one):"
+                " start more slots, or replay with fewer clients"
+            )
+        free[best] -= clones[clone]
+        chosen[clone] = best
+    return [chosen[number] for number, clients in enumerate(clones) for _ in range(clients)]
+
+
+def _listed(seats: Sequence[Seats]) -> str:
+    return " + ".join(str(seat.slots) for seat in seats) or "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Where replays take place, and who is told about them."""
+
+    settings: Settings  # with services attached
+    database: Database
+    ours: bool  # workers are ours to start
+    workers: int  # to start, over which the clients are spread
+    env: Mapping[str, str]
+    clock: Clock
+    show: Callable[[Snapshot, float], None]
+    say: Callable[[str], None]
+    cluster: Tended | None = None  # of workers that are up already
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One replay that completed."""
+
+    job: uuid.UUID
+    program: Program
+    clients: Sequence[ReplayClient]  # what each left
+    outcome: ReplayOutcome  # all of them together
+    result: dict[str, object]  # as `edbench job show -o json` has it
+
+
+def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
+    """Check, prepare, play, tell. Raises UsageError before anything is made, StorageFault, DatabaseFault, RunFailed in
+    one line when a client died or the replay was ended by somebody, Interrupted."""
+    job = uuid.uuid4()
+    choice = order.choice(clients)
+    order = order if order.name else dataclasses.replace(order, name=default_name(trace.header, order.trace))
+    options = JobOptions(of_type=choice, filer=filer_choice(stage.settings))
+    plan = plan_of(trace.header, choice)
+    crew, hosts = _crew(stage, plan)
+    with replay_host(stage.settings.scratch, job) as host:
+        program = host.program(order.trace, choice, lambda: None)
+        check_room(program, order.paths, force=order.force)
+        target = target_of(job, choice)
+        planned = ReplayCrew(hosts=hosts, workers=crew.workers, slots=crew.slots)
+        storage = Storage(NullRecorder())
+        handle = create_replay(stage.database, storage, stage.settings, job, order, options, planned)
+        try:
+            outcome, beside = _to_rest(stage, handle, crew)
+            _judge(outcome)
+            clients_left = clients_of(handle)
+            played = outcome_of(clients_left, f"job {job}")
+        finally:
+            clear(stage, handle, target, keep=order.keep)
+        return Replayed(
+            job=job,
+            program=program,
+            clients=clients_left,
+            outcome=played,
+            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
+        )
+
+
+def _crew(stage: Stage, plan: ReplayPlan) -> tuple[Crew, list[str]]:
+    """Workers with a slot for each client, and each client's host. Raises UsageError when others' are too few."""
+    sizes = [len(clone.clients) for clone in plan.clones]
+    if stage.ours:
+        workers = min(stage.workers, plan.clients)
+        slots = -(-plan.clients // workers)
+        here = replay.host_key(boot_id(), socket.gethostname())
+        return _made(stage, workers, slots), [here] * plan.clients
+    with stage.database.transaction() as conn:
+        seats = replay.seats(conn)
+    hosts = hosts_of(sizes, seats)
+    return _made(stage, *crew_of(stage.database)), hosts
+
+
+def _made(stage: Stage, workers: int, slots: int) -> Crew:
+    return Crew(
+        settings=stage.settings, ours=stage.ours, workers=workers, slots=slots, env=stage.env, cluster=stage.cluster
+    )
+
+
+def _to_rest(stage: Stage, handle: JobHandle, crew: Crew) -> tuple[Outcome, dict[str, object]]:
+    with watched_filer(stage.settings) as filer:
+        (outcome,) = run_all_to_rest([handle], crew, stage.clock, stage.show, stage.say)
+        return outcome, filer.figures()
+
+
+def _judge(outcome: Outcome) -> None:
+    """Raises for everything but a replay that went through: it is not resumed, its time would be wrong."""
+    if outcome.state is JobState.COMPLETED:
+        return
+    if outcome.interrupted:
+        raise Interrupted("the replay was stopped; it is not resumed, because its time would be wrong")
+    if outcome.state is JobState.SUSPENDED:
+        raise RunFailed(f"the replay ended: {outcome.reason}")
+    raise RunFailed(f"the replay was {outcome.state} by another command; it is not resumed: replay again")
+
+
+def clear(stage: Stage, handle: JobHandle, target: Target, *, keep: bool) -> None:
+    """End the job if it has not ended, and remove the files, also where the database is away."""
+    try:
+        with stage.database.transaction(durable=True) as conn, contextlib.suppress(UsageError):  # it is over
+            request_cancel(conn, handle.id)
+        settle_job(handle, stage.clock)
+    except DatabaseFault as error:
+        stage.say(f"job {handle.id} could not be stopped ({error}); `edbench job cancel {handle.id}` stops it")
+    if keep:
+        for home in target.homes():
+            stage.say(f"kept: {home}")
+        return
+    try:
+        remove_trees(target)
+    except StorageFault as error:
+        stage.say(f"not everything was removed: {error}")

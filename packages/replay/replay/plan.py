@@ -1,0 +1,237 @@
+"""Who replays what: the streams of a trace are distributed over clients, and its nodes over target paths.
+
+A *client* is one process. A *clone* is the trace replayed once more, on a file tree of its own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from core.errors import UsageError
+from replay.world import CHANGED, KEEPS_CHILDREN, WRITTEN, Survey
+from traces.model import NO_NODE, NodeKind, TraceHeader
+
+CLONES_SPREAD = 0.1  # of the trace's duration: the starts of all clones lie within it, evenly
+MAX_CLIENTS = 4096
+LEAST_SPEED, MOST_SPEED = 1e-3, 1e6  # times recorded
+MAX_PATHS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clone:
+    """The trace once, or a part of its streams once."""
+
+    number: int
+    clients: tuple[tuple[int, ...], ...]  # for each of its clients the streams that it plays
+    shift_ns: int  # its calls' intended starts are so much later than recorded, before the speed is applied
+
+    @property
+    def key(self) -> str:
+        """Clones of the same key are played from the same scripts; it is a file name."""
+        played = [stream for streams in self.clients for stream in streams]
+        return f"clients-{len(self.clients)}-streams-{len(played)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One client's place: the clone, and the position among the clone's clients."""
+
+    clone: Clone
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """What `plan_replay` decides; plain data, the same for the same arguments."""
+
+    clones: tuple[Clone, ...]
+    paths: int  # how many target directories
+    speed: float | None  # times recorded; None: as fast as it goes, or in a closed loop
+    closed: bool  # a closed loop: a call comes when the one before it is over and its think time has passed
+    shared: bool  # clones share the files that are there before and are only read
+    seed: int  # of the files' content
+
+    @property
+    def clients(self) -> int:
+        """Of all clones."""
+        return sum(len(clone.clients) for clone in self.clones)
+
+    def seat(self, client: int) -> Seat:
+        """Clients are numbered through the clones in order. Raises IndexError."""
+        for clone in self.clones:
+            if 0 <= client < len(clone.clients):
+                return Seat(clone=clone, position=client)
+            client -= len(clone.clients)
+        raise IndexError("no such client in this plan")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, a clone's number being its place; `from_json` makes it again."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        for clone in plain["clones"]:
+            del clone["number"]
+        return plain
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> ReplayPlan:
+        """Raises KeyError, TypeError or ValueError for what `to_json` never gave."""
+        clones = [{**clone, "number": number} for number, clone in enumerate(data["clones"])]
+        return msgspec.convert({**data, "clones": clones}, ReplayPlan)
+
+
+def plan_replay(
+    header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, closed: bool = False,
+    shared: bool = False, seed: int = 0,
+) -> ReplayPlan:  # fmt: skip
+    """Deal the streams out to `clients` processes, for `paths` target directories.
+
+    As many clients as streams: one each. Fewer: all streams are dealt out, one after another in turn, the busiest
+    first; a client plays its streams merged, so the whole trace is played in any case. More: clones of the whole
+    trace, each a client a stream; what is left over is one more clone of which only so many streams are played,
+    spread over the trace's. Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (as
+    fast as it goes, or in a closed loop: with it). Raises UsageError for a trace without calls and for numbers out of range.
+    """
+    played = [number for number, stream in enumerate(header.streams) if stream.calls]
+    if not played:
+        raise UsageError("the trace contains no calls; there is nothing to replay")
+    if not 1 <= clients <= MAX_CLIENTS:
+        raise UsageError(f"{clients} clients; use from 1 to {MAX_CLIENTS}")
+    if not 1 <= paths <= MAX_PATHS:
+        raise UsageError(f"{paths} paths; use from 1 to {MAX_PATHS}")
+    if speed is not None and not LEAST_SPEED <= speed <= MOST_SPEED:
+        raise UsageError(f"speed x{speed:g}; use from x{LEAST_SPEED:g} to x{MOST_SPEED:.0f}, or max")
+    dealt = _dealt(header, played, clients)
+    if closed:
+        speed = None
+    spread = 0 if speed is None else round(header.duration_ns * CLONES_SPREAD)
+    clones = tuple(Clone(number=k, clients=d, shift_ns=spread * k // len(dealt)) for k, d in enumerate(dealt))
+    return ReplayPlan(clones=clones, paths=paths, speed=speed, closed=closed, shared=shared, seed=seed)
+
+
+def data_sets(streams: int, clients: int) -> int:
+    """How many clones of a trace with so many streams that many clients play; 1: they share one trace out."""
+    return max(1, -(-clients // streams))
+
+
+def recorded_rate(header: TraceHeader, plan: ReplayPlan) -> float:
+    """Calls a second that a plan offers at recorded speed, on the mean from its start to the trace's end in its last clone."""
+    calls = sum(
+        header.streams[number].calls for clone in plan.clones for streams in clone.clients for number in streams
+    )
+    span_ns = max(clone.shift_ns for clone in plan.clones) + header.duration_ns
+    return calls * 1e9 / max(1, span_ns)
+
+
+def _dealt(header: TraceHeader, played: list[int], clients: int) -> list[tuple[tuple[int, ...], ...]]:
+    """For each clone its clients' streams."""
+    if clients < len(played):
+        busiest = sorted(played, key=lambda number: (-header.streams[number].calls, number))
+        return [tuple(tuple(sorted(busiest[k::clients])) for k in range(clients))]
+    whole, rest = divmod(clients, len(played))
+    clones: list[tuple[tuple[int, ...], ...]] = [tuple((number,) for number in played)] * whole
+    if rest:
+        clones.append(tuple((played[k * len(played) // rest],) for k in range(rest)))
+    return clones
+
+
+_MOST_SPLITS = 1_000
+
+
+class Spread:
+    """Per node, 3 bytes each.
+
+    `places`: which of the paths; a clone's number is added to it, so that clones begin on different ones. Subtrees stay
+    whole, the busiest first on the path with the least calls so far. One with more than half a path's share of the calls
+    is divided into the subtrees below it, where its directory was there before and is never renamed or removed; that
+    directory then stands on every path (`everywhere`). Whatever is renamed from one to another subtree keeps both together.
+    `private`: every clone has its own. Shared is, where the plan says so, what was there before and is only read.
+    Raises UsageError when a path would get nothing to do.
+    """
+
+    def __init__(self, survey: Survey, plan: ReplayPlan) -> None:
+        size = len(survey)
+        self.everywhere = array("B", repeat(0, size))
+        self.private = array("B", repeat(1, size))
+        self.places = array("B", repeat(0, size))
+        if plan.paths > 1:
+            self._divide(survey, plan)
+        if plan.shared:
+            self._share(survey)
+
+    def _divide(self, survey: Survey, plan: ReplayPlan) -> None:
+        below = array("Q", survey.calls)  # calls in the subtree of each node
+        for node in range(len(below) - 1, -1, -1):
+            if survey.parents[node] != NO_NODE:
+                below[survey.parents[node]] += below[node]
+        units = self._units(survey, below, plan.paths)
+        load = [0] * plan.paths
+        placed: dict[int, int] = {}
+        groups = [(sum(units[unit] for unit in group), group) for group in self._together(survey, units)]
+        for calls, group in sorted(groups, key=lambda one: (-one[0], one[1])):
+            place = load.index(min(load))
+            load[place] += calls
+            placed.update((unit, place) for unit in group)
+        busy = sum(1 for calls in load if calls)
+        if busy + len(plan.clones) - 1 < plan.paths:
+            raise UsageError(
+                f"{plan.paths} paths, but the files of the trace can be divided among {busy} only; give fewer paths"
+            )
+        for node, above in enumerate(survey.parents):
+            place = placed.get(node, -1)
+            self.places[node] = place if place >= 0 else self.places[above]
+
+    def _units(self, survey: Survey, below: Sequence[int], paths: int) -> dict[int, int]:
+        """Subtrees that stay whole, by their topmost node, with their calls; a divided directory is one by itself."""
+        parents = np.frombuffer(survey.parents, np.int32)
+        units = {root: below[root] for root in np.flatnonzero(parents == NO_NODE).tolist()}
+        most = sum(units.values()) / (2 * paths)
+        for _ in range(_MOST_SPLITS):
+            heavy = [unit for unit, calls in units.items() if self._can_split(survey, unit) and calls > most]
+            if not heavy:
+                break
+            unit = max(heavy, key=lambda one: (units[one], -one))
+            self.everywhere[unit] = 1
+            units[unit] = survey.calls[unit]
+            units.update((child, below[child]) for child in np.flatnonzero(parents == unit).tolist())
+        return units
+
+    def _can_split(self, survey: Survey, node: int) -> bool:
+        there = survey.is_root(node) or (survey.existed[node] and survey.kinds[node] == NodeKind.DIRECTORY)
+        return bool(there and not self.everywhere[node] and not survey.traits[node] & (CHANGED | KEEPS_CHILDREN))
+
+    def _together(self, survey: Survey, units: dict[int, int]) -> Iterable[list[int]]:
+        """The units in groups that renames tie together."""
+        head = {unit: unit for unit in units}
+
+        def group_of(unit: int) -> int:
+            while head[unit] != unit:
+                head[unit] = head[head[unit]]
+                unit = head[unit]
+            return unit
+
+        def unit_of(node: int) -> int:
+            while node not in units:
+                node = survey.parents[node]
+            return node
+
+        for old, new in survey.moved:
+            one, other = sorted((group_of(unit_of(old)), group_of(unit_of(new))))
+            head[other] = one
+        groups: dict[int, list[int]] = {}
+        for unit in sorted(units):
+            groups.setdefault(group_of(unit), []).append(unit)
+        return groups.values()
+
+    def _share(self, survey: Survey) -> None:
+        moved = array("B", repeat(0, len(survey)))  # it, or a directory above it, is made, renamed or removed
+        for node, above in enumerate(survey.parents):
+            root = above == NO_NODE
+            moved[node] = bool(survey.traits[node] & CHANGED) or (not root and moved[above])
+            there = root or survey.existed[node]
+            self.private[node] = bool(moved[node] or survey.traits[node] & WRITTEN or not there)

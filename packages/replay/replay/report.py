@@ -1,0 +1,540 @@
+"""The sections of the report of a replay: backlog, rates, the filer's side, latencies, load levels, timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from experiments.report import words
+from experiments.report.columns import Column, tabled
+from experiments.report.disclosure import disclosure
+from experiments.report.knee import knee
+from experiments.report.markup import join, table
+from experiments.report.palette import FAINT, marker, series_colour
+from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note, paragraph
+from experiments.report.plots import (
+    Axes,
+    counts_on_x,
+    draw_line,
+    drawing,
+    from_zero,
+    legend_beside,
+    new_figure,
+    over_time,
+    plain,
+    time_unit,
+    written,
+)
+from experiments.report.points import points as table_of_points
+from experiments.report.steadiness import steadiness
+from experiments.report.views import binned, in_calls, named, percentiles, spread
+from experiments.result.levels import told_levels
+from experiments.result.schema import Latency, Level, Levels, SizedLatency
+from replay.runs import (
+    ELAPSED,
+    ELAPSED_BOUND,
+    LATENCY_BOUND,
+    LEAST_SECONDS,
+    MOST,
+    RATE,
+    RATE_BOUND,
+    Compared,
+    Fidelity,
+    ReplayPoint,
+    ReplayResult,
+    by_storage,
+    said,
+)
+
+_BACKLOG_ANCHOR, _BACKLOG_TITLE = "backlog", "Streams behind their intended starts"
+_BACKLOG_HEADER = ("point", "repeat", "client", "streams", "seconds behind", "calls behind")
+
+
+def backlog(result: ReplayResult) -> Section | None:
+    """A line for each client that was behind, the worst of each run first; None where none was."""
+    shown, numbers = [], list[tuple[Cell, ...]]()
+    for point in result.points:
+        for run in point.repeats:
+            for one in run.backlog:
+                name, streams = named(point, result), ", ".join(one.streams)
+                where = (name, run.repeat + 1, one.client, streams)
+                shown.append((*where, words.seconds(one.seconds), words.count(one.calls)))
+                numbers.append((*where, one.seconds, one.calls))
+    if not shown:
+        return None
+    told = Tabled(
+        table=table(_BACKLOG_HEADER, shown, text_columns=frozenset({0, 3})),
+        series=Series(
+            name="backlog", header=tuple(word.replace(" ", "_") for word in _BACKLOG_HEADER), rows=tuple(numbers)
+        ),
+    )
+    said = note(
+        f"Clients whose calls began {words.seconds(LEAST_SECONDS)} or more after their intended starts, of each run the {MOST} worst:"
+        " the latest such start, and the most calls that were due and not over at the end of a second. A client that plays"
+        " several streams is behind with all of them together."
+    )
+    return Section(anchor=_BACKLOG_ANCHOR, title=_BACKLOG_TITLE, parts=(told, said))
+
+
+_CURVES_ANCHOR, _CURVES_TITLE = "curves", "Load and response time, by clients"
+LINES = ("response p50", "response p99", "service p50", "service p99")
+_STYLES = {"p99": "-", "p50": "--"}
+_RANGE = 1000.0  # largest ÷ smallest time, above which only powers of ten are marked
+
+
+def curves(result: ReplayResult) -> Section:
+    """Calls a second, and response and service time, against the number of clients: a curve for each storage."""
+    remark = note(
+        "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
+        " counts (no coordinated omission); service time runs from the moment at which it was made. Percentiles are at"
+        " most 3.2 % off."
+        + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
+    )
+    return Section(anchor=_CURVES_ANCHOR, title=_CURVES_TITLE, parts=(_curves_plot(result), remark))
+
+
+def lines_of(point: ReplayPoint) -> dict[str, float]:
+    """What the latency panels show of a point, microseconds by the line's name: medians of its repeats."""
+    names = {line: f"{line.replace(' ', '_')}_us" for line in LINES}
+    return {line: point.figures[name].median for line, name in names.items() if name in point.figures}
+
+
+def rate_of(point: ReplayPoint) -> float:
+    """Calls a second, the median of its repeats."""
+    return point.figures[RATE].median
+
+
+def _curves_plot(result: ReplayResult) -> Plot:
+    together = by_storage(result.points)
+    clients = [point.clients for point in result.points]
+    with drawing():
+        figure, (rate, key, response, service) = new_figure(2, 2, height=5.6)
+        for number, points in enumerate(together.values()):
+            _rates(rate, points, number)
+        rate.axhline(result.recorded.calls_per_second, color=FAINT.light, linewidth=1, linestyle=":")
+        rate.set_title("calls a second (dotted: as recorded)")
+        from_zero(rate)
+        service.sharey(response)  # before anything is drawn, so that the range covers both
+        for axes, what in ((response, "response"), (service, "service")):
+            _curves_times(axes, what, together)
+        for axes in (rate, response, service):
+            counts_on_x(axes, clients, "clients")
+        _key(key, list(together))
+    rows: list[tuple[Cell, ...]] = [
+        (p.storage, p.clients, rate_of(p), p.figures["elapsed_s"].median, *(lines_of(p).get(name) for name in LINES),
+         int(p.limited))
+        for p in result.points
+    ]  # fmt: skip
+    header = ("storage", "clients", "calls_per_s", "elapsed_s", *(f"{n.replace(' ', '_')}_us" for n in LINES),
+              "limited")  # fmt: skip
+    return Plot(name="curves", figure=figure, sentence=_curves_sentence(result),
+                series=Series(name="curves", header=header, rows=tuple(rows)))  # fmt: skip
+
+
+def _rates(axes: Axes, points: Sequence[ReplayPoint], number: int) -> None:
+    """Points that say nothing about the storage are drawn hollow."""
+    colour, dot = series_colour(number), marker(number)
+    axes.plot([p.clients for p in points], [rate_of(p) for p in points], color=colour, marker=dot,
+              markersize=5)  # fmt: skip
+    limited = [point for point in points if point.limited]
+    axes.plot([p.clients for p in limited], [rate_of(p) for p in limited], linestyle="none", marker=dot,
+              markersize=5, markerfacecolor="white", color=colour)  # fmt: skip
+
+
+def _curves_times(axes: Axes, what: str, together: Mapping[str, Sequence[ReplayPoint]]) -> None:
+    for number, points in enumerate(together.values()):
+        for tail, style in _STYLES.items():
+            name = f"{what} {tail}"
+            line = [(p.clients, max(figures[name], 1.0)) for p in points if name in (figures := lines_of(p))]
+            axes.plot([n for n, _ in line], [us for _, us in line], color=series_colour(number), linestyle=style,
+                      marker=marker(number), markersize=5)  # fmt: skip
+    axes.set_title(f"{what} time")
+    axes.set_yscale("log")
+    low, high = axes.dataLim.y0, axes.dataLim.y1
+    marks = (1, 2, 5) if high < _RANGE * low else (1,)
+    written(axes.yaxis, words.microseconds, most=12, subs=marks)
+
+
+def _key(axes: Axes, storages: Sequence[str]) -> None:
+    """What colours and lines mean, in the panel that has no data."""
+    axes.axis("off")
+    for number, storage in enumerate(storages):
+        axes.plot([], [], color=series_colour(number), marker=marker(number), markersize=5, label=storage)
+    for tail, style in _STYLES.items():
+        axes.plot([], [], color=FAINT.light, linestyle=style, label=tail)
+    axes.legend(loc="center left", alignment="left")
+
+
+def _curves_sentence(result: ReplayResult) -> str:
+    said = []
+    for storage, points in by_storage(result.points).items():
+        shown = points if len(points) <= 3 else (points[0], points[-1])
+        said.append(f"{storage}: {'; '.join(map(_told, shown))}.")
+    on = f" on {result.recorded.emulated}" if result.recorded.emulated else ""
+    hollow = " Hollow points are GENERATOR-LIMITED." if any(point.limited for point in result.points) else ""
+    recorded = f"Recorded{on}: {words.figure(result.recorded.calls_per_second)} calls a second."
+    return f"{' '.join([*said, recorded])}{hollow}"
+
+
+def _told(point: ReplayPoint) -> str:
+    latency = lines_of(point)
+    return (
+        f"{words.many(point.clients, 'client')} {words.figure(rate_of(point))} calls a second, response p99"
+        f" {words.microseconds(latency.get('response p99', 0.0))}, service p99"
+        f" {words.microseconds(latency.get('service p99', 0.0))}"
+    )
+
+
+_FILER_SIDE_ANCHOR, _FILER_SIDE_TITLE = "filer", "What the filer did"
+_STATIONS: tuple[Column[tuple[ReplayPoint, str, dict[str, float]]], ...] = (
+    Column("storage", "storage", lambda row: row[0].storage, text=True),
+    Column("clients", "clients", lambda row: row[0].clients),
+    Column("station", "station", lambda row: row[1]),
+    Column("busy", "busy", lambda row: row[2]["utilisation"], words.percent),
+    Column("mean_wait", "mean wait", lambda row: row[2]["mean_wait_us"], words.microseconds),
+    Column("calls", "calls", lambda row: int(row[2]["calls"]), words.count),
+)
+_WIRE: tuple[Column[tuple[ReplayPoint, dict[str, Any]]], ...] = (
+    Column("storage", "storage", lambda row: row[0].storage, text=True),
+    Column("clients", "clients", lambda row: row[0].clients),
+    Column("read_by_calls", "read by calls", lambda row: row[1]["call_read_bytes"], words.size),
+    Column("over_the_wire", "over the wire", lambda row: row[1]["wire_read_bytes"], words.size),
+    Column("wire_by_call", None, lambda row: row[1]["ratio"]),
+    Column(
+        "",
+        "wire ÷ call",
+        lambda row: row[1].get("why", "–") if row[1]["ratio"] is None else words.figure(row[1]["ratio"]),
+    ),
+)
+
+
+def filer_side(result: ReplayResult) -> Section | None:
+    """A line for each station of each point, and one for the wire; None where there is neither."""
+    parts: list[Part] = []
+    stations = [(point, name, station) for point in result.points for name, station in _stations(point)]
+    if stations:
+        parts.append(tabled("stations", _STATIONS, stations))
+        parts.append(note("Stations of the emulated filer over the whole job; they are idle while files are prepared."))
+    wire = [(point, point.run.job["wire"]["total"]) for point in result.points if point.run.job.get("wire")]
+    if wire:
+        parts.append(tabled("wire", _WIRE, wire))
+        parts.append(
+            note(
+                "NFS mounts that hold the paths, on all hosts, everything that read there counted; well below 1, a client's"
+                " cache answered. Counters of the array are put on a job's time axis with edbench counters import."
+            )
+        )
+    return Section(anchor=_FILER_SIDE_ANCHOR, title=_FILER_SIDE_TITLE, parts=tuple(parts)) if parts else None
+
+
+def _stations(point: ReplayPoint) -> list[tuple[str, dict[str, float]]]:
+    filer = point.run.job.get("filer") or {}
+    return list(filer.get("stations", {}).items())
+
+
+_LATENCIES_HEADER = ("op", "calls", "errors", "response p50", "p95", "p99", "max", "service p50", "p95", "p99", "max")
+_COLUMNS = ("storage", "clients", "op", "calls", "errors", "response_p50_us", "response_p95_us", "response_p99_us",
+            "response_max_us", "service_p50_us", "service_p95_us", "service_p99_us", "service_max_us")  # fmt: skip
+
+Times = Latency | SizedLatency
+
+
+def latencies(result: ReplayResult) -> Section:
+    """Response and service time of every op: a table of the recorded ones, and one of every load for each storage."""
+    trace = result.recorded
+    recorded = [row for op, one in trace.latency.items() for row in _with_sizes(op, one)]
+    tables = [
+        table(
+            ("op", "calls", "errors", "service p50", "p95", "p99", "max"),
+            [(op, *_counts(one), *_shown(one)) for op, one in recorded],
+            caption=f"Recorded{f' on {trace.emulated}' if trace.emulated else ''}",
+        )
+    ]
+    numbers: list[tuple[Cell, ...]] = [
+        (trace.emulated, "recorded", op, one.calls, _errors(one), None, None, None, None, *_latencies_times(one))
+        for op, one in recorded
+    ]
+    for storage, points in by_storage(result.points).items():
+        rows = [(point.load, *row) for point in points for row in _rows(point)]
+        shown = [(load, op, *_counts(response), *_shown(response), *_shown(service))
+                 for load, op, response, service in rows]  # fmt: skip
+        header = ("clients" if result.levels is None else "level", *_LATENCIES_HEADER)
+        tables.append(table(header, shown, text_columns=frozenset({1}), caption=storage))
+        numbers += [(storage, load, op, response.calls, _errors(response), *_latencies_times(response), *_latencies_times(service))
+                    for load, op, response, service in rows]  # fmt: skip
+    tabled = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
+    said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
+    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
+    return Section(anchor="latency", title="Response and service time, by op", parts=(tabled, *remarks))
+
+
+def _rows(point: ReplayPoint) -> Iterator[tuple[str, Times, Times]]:
+    """Each op with its response and service times, and those of its classes of size."""
+    for op, response in point.run.latency.items():
+        both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
+        yield from ((name, one, other) for (name, one), (_, other) in both)
+
+
+def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
+    yield op, one
+    for size, of in one.sizes.items():
+        yield f"{op} {size}", of
+
+
+def _counts(one: Times) -> tuple[str, str]:
+    errors = _errors(one)
+    return words.count(one.calls), "" if errors is None else words.count(errors)
+
+
+def _shown(one: Times) -> tuple[str, ...]:
+    return (*percentiles(one), words.microseconds(one.max_us) if isinstance(one, Latency) else "")
+
+
+def _errors(one: Times) -> int | None:
+    return one.errors if isinstance(one, Latency) else None
+
+
+def _latencies_times(one: Times) -> tuple[float | None, ...]:
+    return one.p50_us, one.p95_us, one.p99_us, one.max_us if isinstance(one, Latency) else None
+
+
+def beside_the_trace(result: ReplayResult) -> Section:
+    """What was recorded, what its replay gave, and whether the bounds are kept."""
+    parts: tuple[Part, ...]
+    if result.fidelity is None:
+        parts = (
+            paragraph(
+                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as the trace has"
+                f" streams (--pace schedule, or job, with --clients {result.recorded.streams} does that)."
+            ),
+        )
+    else:
+        parts = (
+            paragraph(_verdict(result.fidelity, result.recorded.emulated)),
+            _compared(result.fidelity, result.recorded.emulated),
+            _remark(result),
+        )
+    return Section(anchor="beside", title="The trace compared with its replay", parts=parts)
+
+
+def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
+    if fidelity.passed is None and fidelity.rows[0].what == ELAPSED:
+        return (
+            f"{fidelity.storage}: not judged, because the trace was not recorded on this storage, or it is not known whether it was. The"
+            " elapsed time is how long the recorded job's calls and think times take here."
+        )
+    if fidelity.passed is None:
+        there = f" ({recorded_on})" if recorded_on else ""
+        return (
+            f"{fidelity.storage}: not judged, because the trace was recorded on another filer{there}. The differences show"
+            " how the two differ."
+        )
+    said = "kept" if fidelity.passed else "NOT kept"
+    if fidelity.rows[0].what == ELAPSED:
+        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(ELAPSED_BOUND)} of the recorded."
+    return (
+        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and"
+        f" p99 of all calls within {words.percent(LATENCY_BOUND)}."
+    )
+
+
+def _compared(fidelity: Fidelity, recorded_on: str) -> Tabled:
+    columns: tuple[Column[Compared], ...] = (
+        Column("figure", "figure", lambda row: row.what, text=True),
+        Column("unit", None, lambda row: row.unit),
+        Column("recorded", None, lambda row: row.recorded),
+        Column("replayed", None, lambda row: row.replayed),
+        Column("", "recorded", lambda row: _figure(row, row.recorded)),
+        Column("", "replayed", lambda row: _figure(row, row.replayed)),
+        Column("difference", "difference", lambda row: row.difference,
+               lambda share: f"{share * 100:+z.1f} %".replace("-", "\u2212")),
+        Column("bound", None, lambda row: row.bound),
+        Column("", "bound", lambda row: None if row.bound is None else
+               f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}", text=True),
+    )  # fmt: skip
+    on = f"recorded on {recorded_on}, " if recorded_on else ""
+    caption = f"{on}replayed on {fidelity.storage}"
+    return tabled("beside", columns, fidelity.rows, caption=caption, mark=lambda row: row.kept is False)
+
+
+def _figure(row: Compared, value: float) -> str:
+    return words.microseconds(value) if row.unit == "us" else words.figure(value)
+
+
+def _remark(result: ReplayResult) -> Part:
+    labels = result.recorded.origin.get("labels")
+    recorded_on = f" Labels of the recording: {'; '.join(map(str, labels))}." if isinstance(labels, list) else ""
+    return note(
+        "Compared is the service time, from the actual start of a call to its end, as it was recorded. The bounds can be"
+        f" kept only on the storage of the recording.{recorded_on}"
+    )
+
+
+_LEVELS_ANCHOR, _LEVELS_TITLE = "levels", "Offered against achieved load, and response time"
+_TIMES = {
+    "response_mean_us": "response mean",
+    "response_p50_us": "p50",
+    "response_p99_us": "p99",
+    "service_mean_us": "service mean",
+    "service_p50_us": "p50",
+    "service_p99_us": "p99",
+}
+_LINES = (
+    ("response_p99_us", "response p99"),
+    ("response_mean_us", "response mean"),
+    ("service_mean_us", "service mean"),
+)
+
+
+def levels(result: ReplayResult, measured: Levels) -> Section:
+    """A table, two panels, and how the one figure was made."""
+    said = note(
+        "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
+        " was not reached, divided by the load achieved there; below the lowest level its response time holds down to zero."
+        f" A level is reached when no more than {words.percent(measured.tolerance)} of the offered calls a second are missing."
+    )
+    return Section(
+        anchor=_LEVELS_ANCHOR,
+        title=_LEVELS_TITLE,
+        parts=(_table(result, measured), _levels_plot(result, measured), said),
+    )
+
+
+def _table(result: ReplayResult, measured: Levels) -> Tabled:
+    def median(name: str, level: Level) -> float | None:
+        figures = result.points[level.point].figures
+        return figures[name].median if name in figures else None
+
+    columns: tuple[Column[Level], ...] = (
+        Column("percent", "level", lambda level: level.percent, "{} %".format),
+        Column("offered_per_s", "offered", lambda level: level.offered, words.figure),
+        Column("achieved_per_s", "achieved", lambda level: level.achieved, words.figure),
+        Column("reached", "", lambda level: int(level.reached), lambda it: "" if it else "not reached", text=True),
+        *(Column(name, title, partial(median, name), words.microseconds) for name, title in _TIMES.items()),
+    )
+    return tabled("levels", columns, measured.levels, caption="Calls a second", mark=lambda level: not level.reached)
+
+
+def _levels_plot(result: ReplayResult, measured: Levels) -> Plot:
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (reached, times) = new_figure(2, height=3.4)
+        _reached(reached, measured)
+        for number, (name, title) in enumerate(_LINES):
+            line = [(level.achieved, result.points[level.point].figures[name].median)
+                    for level in measured.levels if name in result.points[level.point].figures]  # fmt: skip
+            times.plot([x for x, _ in line], [max(y, 1.0) for _, y in line], color=series_colour(number),
+                       marker=marker(number), markersize=5, label=title)  # fmt: skip
+            rows += [(name, x, y) for x, y in line]
+        times.set_yscale("log")
+        written(times.yaxis, words.microseconds)
+        times.set_xlabel("achieved calls a second")
+        times.set_xlim(left=0)
+        times.legend(loc="upper left")
+    series = Series(name="levels-times", header=("time", "achieved_per_s", "us"), rows=tuple(rows))
+    return Plot(name="levels", figure=figure, sentence=_levels_sentence(measured), series=series)
+
+
+def _reached(axes: Axes, measured: Levels) -> None:
+    """Levels that were not reached are hollow; what was offered is the dotted line."""
+    offered, achieved = ([getattr(level, name) for level in measured.levels] for name in ("offered", "achieved"))
+    axes.plot([0, *offered], [0, *offered], color=FAINT.light, linewidth=1, linestyle=":")
+    axes.plot(offered, achieved, color=series_colour(0), marker=marker(0), markersize=5)
+    missed = [level for level in measured.levels if not level.reached]
+    axes.plot([level.offered for level in missed], [level.achieved for level in missed], linestyle="none",
+              marker=marker(0), markersize=5, markerfacecolor="white", color=series_colour(0))  # fmt: skip
+    axes.set_title("achieved calls a second (dotted: offered)")
+    axes.set_xlabel("offered calls a second")
+    axes.xaxis.set_major_formatter(lambda value, _: plain(value))
+    axes.set_xlim(left=0)
+    from_zero(axes)
+
+
+def _levels_sentence(measured: Levels) -> str:
+    said = told_levels(measured)
+    hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
+    return f"{said[0].upper()}{said[1:]}.{hollow}"
+
+
+_TIMELINE_ANCHOR = NAME = "timeline"
+_TIMELINE_TITLE = "Calls a second over time, compared with the recorded ones"
+_MOST_LINES = 5
+
+
+def timeline(result: ReplayResult) -> Section:
+    """For each storage a figure, with a line for the trace and one for each number of clients."""
+    together = by_storage(result.points)
+    names = [NAME] if len(together) == 1 else [f"{NAME}-{number}" for number in range(1, len(together) + 1)]
+    parts = [
+        _timeline_plot(result, storage, points, name)
+        for name, (storage, points) in zip(names, together.items(), strict=True)
+    ]
+    return Section(anchor=_TIMELINE_ANCHOR, title=_TIMELINE_TITLE, parts=tuple(parts))
+
+
+def _samples(per_second: Sequence[int]) -> list[tuple[float, float]]:
+    return [(float(second), float(calls)) for second, calls in enumerate(per_second)]
+
+
+def _timeline_plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], name: str) -> Plot:
+    shown = spread(points, _MOST_LINES)
+    trace = result.recorded
+    longest = max([trace.elapsed_s, *(point.run.elapsed_s for point in result.points)])
+    length, unit = time_unit(longest)
+    with drawing():
+        figure, (axes,) = new_figure(height=3.4)
+        line, step = binned(_samples(trace.per_second))
+        axes.fill_between([at / length for at, _ in line], [calls for _, calls in line], color=FAINT.light, alpha=0.25,
+                          linewidth=0, label=_recorded(result, storage))  # fmt: skip
+        for number, point in enumerate(shown):
+            line, own = binned(_samples(point.run.per_second))
+            step = max(step, own)
+            draw_line(axes, line, number, point.at.on(result.axis), length)
+        over_time(axes, unit, "calls a second", start="the start")
+        axes.set_title(storage)
+        legend_beside(axes)
+    rows: list[tuple[Cell, ...]] = [
+        (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
+    ]
+    for point in shown:
+        rows += [(storage, point.load, at, calls) for at, calls in enumerate(point.run.per_second)]
+    series = Series(name=name, header=("storage", "clients", "second", "calls"), rows=tuple(rows))
+    sentence = f"{storage}: {_timeline_sentence(result, points, step)}"
+    return Plot(name=name, figure=figure, sentence=sentence, series=series)
+
+
+def _recorded(result: ReplayResult, storage: str) -> str:
+    """Where it was recorded is said where that is not the storage of the figure."""
+    there = result.recorded.emulated
+    return f"recorded on\n{there}" if there and there != storage else "recorded"
+
+
+def _timeline_sentence(result: ReplayResult, points: Sequence[ReplayPoint], step: int) -> str:
+    recorded = result.recorded
+    on = f" on {recorded.emulated}" if recorded.emulated else ""
+    said = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
+    for point in points if len(points) <= 3 else (points[0], points[-1]):
+        said.append(
+            f"{point.at.on(result.axis)}: {words.count(point.run.calls)} in {words.seconds(point.run.elapsed_s)}"
+        )
+    averaged = f" Lines are means over {step} s." if step > 1 else ""
+    return "; ".join(said) + "." + averaged
+
+
+def sections(result: ReplayResult) -> list[Section]:
+    """In reading order; the knee's only where bounds were set, levels in place of curves, backlog and filer where there is
+    something to tell."""
+    parts: list[Section | None] = [
+        table_of_points(result),
+        knee(result) if result.knee is not None else None,
+        steadiness(result),
+        curves(result) if result.levels is None else levels(result, result.levels),
+        timeline(result),
+        backlog(result),
+        beside_the_trace(result),
+        latencies(result),
+        filer_side(result),
+        disclosure(result),
+    ]
+    return [section for section in parts if section is not None]

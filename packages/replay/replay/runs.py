@@ -1,0 +1,467 @@
+"""The record of a replay in an experiment: what was observed, and what is computed from it (service times, backlog, fidelity).
+
+More clients mean the same work distributed over more of them, or more work (`Scaling`). Backlog is how far each client was behind its
+intended starts. Fidelity is whether a replay reproduces what was recorded: calls per second and latencies at p50 and p99, or elapsed
+time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+from typing import Any
+
+from core.errors import UsageError
+from core.histogram import Histogram, merged
+from core.operations import Op
+from core.records import FilerChoice
+from experiments.report.views import middle
+from experiments.result import schema
+from experiments.result.latency import call_time_of, latency, marked
+from experiments.result.schema import Latency, Steady
+from experiments.result.steady import judged
+from replay.job import Recorded, difference_text, outcome_of
+from replay.plan import data_sets
+from replay.tally import ClientResult
+from sql.replay import ReplayClient
+from traces.model import Trace
+
+
+class Scaling(enum.StrEnum):
+    """Of the numbers of clients of an experiment with one trace."""
+
+    STRONG = "strong"  # one data set, dealt out to them
+    WEAK = "weak"  # a data set for each clone of the trace: so many clients, so much work
+    MIXED = "mixed"  # one up to as many clients as the trace has streams, clones beyond
+
+
+_SAID = {
+    Scaling.STRONG: "strong scaling: one data set, its streams dealt out to the clients",
+    Scaling.WEAK: "weak scaling: a data set for every {streams}",
+    Scaling.MIXED: "mixed scaling: one data set up to {streams}, clones of it beyond",
+}
+
+
+def scaling_of(streams: int, clients: Iterable[int]) -> Scaling:
+    """Of a trace with so many streams. As many clients as streams alone are one data set: strong."""
+    numbers = set(clients)
+    if all(data_sets(streams, number) == 1 for number in numbers):
+        return Scaling.STRONG
+    return Scaling.WEAK if all(_whole(streams, number) for number in numbers) else Scaling.MIXED
+
+
+def parse_scaling(text: str | None) -> Scaling | None:
+    """`strong` or `weak`; raises UsageError."""
+    if text not in (None, Scaling.STRONG, Scaling.WEAK):
+        raise UsageError(f"--scaling is {text!r}; use strong or weak, or remove it to allow both")
+    return None if text is None else Scaling(text)
+
+
+def refuse_other_scaling(scaling: Scaling | None, streams: int, clients: int) -> None:
+    """Raises UsageError where so many clients are not of the scaling that was asked for; None: any may be."""
+    if scaling is Scaling.STRONG and clients > streams:
+        raise UsageError(
+            f"--scaling strong: the trace has {streams} streams to deal out, not enough for {clients} clients; record with"
+            " more slots"
+        )
+    if scaling is Scaling.WEAK and not _whole(streams, clients):
+        raise UsageError(
+            f"--scaling weak: each data set takes {streams} clients, one for each stream, and {clients} is not a multiple of that"
+        )
+
+
+def said(scaling: Scaling, streams: int) -> str:
+    """For the first line."""
+    return _SAID[scaling].format(streams=f"{streams} clients" if streams > 1 else "client")
+
+
+def _whole(streams: int, clients: int) -> bool:
+    return clients % streams == 0
+
+
+NAME = "replay"
+ALL = "all"  # in place of an op's label: all calls together
+RATE = "calls_per_second"
+LEVELS = "levels"  # in place of a speed: parts of a peak
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Load(schema.At):
+    """So many clients on one storage; of kind `load` at so much of a peak."""
+
+    storage: str  # "local storage (ext4)", or the emulated filer's label
+    clients: int
+    percent: int | None = None  # of the peak; 0: as fast as it goes, whatever the order says; None: as it says
+    peak: int | None = None  # calls a second
+
+    def values(self) -> dict[str, Any]:
+        """Levels only where there are any."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    def on(self, axis: str) -> str:
+        """A level as part of the peak."""
+        if axis != "percent":
+            return schema.At.on(self, axis)
+        return f"{self.percent} % of the peak" if self.percent else "full speed"
+
+    def __str__(self) -> str:
+        said = f"{self.storage}, {self.on('clients')}"
+        return said if self.percent is None else f"{said}, {self.on('percent')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """How far one client was behind its intended starts when it was most so: the streams that it plays, together."""
+
+    client: int
+    streams: tuple[str, ...]  # worker/slot
+    seconds: float  # the latest start of a call, behind its intended one
+    calls: int  # that were due and not over, at the end of a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRun(schema.Run):
+    """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last, `latency` the
+    response times: from the intended start to the end, by op label, and ALL. The null baseline has no think
+    time: what this host can make of calls at most; it is made once for each number of clients."""
+
+    emulated: bool
+    job_id: str
+    prepared_s: float  # to make the files and the clients' programs, before the start
+    calls: int
+    errors: int  # recorded ones among them
+    bytes: int
+    differences: dict[str, int]  # "open ENOENT, recorded OK" → calls that ended otherwise than recorded
+    calls_per_second: float
+    service: dict[str, Latency]  # from the actual start to the end
+    per_second: tuple[int, ...]  # calls that ended in each second since the start
+    late_s: float  # the largest delay of a start behind its intended one
+    backlog: tuple[Backlog, ...] = ()  # of clients that were behind, the worst first; none where no call had a schedule
+    data_sets: int | None = None  # clones of the trace that were played; None in results of older versions
+    waited_s: float  # for calls of other clients that had to come first, summed over clients
+    null_calls: int | None  # of the pair
+    due_per_second: tuple[int, ...] = ()  # calls that were to begin in each second; empty as fast as it goes
+    offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
+    response_mean_us: float | None = None  # of all calls; None in results of older versions
+    service_mean_us: float | None = None
+    job: dict[str, Any]  # as `edbench job show -o json` has it
+
+    @property
+    def ceiling(self) -> float | None:
+        """Calls a second of the pair on null storage; None without one."""
+        return None if self.null_calls is None or not self.null_elapsed_s else self.null_calls / self.null_elapsed_s
+
+
+def in_calls(run: ReplayRun) -> float | None:
+    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
+    time = run.call_time
+    return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPoint(schema.Point):
+    """All repeats of one (storage, clients)."""
+
+    at: Load
+    repeats: tuple[ReplayRun, ...]
+
+    @property
+    def storage(self) -> str:
+        """Its name."""
+        return self.at.storage
+
+    @property
+    def clients(self) -> int:
+        """On all hosts together."""
+        return self.at.clients
+
+    @property
+    def load(self) -> int | str:
+        """What tells it from the others of its storage: clients, or the level."""
+        return self.clients if self.at.percent is None else self.at.on("percent")
+
+    @property
+    def run(self) -> ReplayRun:
+        """The repeat that stands for the point."""
+        return middle(self.repeats)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One figure of the trace and that of its replay."""
+
+    what: str
+    recorded: float
+    replayed: float
+    difference: float  # replayed ÷ recorded − 1
+    bound: float | None  # that the difference is to keep; None: shown, not judged
+    unit: str  # "calls/s" or "us"
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether the bound is kept; None when there is none."""
+        return None if self.bound is None else abs(self.difference) <= self.bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fidelity:
+    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, compared with the trace."""
+
+    storage: str  # of the point
+    rows: tuple[Compared, ...]
+    passed: bool | None  # None: not judged, it was recorded on another filer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFigures:
+    """The trace."""
+
+    path: str
+    streams: int
+    calls: int
+    errors: int
+    bytes: int
+    elapsed_s: float
+    calls_per_second: float
+    latency: dict[str, Latency]  # closed-loop, as it was recorded
+    per_second: tuple[int, ...]  # calls that began in each second
+    nodes: int
+    lost: int  # calls that could not be kept
+    origin: dict[str, Any]
+    emulated: str = ""  # label of the emulated filer of the recording
+    tasks_known: bool | None = None  # whether it says when its streams had no task; None in results of older versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayResult(schema.Result):
+    """An experiment with replays of one trace."""
+
+    recorded: RecordedFigures
+    points: tuple[ReplayPoint, ...]  # by storage in the order asked for, then by clients
+    fidelity: Fidelity | None = None  # None where no point is at recorded speed with the recorded clients
+    scaling: Scaling | None = None  # what more clients are; None in results of older versions
+
+
+def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:
+    """The points of each storage, in the order they have."""
+    out: dict[str, list[ReplayPoint]] = {}
+    for point in points:
+        out.setdefault(point.storage, []).append(point)
+    return out
+
+
+MOST = 32  # clients that a result names
+LEAST_SECONDS = 1.0  # a client that was never later is not behind
+
+
+def backlogs(clients: Sequence[ReplayClient], streams: Sequence[Sequence[str]]) -> tuple[Backlog, ...]:
+    """Of clients whose calls had a schedule and that were behind it, the worst first. `streams`: of each client."""
+    found = []
+    for client in clients:
+        if client.result is None:
+            continue
+        seen = ClientResult.from_json(client.result["found"])
+        seconds = seen.lateness_max_ns / 1e9
+        if seen.due_by_second and seconds >= LEAST_SECONDS:
+            its = tuple(streams[client.client]) if client.client < len(streams) else ()
+            found.append(Backlog(client=client.client, streams=its, seconds=seconds, calls=most_behind(seen)))
+    return tuple(sorted(found, key=lambda one: (-one.seconds, one.client))[:MOST])
+
+
+def most_behind(seen: ClientResult) -> int:
+    """Calls that were due and had not ended, at the end of the second in which they were most."""
+    both = zip_longest(seen.due_by_second, seen.by_second, fillvalue=0)
+    return max(accumulate(due - ended for due, ended in both), default=0)
+
+
+def told(backlog: Backlog) -> str:
+    """`w1/2 was up to 12.3 s and 1,234 calls behind its intended starts`."""
+    name = ", ".join(backlog.streams[:3]) or f"client {backlog.client}"
+    more = f" and {len(backlog.streams) - 3} more" if len(backlog.streams) > 3 else ""
+    return f"{name}{more} was up to {backlog.seconds:,.1f} s and {backlog.calls:,} calls behind its intended starts"
+
+
+RATE_BOUND = 0.05  # calls a second
+LATENCY_BOUND = 0.10  # p50 and p99 of all calls
+ELAPSED = "elapsed"
+ELAPSED_BOUND = 0.05  # in a closed loop
+_LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's latency
+
+
+def fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool = True) -> Fidelity:
+    """The replay beside the trace. On another filer than that of the recording (`same_filer`) nothing is judged.
+
+    Compared is the service time: what was recorded is from the actual start to the end, too.
+    """
+    rate, tail = (RATE_BOUND, LATENCY_BOUND) if same_filer else (None, None)
+    rows = [_compared("calls a second", recorded.calls_per_second, point.figures[RATE].median, rate, "calls/s")]
+    rows += _latencies("all calls", recorded.latency.get(ALL), point.run.service.get(ALL), tail)
+    for op, theirs in recorded.latency.items():
+        if op != ALL:
+            rows += _latencies(op, theirs, point.run.service.get(op), None)
+    passed = all(row.kept for row in rows if row.bound) if same_filer else None
+    return Fidelity(storage=point.storage, rows=tuple(rows), passed=passed)
+
+
+def closed_fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool) -> Fidelity:
+    """The same in a closed loop: judged is how long it took, on the filer of the recording."""
+    bound = ELAPSED_BOUND if same_filer else None
+    rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, point.figures["elapsed_s"].median * 1e6, bound, "us")]
+    for op, theirs in recorded.latency.items():
+        rows += _latencies("all calls" if op == ALL else op, theirs, point.run.service.get(op), None)
+    return Fidelity(storage=point.storage, rows=tuple(rows), passed=rows[0].kept)
+
+
+def _latencies(name: str, recorded: Latency | None, replayed: Latency | None, bound: float | None) -> list[Compared]:
+    if recorded is None or replayed is None or not recorded.calls or not replayed.calls:
+        return []
+    rows = [_compared(f"{name} p50", recorded.p50_us, replayed.p50_us, bound, "us")]
+    if min(recorded.calls, replayed.calls) >= _LEAST_CALLS:
+        rows.append(_compared(f"{name} p99", recorded.p99_us, replayed.p99_us, bound, "us"))
+    return rows
+
+
+def _compared(what: str, recorded: float, replayed: float, bound: float | None, unit: str) -> Compared:
+    difference = replayed / recorded - 1 if recorded else 0.0
+    return Compared(what=what, recorded=recorded, replayed=replayed, difference=difference, bound=bound, unit=unit)
+
+
+def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[str, Latency]:
+    """By op label and ALL; response times, or else service times."""
+
+    def histogram(op: Op) -> Histogram:
+        return client_result.ops[op].response if response else client_result.ops[op].service
+
+    def longest(op: Op) -> int:
+        return client_result.ops[op].response_max_ns if response else client_result.ops[op].service_max_ns
+
+    out = {
+        op.label: latency(one.calls, one.bytes, one.errors, histogram(op), longest(op))
+        for op, one in client_result.ops.items()
+    }
+    whole = merged(histogram(op) for op in client_result.ops)
+    return _with_all(
+        out,
+        client_result.calls,
+        client_result.bytes,
+        client_result.errors,
+        whole,
+        max(map(longest, client_result.ops), default=0),
+    )
+
+
+def recorded_figures(path: str, trace: Trace, recorded: Recorded) -> RecordedFigures:
+    """Of the trace, as the result has them."""
+    out = {
+        op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns)
+        for op, one in recorded.by_op.items()
+    }
+    whole = merged(one.histogram for one in recorded.by_op.values())
+    longest = max((one.max_ns for one in recorded.by_op.values()), default=0)
+    return RecordedFigures(
+        path=path,
+        streams=sum(1 for stream in trace.header.streams if stream.calls),
+        calls=recorded.calls,
+        errors=recorded.errors,
+        bytes=recorded.bytes,
+        elapsed_s=recorded.elapsed_s,
+        calls_per_second=recorded.calls_per_second,
+        latency=_with_all(out, recorded.calls, recorded.bytes, recorded.errors, whole, longest),
+        per_second=recorded.by_second,
+        nodes=len(trace.nodes),
+        lost=recorded.lost,
+        origin=dict(trace.header.origin),
+        emulated=_emulated(trace.header.origin.get("filer")),
+        tasks_known=all(stream.idle is not None for stream in trace.header.streams if stream.calls),
+    )
+
+
+def _emulated(filer: object) -> str:
+    """The label of the filer that an origin tells of; empty without one."""
+    if not isinstance(filer, dict) or not filer.get("digest"):
+        return ""
+    return FilerChoice(name=str(filer.get("name")), scale=float(filer.get("scale", 1)), digest="known").label
+
+
+def _with_all(
+    by_op: Mapping[str, Latency], calls: int, nbytes: int, errors: int, whole: Histogram, longest: int
+) -> dict[str, Latency]:
+    return dict(by_op) | ({ALL: latency(calls, nbytes, errors, Histogram(whole.counts), longest)} if calls else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One replay: what each client told at its end, its histograms among it."""
+
+    repeat: int
+    order: int
+    emulated: bool
+    job_id: str
+    job: dict[str, Any]  # as `edbench job show -o json` has it
+    processors: float
+    clients: tuple[ReplayClient, ...]
+    touched: int  # bytes of the files that were made
+    adapted: int  # calls of the trace that ended otherwise than the rest of it explains
+    opened: int  # files that no call of the trace opened
+    streams: tuple[tuple[str, ...], ...] = ()  # that each client played, as worker/slot
+    data_sets: int | None = None
+    hosts: tuple[dict[str, Any], ...] = ()  # members: share, clock, meters (core.crew.messages)
+    null_calls: int | None = None  # of the same clients on null storage
+    null_elapsed_s: float | None = None
+
+
+def run_of(seen: Observed) -> ReplayRun:
+    """Every figure of it; nothing else is asked. Raises RunFailed when a client has no result."""
+    all_of = outcome_of(seen.clients, f"job {seen.job_id}")
+    merged = all_of.result
+    time = call_time_of(seen.job)
+    inside = sum(one.service_total_ns for one in merged.ops.values()) / 1e9
+    return ReplayRun(
+        repeat=seen.repeat,
+        order=seen.order,
+        started_at=all_of.began,
+        elapsed_s=merged.elapsed_s,
+        worker_cpu=merged.cpu_s / (merged.elapsed_s * seen.processors) if merged.elapsed_s else 0.0,
+        run_queue_share=all_of.run_queue_s / inside if inside else None,
+        null_elapsed_s=seen.null_elapsed_s,
+        latency=replayed_latencies(merged, response=True),
+        emulated=seen.emulated,
+        job_id=seen.job_id,
+        prepared_s=all_of.prepared_s,
+        calls=merged.calls,
+        errors=merged.errors,
+        bytes=merged.bytes,
+        differences={difference_text(one): one.calls for one in merged.differences},
+        calls_per_second=merged.calls / merged.elapsed_s if merged.elapsed_s else 0.0,
+        service=marked(replayed_latencies(merged, response=False), time),
+        call_time=time,
+        steady=_steadiness(merged),
+        per_second=merged.by_second,
+        due_per_second=merged.due_by_second,
+        offered_per_second=merged.calls / merged.last_due_s if merged.last_due_s else None,
+        response_mean_us=_mean_us(merged, [one.response_total_ns for one in merged.ops.values()]),
+        service_mean_us=_mean_us(merged, [one.service_total_ns for one in merged.ops.values()]),
+        late_s=merged.lateness_max_ns / 1e9,
+        backlog=backlogs(seen.clients, seen.streams),
+        data_sets=seen.data_sets,
+        waited_s=merged.waited_s,
+        null_calls=seen.null_calls,
+        job=seen.job,
+    )
+
+
+def _mean_us(merged: ClientResult, totals_ns: Sequence[int]) -> float | None:
+    return sum(totals_ns) / merged.calls / 1000 if merged.calls else None
+
+
+def _steadiness(merged: ClientResult) -> tuple[Steady, ...]:
+    """Of the whole replay; where calls had intended starts, of those that ended against those that were due."""
+    one = judged("calls", _by_second(merged.by_second), 0.0, merged.elapsed_s, due=_by_second(merged.due_by_second))
+    return () if one is None else (one,)
+
+
+def _by_second(calls: Sequence[int]) -> list[tuple[float, float]]:
+    return [(float(second), float(number)) for second, number in enumerate(calls)]

@@ -1,0 +1,144 @@
+"""What each system call means for the trace: the calls on files become calls of the trace, the others are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+from core.operations import Op
+from replay.strace import arguments
+from replay.strace.arguments import AT_FDCWD
+from replay.strace.book import NodeBook, normalised
+from replay.strace.lines import Event
+from replay.strace.processes import Opened, Process, Processes
+from traces.model import NO_NODE, NodeKind
+
+
+class TakeCall(Protocol):
+    """Takes a call of the trace; times are those of the log."""
+
+    def __call__(
+        self, pid: int, op: Op, start_ns: int, duration_ns: int, nbytes: int, argument: int, node: int, other: int, error: int, /
+    ) -> None: ...  # fmt: skip
+
+
+class System:
+    """The state that system calls change, and the way a handler gives out calls of the trace."""
+
+    def __init__(self, book: NodeBook, place: bytes, take: TakeCall) -> None:
+        self.book = book
+        self.processes = Processes(place)
+        self.not_carried: Counter[str] = Counter()  # calls on files that a trace has no op for, by name
+        self.other: Counter[str] = Counter()  # calls that are not about files, by name
+        self.elsewhere = 0  # calls on pipes, sockets, devices and paths that are not looked at
+        self.unknown_descriptors = 0
+        self._take = take
+
+    def process(self, pid: int, unfinished: dict[int, tuple[int, str]]) -> Process:
+        """The process; a new one is the child of whoever is making one just now."""
+        process = self.processes.get(pid)
+        if process is not None:
+            return process
+        makers = [(at, maker, text) for maker, (at, text) in unfinished.items() if text.startswith(MAKERS)]
+        _, maker, text = max(makers, default=(0, 0, ""))
+        parent = self.process(maker, {}) if text else None
+        return self.processes.first_met(pid, parent, clone_flags(text))
+
+    def give(
+        self, process: Process, op: Op, event: Event, node: int, nbytes: int = 0, argument: int = 0, other: int = NO_NODE
+    ) -> None:  # fmt: skip
+        """A call of the trace, from one of the log."""
+        self.settle(process)
+        error = arguments.failure(event.result)
+        self._take(process.pid, op, event.start_ns, event.duration_ns, nbytes, argument, node, other, error)
+
+    def settle(self, process: Process) -> None:
+        """Give out the open or scan that was held back in case it went on."""
+        pending, process.pending = process.pending, None
+        if pending is None or pending.opened.node is None:
+            return
+        op, node = pending.op, pending.opened.node
+        if pending.may_exist:
+            op = Op.OPEN if pending.size else Op.CREATE
+            if op is Op.OPEN:
+                self.book.found(node, NodeKind.FILE, pending.size)
+            else:
+                self.book.made(node, NodeKind.FILE)
+        argument = pending.size if op in (Op.OPEN, Op.SCAN) else 0
+        self._take(process.pid, op, pending.start_ns, pending.duration_ns, 0, argument, node, NO_NODE, 0)
+
+    def closed(self, process: Process, opened: Opened | None, at: int, duration: int) -> None:
+        """The last descriptor of a file is gone; a directory's end is part of its scan."""
+        if opened is None or opened.node is None or opened.directory:
+            return
+        self.settle(process)
+        self._take(process.pid, Op.CLOSE, at, duration, 0, 0, opened.node, NO_NODE, 0)
+
+    def ended(self, process: Process, at: int) -> None:
+        """A process is over, and what it had open with it."""
+        self.settle(process)
+        for opened in self.processes.ended(process):
+            self.closed(process, opened, at, 0)
+
+    def path(self, process: Process, base: str | None, argument: str) -> bytes | None:
+        """The normalised path of an argument, from a directory's descriptor or (None) the current directory."""
+        given = arguments.path(argument)
+        if given is None:
+            return None
+        if given.startswith(b"/"):
+            return normalised(b"/", given)
+        above = self.directory(process, base)
+        return None if above is None else normalised(above, given)
+
+    def directory(self, process: Process, base: str | None) -> bytes | None:
+        """The path that a descriptor of a directory stands for."""
+        descriptor = arguments.descriptor(base) if base is not None else arguments.Descriptor(AT_FDCWD, None)
+        if descriptor is None:
+            return None
+        if descriptor.number == AT_FDCWD:
+            return arguments.file_path(descriptor.target) or process.place.path
+        opened = process.table.opened.get(descriptor.number)
+        return opened.path if opened is not None and opened.path else arguments.file_path(descriptor.target)
+
+    def node(self, process: Process, base: str | None, argument: str) -> int | None:
+        """The node of a path argument; None is counted as elsewhere."""
+        path = self.path(process, base, argument)
+        node = None if path is None else self.book.node(path)
+        self.elsewhere += node is None
+        return node
+
+    def opened(self, process: Process, argument: str) -> Opened | None:
+        """The file that a descriptor refers to, with a node; None is counted."""
+        descriptor = arguments.descriptor(argument)
+        if descriptor is None or descriptor.number < 0:
+            self.elsewhere += 1
+            return None
+        opened = process.table.opened.get(descriptor.number)
+        if opened is None and descriptor.target is not None:
+            path = arguments.file_path(descriptor.target)
+            opened = Opened(None if path is None else self.book.node(path), path)
+            process.table.put(descriptor.number, opened)
+        if opened is None:
+            self.unknown_descriptors += 1
+        elif opened.node is None:
+            self.elsewhere += 1
+        return opened if opened is not None and opened.node is not None else None
+
+
+Handler = Callable[[System, Process, Event, list[str]], None]
+MAKERS = ("clone(", "clone3(", "fork(", "vfork(")
+
+
+def after(event: Event) -> Event:
+    """A call at the end of this one that takes no time: the second of two that one system call stands for."""
+    return event._replace(start_ns=event.start_ns + event.duration_ns, duration_ns=0)
+
+
+def clone_flags(text: str) -> frozenset[str]:
+    """The flags among the arguments of clone and clone3; none of fork."""
+    _, separator, rest = text.partition("flags=")
+    return arguments.flags(rest.split(",", 1)[0].split("}", 1)[0].strip()) if separator else frozenset()
+
+
+__all__ = ["MAKERS", "Handler", "System", "TakeCall", "after", "clone_flags"]

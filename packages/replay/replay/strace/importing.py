@@ -1,0 +1,183 @@
+"""Import of strace logs: `import_strace` reads them line by line and writes a trace."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from core.operations import Op
+from core.reading import read_problem
+from replay.strace import arguments
+from replay.strace.book import NOWHERE, NodeBook, normalised
+from replay.strace.calls import System
+from replay.strace.descriptors import HANDLERS, NOT_CARRIED
+from replay.strace.lines import EXIT, Event, Halves, Log
+from traces.model import NO_PHASE, Call, Stream, TraceHeader
+from traces.write import TraceWriter
+
+_SUFFIX = re.compile(r".*\.(\d+)$")  # of the logs of strace -ff
+_PROGRAM = re.compile(r'"((?:[^"\\]|\\.)*)"')
+WHAT_IT_TAKES = "make it with: strace -f -ttt -T -o LOG PROGRAM"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What was made of the logs."""
+
+    size: int  # bytes of the trace
+    header: TraceHeader
+    nodes: int
+    log_calls: int  # system calls in the logs
+    not_carried: Counter[str]
+    other: Counter[str]
+    elsewhere: int
+    unknown_descriptors: int
+    malformed: int
+    first_malformed: str
+    never_ended: int
+    steps_back: int  # calls that the clock put before the one before them; they were moved up to it
+
+
+def import_strace(
+    logs: Sequence[Path], target: Path, *, under: Sequence[Path] = (), start_directory: Path | None = None
+) -> Imported:
+    """The file calls of the logs (one of -f, or all of -ff) as a trace; each process or thread becomes a stream.
+
+    `under`: keep only what lies in these directories; `start_directory`: where the program was started, for logs that
+    do not say. Raises UsageError when a log cannot be read or is none of `strace -f -ttt -T`.
+    """
+    roots = [normalised(b"/", str(path.absolute()).encode("utf-8", "surrogateescape")) for path in under]
+    place = NOWHERE if start_directory is None else str(start_directory.absolute()).encode("utf-8", "surrogateescape")
+    with ExitStack() as stack:
+        halves = [Halves() for _ in logs]
+        streams = []
+        for log, half in zip(logs, halves, strict=True):
+            try:
+                file = stack.enter_context(log.open("rb"))
+            except OSError as error:
+                raise UsageError(read_problem(log, error)) from error
+            suffix = _SUFFIX.match(log.name)
+            streams.append(iter(Log(file, log.name, int(suffix[1]) if suffix else 0, half)))
+        with TraceWriter(target) as writer:
+            importer = _Import(writer, NodeBook(roots), place)
+            try:
+                importer.read(_tagged(streams, halves))
+            except OSError as error:
+                raise UsageError(read_problem(logs[0], error)) from error
+            _refuse_other_logs(logs, halves)
+            return importer.finish(halves)
+
+
+def _tagged(streams: list[Iterator[Event]], halves: list[Halves]) -> Iterator[tuple[Event, Halves]]:
+    """The events of all logs by time, each with what its own log has unfinished; one log keeps its order."""
+    if len(streams) == 1:
+        return ((event, halves[0]) for event in streams[0])
+    tagged = [((event, half) for event in stream) for stream, half in zip(streams, halves, strict=True)]
+    return heapq.merge(*tagged, key=lambda pair: pair[0].start_ns)
+
+
+def _refuse_other_logs(logs: Sequence[Path], halves: Sequence[Halves]) -> None:
+    for log, half in zip(logs, halves, strict=True):
+        if not half.calls:
+            raise UsageError(f"{log} contains no calls with the times that strace -ttt writes; {WHAT_IT_TAKES}")
+        if half.untimed * 2 > half.calls:
+            raise UsageError(f"{log} has no durations of calls, which strace -T writes; {WHAT_IT_TAKES}")
+
+
+class _Import:
+    def __init__(self, writer: TraceWriter, book: NodeBook, place: bytes) -> None:
+        self._writer = writer
+        self._book = book
+        self._system = System(book, place, self._take)
+        self._streams: dict[int, int] = {}  # process → stream
+        self._counts: list[int] = []
+        self._last: list[int] = []
+        self._first_ns = -1
+        self._end_ns = 0
+        self._steps_back = 0
+        self._program = ""
+
+    def read(self, tagged: Iterator[tuple[Event, Halves]]) -> None:
+        """All events, in their order."""
+        system = self._system
+        latest_ns = 0
+        for event, halves in tagged:
+            if self._first_ns < 0:
+                began = [at for at, _ in halves.open.values()]
+                self._first_ns = min([event.start_ns, *began])
+            latest_ns = event.start_ns
+            process = system.process(event.pid, halves.open)
+            if event.name == EXIT:
+                system.ended(process, event.start_ns)
+            elif event.result.startswith("?"):
+                continue
+            elif handler := HANDLERS.get(event.name):
+                if event.name == "execve" and not self._program:
+                    self._program = _program(event)
+                try:
+                    handler(system, process, event, arguments.split(event.arguments))
+                except IndexError:  # fewer arguments than the call has: the line was cut
+                    halves.reject(f"process {event.pid}", f"{event.name}({event.arguments}")
+            else:
+                (system.not_carried if event.name in NOT_CARRIED else system.other)[event.name] += 1
+        for process in system.processes:
+            system.ended(process, latest_ns)
+
+    def _take(
+        self, pid: int, op: Op, start_ns: int, duration_ns: int, nbytes: int, argument: int, node: int, other: int, error: int
+    ) -> None:  # fmt: skip
+        stream = self._streams.get(pid)
+        if stream is None:
+            stream = self._streams[pid] = len(self._counts)
+            self._counts.append(0)
+            self._last.append(0)
+        start = start_ns - self._first_ns
+        if start < self._last[stream]:
+            self._steps_back += 1
+            start = self._last[stream]
+        self._last[stream] = start
+        self._counts[stream] += 1
+        self._end_ns = max(self._end_ns, start + duration_ns)
+        self._writer.add(stream, Call(op, start, duration_ns, nbytes, argument, node, other, error, 0))
+
+    def finish(self, halves: Sequence[Halves]) -> Imported:
+        """Write what stands around the calls."""
+        if not self._counts:
+            raise UsageError("the log contains no calls on the selected files; check --under")
+        system = self._system
+        pids = sorted(self._streams, key=lambda pid: self._streams[pid])
+        header = TraceHeader(
+            created=self._first_ns / 1e9,
+            duration_ns=self._end_ns,
+            phases=(NO_PHASE,),
+            streams=tuple(
+                Stream(worker=f"process {pid}", slot=0, calls=count)
+                for pid, count in zip(pids, self._counts, strict=True)
+            ),
+            origin={"program": self._program, "imported": "strace"},
+        )
+        return Imported(
+            size=self._writer.finish(header, self._book.nodes()),
+            header=header,
+            nodes=len(self._book),
+            log_calls=sum(half.calls for half in halves),
+            not_carried=+system.not_carried,
+            other=system.other,
+            elsewhere=system.elsewhere,
+            unknown_descriptors=system.unknown_descriptors,
+            malformed=sum(half.malformed for half in halves),
+            first_malformed=next((half.first_malformed for half in halves if half.first_malformed), ""),
+            never_ended=sum(half.never_ended + len(half.open) for half in halves),
+            steps_back=self._steps_back,
+        )
+
+
+def _program(event: Event) -> str:
+    match = _PROGRAM.search(event.arguments)
+    return match[1] if match else ""

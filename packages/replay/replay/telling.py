@@ -1,0 +1,233 @@
+"""What is said of replays beside their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controller.labels.rules import is_cached
+from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
+from core.records import FsyncPolicy
+from experiments.drops import NOT_DROPPED, Drop, cache_state
+from experiments.filer_limit import THE_STORAGE, limit_told
+from experiments.report import words
+from experiments.result.codec import decode
+from experiments.result.durability import bounds_copies
+from experiments.telling import Telling
+from replay.job import dropped_by
+from replay.orders import JOB, MOST, SCHEDULE
+from replay.runs import (
+    ELAPSED,
+    LEVELS,
+    Compared,
+    Fidelity,
+    Observed,
+    RecordedFigures,
+    ReplayPoint,
+    ReplayResult,
+    Scaling,
+    by_storage,
+    closed_fidelity,
+    fidelity,
+    in_calls,
+    scaling_of,
+)
+from replay.runs import said as said_scaling
+from replay.runs import told as told_backlog
+
+_NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
+
+
+class ReplayTelling(Telling):
+    """`surroundings` as `Replays.surroundings` has them."""
+
+    def __init__(self, surroundings: dict[str, Any]) -> None:
+        super().__init__(surroundings)
+        self._recorded = decode(RecordedFigures, surroundings["recorded"], "recorded")
+        self._pace = pace_of(surroundings["configuration"])
+        self._drops: list[Drop] = []
+        self._hosts: list[dict[str, Any]] = []
+        self._touched = self._adapted = self._opened = 0
+
+    def see(self, raw: Observed) -> None:
+        """What its files and its program came to, and what its clients dropped."""
+        self._drops += map(drop_of, dropped_by(raw.clients))
+        if raw.hosts:
+            self._hosts.append({"run": raw.order, "hosts": list(raw.hosts)})
+        self._touched = max(self._touched, raw.touched)
+        self._adapted = max(self._adapted, raw.adapted)
+        self._opened = max(self._opened, raw.opened)
+
+    def pace(self) -> str:
+        """How fast."""
+        return {
+            JOB: "in a closed loop with recorded think times",
+            SCHEDULE: "at recorded speed",
+            MOST: "as fast as it goes",
+            LEVELS: "at levels of load",
+        }.get(self._pace, f"at {self._pace} of recorded speed")
+
+    def emulated(self, point: ReplayPoint) -> str | None:
+        """The name of its storage, where that is a filer's label."""
+        return point.storage if point.run.emulated else None
+
+    def cached(self, points: Sequence[ReplayPoint]) -> bool:
+        """Whether the files are less than three times what this host's memory and the filer hold."""
+        return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self.filer_cache.undeclared
+
+    def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
+        """The trace, whether it came out as recorded, and what more clients are."""
+        return {"recorded": self._recorded, "fidelity": self._judged(points), "scaling": self._scaling(points)}
+
+    def _scaling(self, points: Sequence[ReplayPoint]) -> Scaling | None:
+        known = all(run.data_sets is not None for point in points for run in point.repeats)
+        return scaling_of(self._recorded.streams, (point.clients for point in points)) if known else None
+
+    def _judged(self, points: Sequence[ReplayPoint]) -> Fidelity | None:
+        """Of the filer of the recording if it is among those replayed on, else of the first."""
+        same = [point for point in points if point.clients == self._recorded.streams]
+        if not same or self._pace not in (JOB, SCHEDULE):
+            return None
+        closed = self._pace == JOB
+        recorded_on = self._recorded.origin.get("filer")
+        digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""
+        for point in same:
+            if digest == self.surroundings["digests"][point.storage]:
+                if closed:  # whether two real storages are the same one, a trace does not say
+                    return closed_fidelity(self._recorded, point, same_filer=bool(digest))
+                return fidelity(self._recorded, point)
+        return (closed_fidelity if closed else fidelity)(self._recorded, same[0], same_filer=False)
+
+    def remarks(self, result: ReplayResult) -> Sequence[str]:
+        """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
+        options = self._recorded.origin.get("options")
+        fsync = options.get("fsync") if isinstance(options, dict) else None
+        said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
+        remarks = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
+        if result.scaling is not None and {point.clients for point in result.points} != {self._recorded.streams}:
+            remarks.append(said_scaling(result.scaling, self._recorded.streams))
+        return remarks if said is None else [*remarks, said]
+
+    def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
+        """Of the trace, and of calls that ended otherwise."""
+        doubts = closed_doubts(self._recorded) if self._pace == JOB else []
+        return doubts + warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
+
+    def conditions(self, points: Sequence[ReplayPoint]) -> dict[str, Any]:
+        """What the result was found under; another storage is the point of it, another trace is not comparable."""
+        beside, run = self.surroundings, points[-1].run
+        edbench = {"edbench": run.job["versions"]["edbench"]}
+        kept = ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
+        return {
+            "configuration": edbench | beside["configuration"],
+            **{key: beside[key] for key in kept},
+            **({} if (scaling := self._scaling(points)) is None else {"scaling": scaling.value}),
+            "cache": {
+                "state": cache_state(self._drops, asked=True) if self._drops else _NOTHING_DROPPED,
+                **beside["cache"],
+                "drops": [drop.to_json() for drop in self._drops],
+                "not_dropped": NOT_DROPPED if self._drops else "nothing was dropped",
+            },
+            **({"hosts_by_run": self._hosts} if self._hosts else {}),
+            "workers": run.job["workers"],
+            "versions": run.job["versions"],
+        }
+
+
+def drop_of(dropped: Mapping[str, Any]) -> Drop:
+    """What one client dropped between writing its files and playing."""
+    return Drop(when="before the calls", **dropped)
+
+
+def as_recorded(result: ReplayResult) -> list[str]:
+    """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
+    verdict = result.fidelity
+    if verdict is None:
+        return []
+    if verdict.passed is None:
+        return [_took(verdict.rows[0], verdict.storage)] if verdict.rows[0].what == ELAPSED else []
+    kept = "as recorded" if verdict.passed else "NOT as recorded"
+    of = f" on {verdict.storage}" if len(by_storage(result.points)) > 1 else ""
+    judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
+    return [f"{kept}{of} ({', '.join(judged)})"]
+
+
+def _signed(row: Compared) -> str:
+    """In percent, with a true minus."""
+    return f"{row.difference * 100:+z.1f}".replace("-", "\u2212")
+
+
+def _took(elapsed: Compared, storage: str) -> str:
+    """Of a closed loop elsewhere: how long the job's calls and think times take there."""
+    took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
+    return f"{took} on {storage} against {recorded} recorded ({_signed(elapsed)} %)"
+
+
+def closed_doubts(trace: RecordedFigures) -> list[str]:
+    """What the think times of a trace cannot be taken for."""
+    out = []
+    labels = trace.origin.get("labels")
+    if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
+        out.append(
+            f"the trace is of a job that was {LIMITED}: its think times include waiting for cores, of which there is"
+            " less where the storage is slower; the elapsed time is then too long"
+        )
+    if trace.tasks_known is False:
+        out.append(
+            "the trace does not record when its streams had no task: only dependencies show which streams waited for each other"
+        )
+    return out
+
+
+def pace_of(configuration: Mapping[str, Any]) -> str:
+    """As `replay.orders.pace_text` has it, or LEVELS; older versions called it a speed."""
+    old = configuration.get("speed")
+    return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
+
+
+def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
+    """Of the highest load on one storage, where the generator was not the limit: an emulated filer's station, or the storage
+    where clients were in its calls most of the time. `waits`: clients have no think time."""
+    top = points[-1]
+    if top.limited or len(by_storage(points)) > 1:
+        return []
+    served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a processor
+    if (filer := top.run.job.get("filer")) is None:
+        return [THE_STORAGE] if waits and served else []
+    return limit_told(filer.get("series", ()), waits=waits and served)
+
+
+def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapted: int, opened: int = 0) -> list[str]:
+    """What a reader must know before using the figures."""
+    out = []
+    if trace.lost:
+        out.append(f"the trace lacks {trace.lost:,} calls that could not be kept when it was recorded")
+    if adapted:
+        out.append(
+            f"{words.many(adapted, 'call')} of the trace ended otherwise than the rest of it explains (another program"
+            " worked on the same files); they are replayed by the rest"
+        )
+    if opened:
+        out.append(
+            f"{words.many(opened, 'file')} that a call of the trace needs open, no call of the trace opened: the replay"
+            " opens them, unmeasured"
+        )
+    for point in points:
+        on = f"{point.storage}, " if len(by_storage(points)) > 1 else ""
+        late = [run.backlog[0] for run in point.repeats if run.backlog]
+        if late:
+            most = max(late, key=lambda one: one.seconds)
+            out.append(f"{on}{words.many(point.clients, 'client')}: {told_backlog(most)}")
+        worst = max(point.repeats, key=lambda run: sum(run.differences.values())).differences
+        if worst:
+            counts = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])
+            more = f" and {len(worst) - 5} more kinds" if len(worst) > 5 else ""
+            out.append(
+                f"{on}{words.many(point.clients, 'client')}: {sum(worst.values()):,} calls did not end as"
+                f" recorded: {counts}{more}"
+            )
+    return out

@@ -1,0 +1,266 @@
+"""The page of `edbench trace info --html`: a trace in charts and tables, in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+from core.errors import RunFailed
+from core.histogram import bucket_bounds
+from experiments.report import words
+from experiments.report.markup import Html, table, tag
+from experiments.report.palette import series_colour
+from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.style import document
+from experiments.report.svg import figure_svg
+
+MOST_LINES = 6
+_BAR = 0.8
+
+Drawn = tuple[str, str, Figure, str]  # name, title, figure, the sentence under it
+
+
+def trace_figures(info: Mapping[str, Any]) -> Iterator[Drawn]:
+    """Every picture that this trace has something for."""
+    if info["ops"]:
+        yield "ops", "Calls by operation", op_mix(info["ops"]), _mix_sentence(info)
+        yield "time", "Calls per second over time", calls_over_time(info["timeline"]), _time_sentence(info)
+        yield "flight", "Calls in flight over time", in_flight(info["timeline"]), _flight_sentence(info)
+    moved = {op: access for op, access in info["sizes"].items() if access["calls"]}
+    if moved:
+        yield "sizes", "Bytes of a read and of a write", sizes(moved, "calls", "bytes moved"), _size_sentence(moved)
+    if info["think"]["histogram"]:
+        yield "think", "Think time", think_time(info["think"]), _think_sentence(info)
+    tree = info["tree"]
+    files = {name: tree[key] for name, key in (("were there", "existing"), ("made", "made")) if tree[key]["files"]}
+    if files:
+        yield "files", "Sizes of the files", sizes(files, "files", "size of the file"), _files_sentence(tree)
+        yield "depth", "Depth of the files", depths(tree["files_by_depth"]), _depth_sentence(tree)
+
+
+def op_mix(ops: Mapping[str, Any]) -> Figure:
+    """For each op its share of the calls and its share of their time."""
+    busy = sum(of["busy_s"] for of in ops.values()) or 1.0
+    names = list(ops)
+    with drawing():
+        figure, (axes,) = new_figure(height=0.6 + 0.36 * len(names))
+        for number, (label, shares) in enumerate(
+            (
+                ("of the calls", [ops[op]["share"] for op in names]),
+                ("of their time", [ops[op]["busy_s"] / busy for op in names]),
+            )
+        ):
+            places = [place + (number - 0.5) * _BAR / 2 for place in range(len(names))]
+            axes.barh(places, shares, height=_BAR / 2, color=series_colour(number), label=label)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.set_xlabel("share")
+        legend_beside(axes)
+    return figure
+
+
+def calls_over_time(timeline: Mapping[str, Any]) -> Figure:
+    """A line for each of the commonest ops, and one for the others."""
+    width = timeline["bin_s"]
+    by_op = sorted(timeline["calls"].items(), key=lambda pair: -sum(pair[1]))
+    lines = by_op[: MOST_LINES - 1] if len(by_op) > MOST_LINES else by_op
+    if len(lines) < len(by_op):
+        lines.append(("others", [sum(counts) for counts in zip(*(c for _, c in by_op[len(lines) :]), strict=True)]))
+    with drawing():
+        figure, (axes,) = new_figure()
+        length, unit = time_unit(width * len(lines[0][1]))
+        for number, (op, counts) in enumerate(lines):
+            draw_line(axes, _samples([count / width for count in counts], width), number, op, length)
+        _time_axes(axes, unit, "calls a second")
+        legend_beside(axes)
+    return figure
+
+
+def in_flight(timeline: Mapping[str, Any]) -> Figure:
+    """Mean number of calls in flight, bin by bin."""
+    width = timeline["bin_s"]
+    with drawing():
+        figure, (axes,) = new_figure(height=2.4)
+        length, unit = time_unit(width * len(timeline["in_flight"]))
+        draw_line(axes, _samples(timeline["in_flight"], width), 0, "calls in flight", length)
+        _time_axes(axes, unit, "calls in flight")
+    return figure
+
+
+def sizes(by_name: Mapping[str, Any], what: str, label: str) -> Figure:
+    """Bars by classes of size, from one power of two to the next; one series for each name."""
+    classes = sorted({(one["from"], one["below"]) for of in by_name.values() for one in of["by_size"]})
+    with drawing():
+        figure, (axes,) = new_figure()
+        for number, (name, of) in enumerate(by_name.items()):
+            counts = {one["from"]: one[what] for one in of["by_size"]}
+            total = sum(counts.values())
+            width = _BAR / len(by_name)
+            places = [place + (number - (len(by_name) - 1) / 2) * width for place in range(len(classes))]
+            heights = [counts.get(low, 0) / total for low, _ in classes]
+            axes.bar(places, heights, width=width, color=series_colour(number), label=name)
+        axes.set_xticks(
+            range(len(classes)), [_short(low) for low, _ in classes], rotation=60 if len(classes) > 14 else 0
+        )
+        axes.set_xlabel(f"{label}, from … to below the next")
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.set_ylabel(f"share of the {what}")
+        legend_beside(axes)
+    return figure
+
+
+def think_time(think: Mapping[str, Any]) -> Figure:
+    """The share of pauses that are no longer than so much."""
+    counts = sorted((int(bucket), count) for bucket, count in think["histogram"].items())
+    total = sum(count for _, count in counts)
+    ends = [max(bucket_bounds(bucket)[1], 1) / 1e3 for bucket, _ in counts]
+    with drawing():
+        figure, (axes,) = new_figure(height=2.6)
+        shares = [below / total for below in accumulate(count for _, count in counts)]
+        axes.step([ends[0], *ends], [0.0, *shares], where="post", color=series_colour(0))
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(base=10, numticks=9))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: words.microseconds(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("pause before a call")
+        axes.set_ylabel("share of the calls")
+        axes.set_ylim(0, 1.02)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    return figure
+
+
+def depths(files: Mapping[Any, int]) -> Figure:
+    """Files by the directories above them."""
+    counts = sorted((int(depth), number) for depth, number in files.items())
+    with drawing():
+        figure, (axes,) = new_figure(height=2.4)
+        axes.bar([depth for depth, _ in counts], [number for _, number in counts], color=series_colour(0), width=_BAR)
+        axes.set_xticks([depth for depth, _ in counts])
+        axes.set_xlabel("parts of the path below its root")
+        axes.set_ylabel("files")
+        from_zero(axes, whole=True)
+    return figure
+
+
+def _samples(values: Sequence[float], width: float) -> list[tuple[float, float]]:
+    return [((place + 0.5) * width, float(value)) for place, value in enumerate(values)]
+
+
+def _time_axes(axes: Axes, unit: str, label: str) -> None:
+    axes.set_xlabel(f"time since the first call ({unit})")
+    axes.set_ylabel(label)
+    axes.set_xlim(left=0)
+    from_zero(axes)
+
+
+def _short(value: int) -> str:
+    for unit, bits in (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)):
+        if value >= 1 << bits:
+            return f"{value >> bits} {unit}"
+    return str(value)
+
+
+def _mix_sentence(info: Mapping[str, Any]) -> str:
+    most = sorted(info["ops"].items(), key=lambda pair: -pair[1]["calls"])[:3]
+    listed = words.listed(f"{op} {words.percent(of['share'])}" for op, of in most)
+    return f"{words.count(info['calls'])} calls; {listed} of them."
+
+
+def _time_sentence(info: Mapping[str, Any]) -> str:
+    timeline = info["timeline"]
+    totals = [sum(counts) for counts in zip(*timeline["calls"].values(), strict=True)]
+    peak = max(totals) / timeline["bin_s"]
+    mean = info["calls"] / max(info["duration_s"], 1e-9)
+    over = words.seconds(timeline["bin_s"])
+    return f"{words.count(mean)} calls per second on average, at most {words.count(peak)} over {over}."
+
+
+def _flight_sentence(info: Mapping[str, Any]) -> str:
+    flight = info["concurrency"]
+    return (
+        f"{words.figure(flight['mean_in_flight'])} calls in flight on average, at most {words.figure(flight['peak_in_flight'])} "
+        f"over {words.seconds(flight['over_s'])}; {words.many(flight['streams'], 'stream')}."
+    )
+
+
+def _size_sentence(moved: Mapping[str, Any]) -> str:
+    info = (
+        f"{words.percent(access['sequential_share'])} of {words.count(access['calls'])} {op}s continue at the end of the previous one"
+        for op, access in moved.items()
+    )
+    return f"{'; '.join(info)}."
+
+
+def _think_sentence(info: Mapping[str, Any]) -> str:
+    think = info["think"]
+    return (
+        f"Time between the end of a call and the next call of its stream: p50 {words.microseconds(think['p50_us'])}, p99 "
+        f"{words.microseconds(think['p99_us'])}; {words.percent(think['share'])} of the streams' time."
+    )
+
+
+def _files_sentence(tree: Mapping[str, Any]) -> str:
+    existing, made = tree["existing"], tree["made"]
+    return (
+        f"{words.many(existing['files'], 'file')} of {words.size(existing['bytes'])} existed; the calls create "
+        f"{words.count(made['files'])} of {words.size(made['bytes'])}."
+    )
+
+
+def _depth_sentence(tree: Mapping[str, Any]) -> str:
+    return f"{words.many(tree['directories'], 'directory', 'directories')}; the fullest has {words.many(tree['most_entries'], 'entry', 'entries')}."
+
+
+def write_trace_page(info: Mapping[str, Any], name: str, totals: str, target: Path) -> None:
+    """`info` is what `replay.trace_summary.trace_info` gives. Raises RunFailed when the file cannot be written."""
+    page = trace_page(info, name, totals)
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"cannot write {target}: {error.strerror}") from error
+
+
+def trace_page(info: Mapping[str, Any], name: str, totals: str) -> str:
+    """The whole self-contained page; well-formed as XML and as HTML."""
+    made = f"{datetime.fromtimestamp(info['created'], UTC):%Y-%m-%d %H:%M} UTC"
+    return document(
+        f"edbench trace: {name}",
+        tag("p", totals, class_="verdict", role="note"),
+        tag("h1", f"edbench trace {name}"),
+        tag("p", f"Recorded {made}.{_lost(info)}", class_="facts"),
+        *(_section(drawn) for drawn in trace_figures(info)),
+        tag("section", tag("h2", "Latency by operation"), _latency(info)),
+    )
+
+
+def _lost(info: Mapping[str, Any]) -> str:
+    return f" {info['lost']:,} calls were lost during recording." if info["lost"] else ""
+
+
+def _section(drawn: Drawn) -> Html:
+    name, title, figure, sentence = drawn
+    shown = tag("figure", figure_svg(figure, name, sentence), tag("figcaption", sentence))
+    return tag("section", tag("h2", title), shown, id=name)
+
+
+def _latency(info: Mapping[str, Any]) -> Html:
+    header = ("operation", "calls", "errors", "bytes", "p50", "p95", "p99", "longest")
+    rows: list[tuple[str, ...]] = []
+    for op, of in info["ops"].items():
+        counts = (words.count(of["calls"]), words.count(of["errors"]), words.size(of["bytes"]))
+        rows.append((op, *counts, *_percentiles(of), words.microseconds(of["max_us"])))
+        for size, sized in of["latency_by_size"].items():
+            rows.append((f"{op} {size}", words.count(sized["calls"]), "", "", *_percentiles(sized), ""))
+    return table(header, rows)
+
+
+def _percentiles(of: Mapping[str, Any]) -> Iterator[str]:
+    return (words.microseconds(of[key]) for key in ("p50_us", "p95_us", "p99_us"))

@@ -1,0 +1,573 @@
+"""The content of a trace in numbers and as plain data, for JSON, tables and charts. `summarise` reads a trace once and keeps a bounded
+amount (and 30 bytes per node).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from core.histogram import Histogram
+from core.operations import Op
+from traces.model import NO_NODE, NO_PHASE, Call, Node, NodeKind, Trace, TraceHeader
+
+
+class LastNames:
+    """Node → the node that it was renamed to, through any number of renames; itself where there was none.
+
+    A name that was given to several files one after another stands for the last of them. 8 bytes of memory a node.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self._names = array("q", range(nodes))
+
+    def take(self, rename: Call) -> None:
+        """A rename that succeeded."""
+        if rename.other != NO_NODE:
+            self._names[rename.other] = rename.node
+
+    def settle(self) -> None:
+        """Follow every name to its end; once, after the last `take`."""
+        for number in range(len(self._names)):
+            self._names[number] = self._last(number)
+
+    def _last(self, number: int) -> int:
+        """Names that were given round in a circle end where the circle closes."""
+        if self._names[number] == number:
+            return number
+        seen: set[int] = set()
+        while self._names[number] != number and number not in seen:
+            seen.add(number)
+            number = self._names[number]
+        return number
+
+    def __getitem__(self, node: int) -> int:
+        return self._names[node]
+
+
+class Extents:
+    """For each node, the byte after the last one that was written or read; 8 bytes of memory a node."""
+
+    def __init__(self, nodes: int) -> None:
+        self._ends = array("q", bytes(8 * nodes))
+
+    def grow(self, node: int, end: int) -> None:
+        """The file reaches at least to here."""
+        if end > self._ends[node]:
+            self._ends[node] = end
+
+    def __getitem__(self, node: int) -> int:
+        return self._ends[node]
+
+
+@dataclass(slots=True)
+class Files:
+    """The files that were there before, or those that were made."""
+
+    number: int = 0
+    bytes: int = 0
+    sizes: Counter[int] = field(default_factory=Counter)  # bit length of the size → files
+
+    def take(self, size: int) -> None:
+        """One more."""
+        self.number += 1
+        self.bytes += size
+        self.sizes[size.bit_length()] += 1
+
+
+@dataclass(slots=True)
+class TreeShape:
+    """What the nodes of a trace look like."""
+
+    existing: Files = field(default_factory=Files)
+    made: Files = field(default_factory=Files)
+    directories: int = 0
+    directories_made: int = 0
+    missing: int = 0  # names under which nothing was found
+    depths: Counter[int] = field(default_factory=Counter)  # parts of the path below its root → files
+    entries: Counter[int] = field(default_factory=Counter)  # bit length of a directory's entries → directories
+    most_entries: int = 0
+    name_bytes: int = 0  # of all nodes but roots, added up
+    names: int = 0
+    packed_bytes: int = 0  # what the bytes of existing files would be compressed, by the recorded ratios
+
+
+def tree_shape(nodes: Sequence[Node], written: Extents, names: LastNames) -> TreeShape:
+    """Two passes over the nodes. `written` says how large the made files became, under any of their names: a file that
+    was written under a temporary name is one file, under the one it has in the end."""
+    for number in range(len(nodes)):
+        written.grow(names[number], written[number])
+    shape = TreeShape()
+    depths = array("H")
+    entries = array("l")
+    directories = []
+    for number, node in enumerate(nodes):
+        depth = 0
+        if node.parent != NO_NODE:
+            depth = min(depths[node.parent] + 1, 0xFFFF)
+            entries[node.parent] += 1
+            shape.names += 1
+            shape.name_bytes += node.name_bytes
+        depths.append(depth)
+        entries.append(0)
+        if node.kind == NodeKind.DIRECTORY:
+            directories.append(number)
+            shape.directories += 1
+            shape.directories_made += not node.existed
+        elif node.kind == NodeKind.MISSING:
+            shape.missing += 1
+        elif node.existed or names[number] == number:
+            _take_file(shape, node, depth, written[number])
+    for number in directories:
+        shape.entries[entries[number].bit_length()] += 1
+        shape.most_entries = max(shape.most_entries, entries[number])
+    return shape
+
+
+def _take_file(shape: TreeShape, node: Node, depth: int, written: int) -> None:
+    shape.depths[depth] += 1
+    if node.existed:
+        shape.existing.take(node.size)
+        shape.packed_bytes += node.size * node.ratio // 1000
+    else:
+        shape.made.take(written)
+
+
+BINS = 200  # of the trace's time, at most
+_DATA = (Op.READ, Op.WRITE)
+
+
+@dataclass(slots=True)
+class OpSummary:
+    """The calls of one op, or of one op in one phase."""
+
+    calls: int = 0
+    errors: int = 0
+    bytes: int = 0
+    busy_ns: int = 0  # their durations added up
+    longest_ns: int = 0
+    durations: Histogram = field(default_factory=Histogram)
+
+    def take(self, call: Call) -> None:
+        """One more call."""
+        self.calls += 1
+        self.errors += call.error != 0
+        self.bytes += call.bytes
+        self.busy_ns += call.duration_ns
+        self.longest_ns = max(self.longest_ns, call.duration_ns)
+        self.durations.record(call.duration_ns, call.bytes)
+
+    def add(self, other: OpSummary) -> None:
+        """Those of another one as well."""
+        self.calls += other.calls
+        self.errors += other.errors
+        self.bytes += other.bytes
+        self.busy_ns += other.busy_ns
+        self.longest_ns = max(self.longest_ns, other.longest_ns)
+        self.durations.add(other.durations)
+
+
+@dataclass(slots=True)
+class Access:
+    """Sizes and order of reads, or of writes."""
+
+    sizes: Counter[int] = field(default_factory=Counter)  # bit length of the bytes moved → calls
+    sequential: int = 0  # calls that begin where the stream's last one on that file ended, or at 0 as its first one
+
+
+@dataclass(slots=True, kw_only=True)
+class Timeline:
+    """The trace's time in equal bins."""
+
+    bin_ns: int
+    calls: list[Counter[Op]]  # that began in each bin
+    busy_ns: list[int]  # of all streams in each bin; divided by the bin's length, the mean number of calls in flight
+
+    @property
+    def in_flight(self) -> list[float]:
+        """Mean calls in flight, bin by bin."""
+        return [busy / self.bin_ns for busy in self.busy_ns]
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceSummary:
+    """Everything that `edbench trace info` says of a trace."""
+
+    header: TraceHeader
+    ops: dict[Op, OpSummary]
+    phases: dict[tuple[str, Op], OpSummary]
+    access: dict[Op, Access]  # of READ and WRITE
+    think: Histogram  # between the end of a call and the start of the stream's next
+    think_ns: int
+    overlapping: int  # calls that began before the stream's last one had ended
+    busiest: list[tuple[str, int, int]]  # worker, slot, busy ns; in the header's order
+    timeline: Timeline
+    tree: TreeShape
+
+
+def summarise(trace: Trace) -> TraceSummary:
+    """Read the whole trace once. Raises UsageError when it is damaged."""
+    header = trace.header
+    reader = _Reader(header, len(trace.nodes))
+    busy = []
+    for number, stream in enumerate(header.streams):
+        busy.append((stream.worker, stream.slot, reader.read(trace, number)))
+    reader.names.settle()
+    phases = {(header.phases[phase], op): of for (phase, op), of in reader.counted.items()}
+    return TraceSummary(
+        header=header,
+        ops=_by_op(phases),
+        phases=phases,
+        access=reader.access,
+        think=reader.think,
+        think_ns=reader.think_ns,
+        overlapping=reader.overlapping,
+        busiest=busy,
+        timeline=reader.timeline,
+        tree=tree_shape(trace.nodes, reader.extents, reader.names),
+    )
+
+
+def _by_op(phases: dict[tuple[str, Op], OpSummary]) -> dict[Op, OpSummary]:
+    out: dict[Op, OpSummary] = {}
+    for (_, op), of in sorted(phases.items(), key=lambda pair: pair[0][1]):
+        out.setdefault(op, OpSummary()).add(of)
+    return out
+
+
+class _Reader:
+    def __init__(self, header: TraceHeader, nodes: int) -> None:
+        self.counted: dict[tuple[int, Op], OpSummary] = {}  # by number of the phase
+        self.access = {op: Access() for op in _DATA}
+        self.think = Histogram()
+        self.think_ns = self.overlapping = 0
+        self.extents = Extents(nodes)
+        self.names = LastNames(nodes)
+        bins = min(BINS, max(1, header.duration_ns))
+        self.timeline = Timeline(
+            bin_ns=-(-max(1, header.duration_ns) // bins), calls=[Counter() for _ in range(bins)], busy_ns=[0] * bins
+        )
+
+    def read(self, trace: Trace, stream: int) -> int:
+        """Take the calls of one stream; the nanoseconds they took together."""
+        ended = -1  # no call yet: what is before the first one is no think time
+        busy = 0
+        nexts: dict[int, int] = {}  # file → where its next sequential call would begin
+        for call in trace.calls(stream):
+            self._count(call)
+            self._place(call)
+            if call.op in _DATA:
+                self._size(call, nexts)
+            elif call.op is Op.CLOSE:
+                nexts.pop(call.node, None)
+            elif call.op is Op.RENAME and not call.error:
+                self.names.take(call)
+            pause = call.start_ns - ended
+            if pause < 0:
+                self.overlapping += 1
+            elif ended >= 0:
+                self.think.record(pause)
+                self.think_ns += pause
+            ended = max(ended, call.start_ns + call.duration_ns)
+            busy += call.duration_ns
+        return busy
+
+    def _count(self, call: Call) -> None:
+        key = (call.phase, call.op)
+        of = self.counted.get(key)
+        if of is None:
+            of = self.counted[key] = OpSummary()
+        of.take(call)
+
+    def _size(self, call: Call, nexts: dict[int, int]) -> None:
+        if call.error:
+            return
+        access = self.access[call.op]
+        access.sizes[call.bytes.bit_length()] += 1
+        access.sequential += nexts.get(call.node, 0) == call.argument
+        end = call.argument + call.bytes
+        nexts[call.node] = end
+        if call.op is Op.WRITE:
+            self.extents.grow(call.node, end)
+
+    def _place(self, call: Call) -> None:
+        timeline = self.timeline
+        width, last_bin = timeline.bin_ns, len(timeline.busy_ns) - 1
+        first = min(call.start_ns // width, last_bin)
+        timeline.calls[first][call.op] += 1
+        left = call.duration_ns
+        room = (first + 1) * width - call.start_ns
+        while left > room and first < last_bin:
+            timeline.busy_ns[first] += room
+            left -= room
+            first += 1
+            room = width
+        timeline.busy_ns[first] += left
+
+
+SCHEMA = "edbench-trace-info/1"
+NO_PHASE_NAME = "(no phases)"
+
+Classes = list[dict[str, int]]  # each with `from`, `below` and how many
+
+
+class SizedInfo(TypedDict):
+    """Calls of one op that moved bytes of one class of size (core.operations)."""
+
+    calls: int
+    p50_us: float
+    p95_us: float
+    p99_us: float
+
+
+class OpInfo(TypedDict):
+    """Calls of one op. Those that moved nothing are in no class of size."""
+
+    calls: int
+    share: float
+    errors: int
+    bytes: int
+    busy_s: float
+    mean_us: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+    latency_by_size: dict[str, SizedInfo]
+
+
+class AccessInfo(TypedDict):
+    """Sizes of an op's calls."""
+
+    calls: int
+    sequential_share: float
+    by_size: Classes
+
+
+class ThinkInfo(TypedDict):
+    """Time between calls."""
+
+    total_s: float
+    share: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    overlapping_calls: int
+    histogram: dict[int, int]
+
+
+class StreamInfo(TypedDict):
+    """One stream of calls."""
+
+    worker: str
+    slot: int
+    calls: int
+    busy_s: float
+
+
+class ConcurrencyInfo(TypedDict):
+    """Calls in flight; the peak is the mean over `over_s`."""
+
+    streams: int
+    mean_in_flight: float
+    peak_in_flight: float
+    over_s: float
+
+
+class TimelineInfo(TypedDict):
+    """By bins of the trace's time."""
+
+    bin_s: float
+    calls: dict[str, list[int]]
+    in_flight: list[float]
+
+
+class FilesInfo(TypedDict):
+    """Files by size."""
+
+    files: int
+    bytes: int
+    median_class: list[int]
+    by_size: Classes
+
+
+class TreeInfo(TypedDict):
+    """The files and the shape of their tree."""
+
+    existing: FilesInfo
+    made: FilesInfo
+    directories: int
+    directories_made: int
+    missing: int
+    most_entries: int
+    mean_name_bytes: float
+    ratio: float
+    files_by_depth: dict[int, int]
+    directories_by_entries: Classes
+
+
+class TraceInfo(TypedDict):
+    """What a trace holds. Percentiles are at most 3.2 % off (core.histogram)."""
+
+    schema: str
+    bytes: int
+    bytes_per_million_calls: int
+    created: float
+    duration_s: float
+    origin: dict[str, Any]
+    calls: int
+    lost: int
+    moved_bytes: int
+    ops: dict[str, OpInfo]
+    phases: dict[str, dict[str, OpInfo]]
+    sizes: dict[str, AccessInfo]
+    think: ThinkInfo
+    streams: list[StreamInfo]
+    concurrency: ConcurrencyInfo
+    timeline: TimelineInfo
+    tree: TreeInfo
+
+
+def trace_info(summary: TraceSummary, size: int) -> TraceInfo:
+    """Everything; `size` is the file's."""
+    header = summary.header
+    return {
+        "schema": SCHEMA,
+        "bytes": size,
+        "bytes_per_million_calls": round(size / header.calls * 1e6) if header.calls else 0,
+        "created": header.created,
+        "duration_s": header.duration_ns / 1e9,
+        "origin": dict(header.origin),
+        "calls": header.calls,
+        "lost": header.lost,
+        "moved_bytes": sum(op.bytes for op in summary.ops.values()),
+        "ops": {op.label: _op(of, header.calls) for op, of in summary.ops.items()},
+        "phases": _phases(summary),
+        "sizes": {op.label: _access(access) for op, access in summary.access.items()},
+        "think": _think(summary),
+        "streams": [
+            {"worker": stream.worker, "slot": stream.slot, "calls": stream.calls, "busy_s": busy / 1e9}
+            for stream, (_, _, busy) in zip(header.streams, summary.busiest, strict=True)
+        ],
+        "concurrency": _concurrency(summary),
+        "timeline": _timeline(summary.timeline),
+        "tree": _tree(summary.tree),
+    }
+
+
+def _op(of: OpSummary, calls: int) -> OpInfo:
+    p50, p95, p99 = of.durations.percentiles((50, 95, 99), of.longest_ns)
+    return {
+        "calls": of.calls,
+        "share": of.calls / calls if calls else 0.0,
+        "errors": of.errors,
+        "bytes": of.bytes,
+        "busy_s": of.busy_ns / 1e9,
+        "mean_us": of.busy_ns / of.calls / 1e3 if of.calls else 0.0,
+        "p50_us": p50 / 1e3,
+        "p95_us": p95 / 1e3,
+        "p99_us": p99 / 1e3,
+        "max_us": of.longest_ns / 1e3,
+        "latency_by_size": {size: _sized(calls, of.longest_ns) for size, calls in of.durations.by_size().items()},
+    }
+
+
+def _sized(durations: Histogram, longest_ns: int) -> SizedInfo:
+    p50, p95, p99 = durations.percentiles((50, 95, 99), longest_ns)
+    return {"calls": durations.total, "p50_us": p50 / 1e3, "p95_us": p95 / 1e3, "p99_us": p99 / 1e3}
+
+
+def _phases(summary: TraceSummary) -> dict[str, dict[str, OpInfo]]:
+    out: dict[str, dict[str, OpInfo]] = {}
+    for (phase, op), of in sorted(summary.phases.items(), key=lambda pair: (pair[0][0], pair[0][1])):
+        out.setdefault(NO_PHASE_NAME if phase == NO_PHASE else phase, {})[op.label] = _op(of, summary.header.calls)
+    return out
+
+
+def _access(access: Access) -> AccessInfo:
+    calls = sum(access.sizes.values())
+    return {
+        "calls": calls,
+        "sequential_share": access.sequential / calls if calls else 0.0,
+        "by_size": _classes(access.sizes, "calls"),
+    }
+
+
+def _classes(counts: Counter[int], what: str) -> Classes:
+    """Classes from one power of two to the next, without those below the first and above the last in use."""
+    if not counts:
+        return []
+    return [
+        {"from": (1 << bits) >> 1, "below": 1 << bits, what: counts[bits]}
+        for bits in range(min(counts), max(counts) + 1)
+    ]
+
+
+def _think(summary: TraceSummary) -> ThinkInfo:
+    total = sum(busy for _, _, busy in summary.busiest) + summary.think_ns
+    p50, p95, p99 = summary.think.percentiles((50, 95, 99))
+    return {
+        "total_s": summary.think_ns / 1e9,
+        "share": summary.think_ns / total if total else 0.0,
+        "p50_us": p50 / 1e3,
+        "p95_us": p95 / 1e3,
+        "p99_us": p99 / 1e3,
+        "overlapping_calls": summary.overlapping,
+        "histogram": dict(sorted(summary.think.counts.items())),
+    }
+
+
+def _concurrency(summary: TraceSummary) -> ConcurrencyInfo:
+    busy = sum(busy for _, _, busy in summary.busiest)
+    return {
+        "streams": len(summary.header.streams),
+        "mean_in_flight": busy / max(1, summary.header.duration_ns),
+        "peak_in_flight": max(summary.timeline.in_flight, default=0.0),
+        "over_s": summary.timeline.bin_ns / 1e9,  # the peak is the mean over so long
+    }
+
+
+def _timeline(timeline: Timeline) -> TimelineInfo:
+    ops = [op for op in Op if any(counts[op] for counts in timeline.calls)]
+    return {
+        "bin_s": timeline.bin_ns / 1e9,
+        "calls": {op.label: [counts[op] for counts in timeline.calls] for op in ops},
+        "in_flight": timeline.in_flight,
+    }
+
+
+def _tree(shape: TreeShape) -> TreeInfo:
+    return {
+        "existing": _files(shape.existing),
+        "made": _files(shape.made),
+        "directories": shape.directories,
+        "directories_made": shape.directories_made,
+        "missing": shape.missing,
+        "most_entries": shape.most_entries,
+        "mean_name_bytes": shape.name_bytes / shape.names if shape.names else 0.0,
+        "ratio": shape.packed_bytes / shape.existing.bytes if shape.existing.bytes else 1.0,
+        "files_by_depth": dict(sorted(shape.depths.items())),
+        "directories_by_entries": _classes(shape.entries, "directories"),
+    }
+
+
+def _files(files: Files) -> FilesInfo:
+    return {
+        "files": files.number,
+        "bytes": files.bytes,
+        "median_class": _median_class(files.sizes),
+        "by_size": _classes(files.sizes, "files"),
+    }
+
+
+def _median_class(counts: Counter[int]) -> list[int]:
+    """The class that holds the middle one, as [from, below]."""
+    rank = -(-sum(counts.values()) // 2)
+    for bits in sorted(counts):
+        rank -= counts[bits]
+        if rank <= 0:
+            return [(1 << bits) >> 1, 1 << bits]
+    return [0, 0]

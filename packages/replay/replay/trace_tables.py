@@ -1,0 +1,129 @@
+"""The tables that `edbench trace info` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cli.output import bytes_text, table
+from experiments.report import words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STREAMS_SHOWN = 16
+
+
+def show_trace(console: Console, name: str, said: Mapping[str, Any]) -> None:
+    """A line of totals, then tables; `said` is the value of `replay.trace_summary.trace_info` gives."""
+    console.print(f"{name}: {totals(said)}", markup=False, soft_wrap=True)
+    for line in _remarks(said):
+        console.print(line, markup=False, soft_wrap=True)
+    for title, columns, rows in _tables(said):
+        if rows:
+            console.print()
+            console.print(title, markup=False)
+            console.print(table(columns, rows, right=tuple(range(1, len(columns)))))
+
+
+def totals(said: Mapping[str, Any]) -> str:
+    """`7 streams, 12,345 calls in 1:02 min, 1.2 GB moved; 9.8 MB, 7.9 MB per million calls`."""
+    return (
+        f"{words.many(len(said['streams']), 'stream')}, {words.many(said['calls'], 'call')} in "
+        f"{words.seconds(said['duration_s'])}, {bytes_text(said['moved_bytes'])} moved; file size "
+        f"{bytes_text(said['bytes'])}, {bytes_text(said['bytes_per_million_calls'])} per million calls"
+    )
+
+
+def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
+    if said["lost"]:
+        yield f"LOST: {said['lost']:,} calls were lost during recording"
+    think, flight = said["think"], said["concurrency"]
+    yield (
+        f"in flight: {words.figure(flight['mean_in_flight'])} calls on average, at most "
+        f"{words.figure(flight['peak_in_flight'])} over {words.seconds(flight['over_s'])}"
+    )
+    yield (
+        f"think time: {words.percent(think['share'])} of the streams' time; between calls p50 "
+        f"{words.microseconds(think['p50_us'])}, p95 {words.microseconds(think['p95_us'])}, p99 "
+        f"{words.microseconds(think['p99_us'])}"
+    )
+    if think["overlapping_calls"]:
+        yield f"{think['overlapping_calls']:,} calls began before the previous call of their stream returned"
+
+
+def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:
+    times = ("busy s", "p50", "p95", "p99", "longest")
+    yield "calls by op", ("op", "calls", "share", "errors", "bytes", *times), [
+        row for op, of in said["ops"].items() for row in _op(op, of)
+    ]  # fmt: skip
+    if len(said["phases"]) > 1:
+        yield "calls by phase", ("phase", "calls", "errors", "bytes", "busy s", "most calls"), [
+            _phase(phase, ops) for phase, ops in said["phases"].items()
+        ]  # fmt: skip
+    for op, access in said["sizes"].items():
+        title = f"bytes of a {op}; {words.percent(access['sequential_share'])} continue where the last one ended"
+        yield title, ("size", "calls", "share"), [
+            (size_class(one), one["calls"], f"{one['calls'] / access['calls']:.1%}")
+            for one in access["by_size"]
+            if one["calls"]
+        ]  # fmt: skip
+    tree = said["tree"]
+    yield "tree", ("", "number", "bytes", "median size"), [
+        _files("existing files", tree["existing"]),
+        _files("created files", tree["made"]),
+        ("existing directories", tree["directories"] - tree["directories_made"], "", ""),
+        ("created directories", tree["directories_made"], "", ""),
+        ("names without a file", tree["missing"], "", ""),
+        ("most entries of a directory", tree["most_entries"], "", ""),
+        ("mean length of a name", f"{tree['mean_name_bytes']:.1f}", "", ""),
+        ("compressed ÷ raw bytes", f"{tree['ratio']:.2f}", "", ""),
+    ]  # fmt: skip
+    yield "depth of files", ("directories above", "files"), list(tree["files_by_depth"].items())
+    streams = said["streams"]
+    more = f", the first {STREAMS_SHOWN} of {len(streams):,}" if len(streams) > STREAMS_SHOWN else ""
+    yield f"streams{more}", ("worker", "slot", "calls", "busy s"), [
+        (s["worker"], s["slot"], s["calls"], f"{s['busy_s']:.3f}") for s in streams[:STREAMS_SHOWN]
+    ]  # fmt: skip
+
+
+def _op(op: str, of: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """An op's row, and one for each class of size under it."""
+    times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
+    yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
+    for size, sized in of["latency_by_size"].items():
+        yield f"  {size}", sized["calls"], "", "", "", "", *_percentiles(sized), ""
+
+
+def _percentiles(of: Mapping[str, Any]) -> Iterator[str]:
+    return (words.microseconds(of[name]) for name in ("p50_us", "p95_us", "p99_us"))
+
+
+def _phase(phase: str, ops: Mapping[str, Any]) -> tuple[object, ...]:
+    most = max(ops, key=lambda op: int(ops[op]["calls"]))
+    return (
+        phase,
+        sum(of["calls"] for of in ops.values()),
+        sum(of["errors"] for of in ops.values()),
+        bytes_text(sum(of["bytes"] for of in ops.values())),
+        f"{sum(of['busy_s'] for of in ops.values()):.3f}",
+        f"{most} {ops[most]['calls']:,}",
+    )
+
+
+def _files(name: str, files: Mapping[str, Any]) -> tuple[object, ...]:
+    low, high = files["median_class"]
+    median = size_class({"from": low, "below": high}) if files["files"] else ""
+    return name, files["files"], bytes_text(files["bytes"]), median
+
+
+def size_class(one: Mapping[str, int]) -> str:
+    """`4 KiB to 8 KiB`; sizes are counted in powers of two."""
+    return "0 B" if not one["from"] else f"{_binary(one['from'])} to {_binary(one['below'])}"
+
+
+def _binary(value: int) -> str:
+    for unit, bits in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if value >= 1 << bits:
+            return f"{value >> bits} {unit}"
+    return f"{value} B"

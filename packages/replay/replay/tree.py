@@ -1,0 +1,334 @@
+"""The file tree that a replay works on: created before and removed after it, never outside of its own directory.
+
+A replay checks its target paths and their free space first, and drops what it has just written from the cache of the client.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from core.content import Content
+from core.errors import StorageFault, UsageError
+from core.names import display_name
+from core.residency import Dropped, drop_pages
+from core.storage.errors import storage_fault
+from replay.program import Program
+from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
+
+HOME: Final = "edbench-replay-"  # and the replay's id: the directory on each path that everything is below
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+_SHARED: Final = b"shared"
+_DIRECTORY_MODE: Final = 0o750
+_FILE_MODE: Final = 0o640
+_CREATE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+_TICK_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a replay's files are: below `<path>/edbench-replay-<replay_id>/` of every path.
+
+    `replay_id`: letters, digits and `-`, at most 64; else ValueError. `null`: files have their sizes and hold nothing: what is
+    read is zeros that the system makes, what is written is discarded. On a file system that keeps no holes (tmpfs does) they
+    would take their room all the same.
+    """
+
+    paths: tuple[Path, ...]
+    replay_id: str
+    null: bool = False
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.replay_id):
+            raise ValueError(f"{self.replay_id!r} is not the id of a replay")
+
+    def homes(self) -> tuple[Path, ...]:
+        """The directory of this replay on each path."""
+        return tuple(path / f"{HOME}{self.replay_id}" for path in self.paths)
+
+    def own(self, clone: int, place: int) -> bytes:
+        """The top of a clone's own tree at one place, without a slash behind."""
+        homes = self.homes()
+        return os.path.join(os.fsencode(homes[(place + clone) % len(homes)]), b"clone%d" % clone)
+
+    def shared(self, place: int) -> bytes:
+        """The top of what clones share at one place, without a slash behind."""
+        return os.path.join(os.fsencode(self.homes()[place]), _SHARED)
+
+    def prefixes(self, clone: int) -> list[bytes]:
+        """What stands before a node's relative path, by `Table.places`."""
+        out = []
+        for place in range(len(self.paths)):
+            out += [self.shared(place) + b"/", self.own(clone, place) + b"/"]
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What one client made of the tree."""
+
+    directories: int
+    files: int
+    bytes: int
+
+
+def prepare_tree(
+    program: Program, target: Target, *, client: int, between: Callable[[], None] | None = None
+) -> Prepared:
+    """Make this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
+
+    Every byte is written, except on null storage. All clients have to be through before the first of them starts. `between` is called about once
+    a second; what it raises ends the work. Raises StorageFault in one line.
+    """
+    seat = program.plan.seat(client)
+    with program.table(seat.clone) as table:
+        maker = _Maker(program, target, table, seat.clone.number, between)
+        for home in target.homes():
+            maker.home(os.fsencode(home))
+        maker.directories_of_all()
+        maker.files_of(seat.position, len(seat.clone.clients))
+    return Prepared(directories=maker.directories, files=maker.files, bytes=maker.bytes)
+
+
+def own_files(program: Program, target: Target, *, client: int) -> Iterator[bytes]:
+    """The files that `prepare_tree` makes for this client."""
+    seat = program.plan.seat(client)
+    with program.table(seat.clone) as table:
+        maker = _Maker(program, target, table, seat.clone.number, None)
+        for path, _ in maker.of_part(seat.position, len(seat.clone.clients)):
+            yield path
+
+
+class _Maker:
+    """Makes a clone's tree; the first clone's also what all share. Others may be making the same directories."""
+
+    def __init__(
+        self, program: Program, target: Target, table: CallTable, clone: int, between: Callable[[], None] | None
+    ) -> None:
+        self._table = table
+        self._content = Content(program.plan.seed, clone)
+        self._null = target.null
+        self._paths = range(program.plan.paths)
+        self._tops = [(OWN_DIRECTORY, OWN_FILE, [target.own(clone, place) for place in self._paths])]
+        if clone == 0:
+            self._tops.append((SHARED_DIRECTORY, SHARED_FILE, [target.shared(place) for place in self._paths]))
+        self._between = between
+        self._next_tick = time.monotonic() + _TICK_S
+        self.directories = self.files = self.bytes = 0
+
+    def home(self, path: bytes) -> None:
+        """The replay's own directory: made, or made by another client; never a link or somebody else's."""
+        self._mkdir(path)
+        info = os.lstat(path)
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
+            raise StorageFault(f"{display_name(path)} was not created by edbench; move it away", errno=errno.ENOTDIR)
+
+    def directories_of_all(self) -> None:
+        """Every client makes all of them: who comes second finds them, and nobody waits for anybody."""
+        for _, _, tops in self._tops:
+            for top in tops:
+                self._mkdir(top)
+        prepare, places = self._table.prepare, self._table.places
+        for node in range(len(self._table)):
+            what = prepare[node]
+            for bit, _, tops in self._tops:
+                if what & bit:
+                    for place in self._paths if what & EVERYWHERE else (places[node] >> 1,):
+                        self._mkdir(tops[place] + b"/" + self._table.relative(node))
+            self._tick()
+
+    def files_of(self, part: int, parts: int) -> None:
+        """Of all files to be made, each `parts`-th from number `part` on."""
+        for path, node in self.of_part(part, parts):
+            self._write(path, node)
+
+    def of_part(self, part: int, parts: int) -> Iterator[tuple[bytes, int]]:
+        """Their paths and nodes."""
+        prepare, places, number = self._table.prepare, self._table.places, 0
+        for node in range(len(self._table)):
+            for _, bit, tops in self._tops:
+                if prepare[node] & bit:
+                    number += 1
+                    if number % parts == part:
+                        yield tops[places[node] >> 1] + b"/" + self._table.relative(node), node
+
+    def _mkdir(self, path: bytes) -> None:
+        try:
+            os.mkdir(path, _DIRECTORY_MODE)
+            self.directories += 1
+        except FileExistsError:
+            return
+        except OSError as e:
+            raise storage_fault("make directory", path, e) from e
+
+    def _write(self, path: bytes, node: int) -> None:
+        size, kind, offset = self._table.sizes[node], self._table.content[node], 0
+        try:
+            fd = os.open(path, _CREATE, _FILE_MODE)
+            try:
+                if self._null:
+                    os.ftruncate(fd, size)
+                    offset = size
+                while offset < size:
+                    piece = self._content.piece(kind, node, offset, min(size - offset, self._content.most))
+                    offset += os.pwrite(fd, piece, offset)
+                    self._tick()
+            finally:
+                os.close(fd)
+        except OSError as e:
+            raise storage_fault("write", path, e) from e
+        self.files += 1
+        self.bytes += size
+        self._tick()
+
+    def _tick(self) -> None:
+        if self._between is not None and time.monotonic() > self._next_tick:
+            self._next_tick = time.monotonic() + _TICK_S
+            self._between()
+
+
+def remove_trees(target: Target) -> None:
+    """Remove this replay's directories on all paths, links as links; nothing is wrong when they are gone.
+
+    Raises StorageFault in one line, after it has removed what it could.
+    """
+    wrong: list[StorageFault] = []
+    for home in target.homes():
+        try:
+            _remove_tree(os.fsencode(home))
+        except StorageFault as e:
+            wrong.append(e)
+    if wrong:
+        raise wrong[0]
+
+
+def _remove_tree(home: bytes) -> None:
+    """Without recursion: a tree may be deeper than Python's stack."""
+    wrong: OSError | None = None
+    where: bytes = home
+    left = [(home, False)]
+    while left:
+        path, emptied = left.pop()
+        try:
+            if emptied:
+                os.rmdir(path)
+            elif stat.S_ISDIR(os.lstat(path).st_mode):
+                left.append((path, True))
+                left += [(below, False) for below in _emptied(path)]
+            else:
+                os.unlink(path)
+        except FileNotFoundError:
+            continue
+        except OSError as e:
+            if wrong is None:
+                wrong, where = e, path
+    if wrong is not None:
+        raise storage_fault("remove", where, wrong) from wrong
+
+
+def _emptied(directory: bytes) -> list[bytes]:
+    """Removes everything in it but the directories, and names these."""
+    directories = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                directories.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    return directories
+
+
+def drop_own(program: Program, target: Target, *, client: int, between: Callable[[], None] = lambda: None) -> Dropped:
+    """Write out what this client made of the tree, and drop its pages; directories and inodes stay cached.
+
+    Every client drops its own files: each may be on another host. `between` is called now and then.
+    """
+    paths = [Path(os.fsdecode(path)) for path in own_files(program, target, client=client)]
+    return drop_pages(paths, everything=False, between=between)
+
+
+MARGIN: Final = 0.1  # of the bytes and inodes needed, that have to be free beside them
+_MOST_PATH: Final = 4095  # bytes; PATH_MAX without its end
+_ID_BYTES: Final = 64  # of a replay's, at most
+_TREE_BYTES: Final = 16  # of the name of a tree below
+_NOT_OURS_TO_COUNT: Final = frozenset({"lost+found", ".snapshot", ".snapshots", ".zfs"})  # in an empty file system
+
+
+def check_paths(paths: Sequence[Path], *, force: bool = False) -> None:
+    """Every path is a directory that this user may write in, none twice or within another, and empty unless `force`.
+
+    Touches nothing. Raises UsageError in one line.
+    """
+    if not paths:
+        raise UsageError("no path is given; give a directory with --path")
+    real = [_checked(path, force) for path in paths]
+    for number, path in enumerate(real):
+        for other in real[number + 1 :]:
+            if path == other:
+                raise UsageError(f"{path} is given twice; give each path once")
+            if path in other.parents or other in path.parents:
+                raise UsageError(f"{path} and {other} are inside each other; give separate directories")
+
+
+def _checked(path: Path, force: bool) -> Path:
+    try:
+        real = path.resolve(strict=True)
+        if not stat.S_ISDIR(real.stat().st_mode):
+            raise UsageError(f"{path} is not a directory; give a directory")
+        if not os.access(real, os.R_OK | os.W_OK | os.X_OK):
+            raise UsageError(f"permission denied: this user may not write in {path}; give it access, or another path")
+        held = sorted(entry for entry in os.listdir(real) if entry not in _NOT_OURS_TO_COUNT)
+    except OSError as e:
+        raise UsageError(f"{path} cannot be used: {e.strerror or e}") from e
+    if held and not force:
+        left = " (left by an earlier replay)" if held[0].startswith(HOME) else ""
+        raise UsageError(f"{path} is not empty: it contains {held[0]!r}{left}; give an empty directory, or --force")
+    return real
+
+
+def check_room(program: Program, paths: Sequence[Path], *, force: bool = False) -> None:
+    """`check_paths`, and bytes and inodes for the whole replay with MARGIN, where several paths may be on one file system.
+
+    Raises UsageError in one line that says what is there and what is needed.
+    """
+    check_paths(paths, force=force)
+    if len(paths) != program.plan.paths:
+        raise UsageError(f"the replay was planned for {program.plan.paths} paths, but {len(paths)} are given")
+    together: dict[int, list[int]] = {}
+    try:
+        for number, path in enumerate(paths):
+            together.setdefault(path.stat().st_dev, []).append(number)
+            longest = len(os.fsencode(path.resolve())) + len(HOME) + _ID_BYTES + _TREE_BYTES + 3 + program.longest
+            if longest > _MOST_PATH:
+                raise UsageError(f"{path} is too long: with the trace's depth, paths would have {longest} bytes")
+        for numbers in together.values():
+            _check_system(program, [paths[number] for number in numbers], numbers)
+    except OSError as e:
+        raise UsageError(f"{e.filename or paths[0]} cannot be used: {e.strerror or e}") from e
+
+
+def _check_system(program: Program, paths: Sequence[Path], numbers: Iterable[int]) -> None:
+    """One file system and the paths on it."""
+    rooms = [program.rooms[number] for number in numbers]
+    size = round(sum(room.bytes for room in rooms) * (1 + MARGIN))
+    inodes = round(sum(room.inodes for room in rooms) * (1 + MARGIN)) + len(rooms) * 3  # home and trees
+    info = os.statvfs(paths[0])
+    names = ", ".join(str(path) for path in paths)
+    free = info.f_bavail * info.f_frsize
+    if size > free:
+        raise UsageError(
+            f"{names}: the replay needs {size / 1e9:,.3f} GB (10 % to spare), {free / 1e9:,.3f} GB are free;"
+            " free space, or use fewer clients"
+        )
+    if info.f_files and inodes > info.f_favail:  # 0: the file system makes them as it needs them
+        raise UsageError(
+            f"{names}: the replay needs {inodes:,} inodes (10 % to spare), {info.f_favail:,} are free;"
+            " remove files, or use fewer clients"
+        )

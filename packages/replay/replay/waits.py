@@ -1,0 +1,290 @@
+"""What each call of a replay has to wait for: as few calls of other clients as keep the recorded dependencies.
+
+Between two calls of different clients on the same node, the later in the order (`replay.order`) waits
+
+- where one of them changes the tree (create, mkdir, rename, remove) and the other names the node in any way, or names
+  something in it: for the earlier one to be over;
+- where one of them changes the file (write, and fsync or close of what was written) and the other uses it: for what of
+  the earlier one's client was over in the trace when the later one began. Calls on a file's bytes that overlapped may
+  overlap again;
+- where one of them lists a directory and the other changes what is in it: the same.
+
+Besides, everything waits for the rename of a directory and the rename for everything. Nothing is waited for twice: a
+client remembers how far the others were when it last waited for them.
+
+Think time is what is left of the time between two calls of a stream without waiting for others (decision 52).
+
+The gap before a call runs from the end of the stream's call before it to its start. A slot that had no task did not think, it waited
+for others to get so far. What the trace says of that, the most exact first:
+
+- the first call of a stream in a phase: a phase begins when what comes before it is done, so it waited for all that the other
+  streams had done by then;
+- the stream had no task (`Stream.idle`), or had made no call yet: whichever call of another stream was over last before its
+  task came is taken to have brought it;
+- it is not known when streams had tasks: what its call depends on, where that was over within the gap.
+
+What is left behind the last of these ends is think time. It begins when the call before is over and so is what is awaited.
+"""
+
+from __future__ import annotations
+
+import errno
+from array import array
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Final, NamedTuple
+
+from core.operations import Op
+from replay import script
+from replay.order import Play
+from replay.world import CHANGES, PATHLESS
+from traces.model import NO_NODE, NO_PHASE, TraceHeader
+
+_INDEX_BITS = 44
+_INDEX_MASK = (1 << _INDEX_BITS) - 1
+_NEVER = -1
+NOTHING_BESIDES: Mapping[int, int] = {}
+
+
+class _Latest:
+    """For each node, of every client the latest step of one kind; most nodes have one client."""
+
+    def __init__(self, nodes: int) -> None:
+        self._one = array("q", repeat(_NEVER, nodes))  # client and step
+        self._end = array("q", repeat(0, nodes))
+        self._more: dict[int, dict[int, tuple[int, int]]] = {}
+
+    def add(self, node: int, client: int, step: int, end_ns: int) -> None:
+        """This client's latest now."""
+        one = self._one[node]
+        if one == _NEVER or one >> _INDEX_BITS == client:
+            self._one[node] = client << _INDEX_BITS | step
+            self._end[node] = end_ns
+        else:
+            self._more.setdefault(node, {})[client] = (step, end_ns)
+
+    def clear(self, node: int) -> None:
+        """What comes now waits for all of them."""
+        self._one[node] = _NEVER
+        self._more.pop(node, None)
+
+    def ask(self, node: int, wanted: dict[int, int], before_ns: int | None) -> None:
+        """Add what has to be waited for; with `before_ns` only what was over then."""
+        one = self._one[node]
+        if one == _NEVER:
+            return
+        _want(wanted, one >> _INDEX_BITS, one & _INDEX_MASK, self._end[node], before_ns)
+        more = self._more.get(node)
+        if more:
+            for client, (step, end_ns) in more.items():
+                _want(wanted, client, step, end_ns, before_ns)
+
+
+def _want(wanted: dict[int, int], client: int, step: int, end_ns: int, before_ns: int | None) -> None:
+    """Step number `step` and all before it; or those before it, where it overlaps."""
+    steps = step + 1 if before_ns is None or end_ns <= before_ns else step
+    if steps > wanted.get(client, 0):
+        wanted[client] = steps
+
+
+class Waits:
+    """Takes the calls in their order and says what each waits for; 40 bytes a node, and some a directory."""
+
+    def __init__(self, parents: Sequence[int], clients: int) -> None:
+        nodes = len(parents)
+        self._parents = parents
+        self._changed = array("q", repeat(_NEVER, nodes))  # the last call that changed the tree there
+        self._used = _Latest(nodes)
+        self._written = _Latest(nodes)
+        self._filled: dict[
+            int, dict[int, tuple[int, int]]
+        ] = {}  # of directories: the latest changes of what is in them
+        self._listed: dict[int, dict[int, tuple[int, int]]] = {}  # and the latest looks at it
+        self._known: list[dict[int, int]] = [{} for _ in range(clients)]  # steps of others that are over for sure
+        self._done = [0] * clients
+        self._moved: dict[int, int] = {}  # all that everybody has to wait for, since a directory was renamed
+        self._writers: set[tuple[int, int]] = set()  # stream and node of files that are open and were written
+
+    def steps(self, client: int) -> int:
+        """How many steps it has so far."""
+        return self._done[client]
+
+    def skip(self, client: int) -> None:
+        """A step that is no call and that nobody waits for."""
+        self._done[client] += 1
+
+    def next(self, client: int, play: Play, besides: Mapping[int, int] = NOTHING_BESIDES) -> list[tuple[int, int]]:
+        """What the client's next step waits for: (client, steps), of other clients only. `besides`: more of these."""
+        wanted = {**besides, **{other: max(steps, besides.get(other, 0)) for other, steps in self._moved.items()}}
+        step = self._done[client]
+        changes = play.call.op in CHANGES and not play.expected and play.code < script.LOOK
+        for node in play.names:
+            self._on_node(node, client, step, play, changes, wanted)
+        if play.moves_directory:
+            wanted.update(enumerate(self._done))
+            self._moved = {client: step + 1}
+        self._done[client] += 1
+        return self._reduced(client, wanted)
+
+    def _on_node(self, node: int, client: int, step: int, play: Play, changes: bool, wanted: dict[int, int]) -> None:
+        op = play.call.op
+        by_path = op not in PATHLESS or play.adopts
+        if by_path:
+            self._after_change(node, wanted)
+            self._on_directory(self._parents[node], client, step, play, changes, wanted)
+        if changes:
+            self._used.ask(node, wanted, None)
+            self._written.ask(node, wanted, None)
+            self._used.clear(node)
+            self._written.clear(node)
+            self._changed[node] = client << _INDEX_BITS | step
+            self._filled.pop(node, None)
+            self._listed.pop(node, None)
+            if op is Op.CREATE:
+                self._writers.add((play.stream, node))
+            return
+        self._written.ask(node, wanted, play.start_ns)
+        if self._writes(node, play):
+            self._used.ask(node, wanted, play.start_ns)
+            self._written.add(node, client, step, play.end_ns)
+        else:
+            self._used.add(node, client, step, play.end_ns)
+        if op is Op.SCAN or op in CHANGES:  # one that failed: it may be for what is in it
+            strict = op is not Op.SCAN
+            _ask(self._filled.get(node), wanted, None if strict else play.start_ns)
+            self._listed.setdefault(node, {})[client] = (step, 0 if strict else play.end_ns)
+
+    def _after_change(self, node: int, wanted: dict[int, int]) -> None:
+        changed = self._changed[node]
+        if changed != _NEVER:
+            _want(wanted, changed >> _INDEX_BITS, changed & _INDEX_MASK, 0, None)
+
+    def _writes(self, node: int, play: Play) -> bool:
+        """Whether it changes what is in the file, or makes it safe."""
+        op, key = play.call.op, (play.stream, node)
+        if op is Op.WRITE:
+            self._writers.add(key)
+            return True
+        if op is Op.CLOSE and key in self._writers:
+            self._writers.discard(key)
+            return True
+        return op is Op.FSYNC and key in self._writers
+
+    def _on_directory(
+        self, directory: int, client: int, step: int, play: Play, changes: bool, wanted: dict[int, int]
+    ) -> None:
+        if directory == NO_NODE:
+            return
+        self._after_change(directory, wanted)
+        self._used.add(directory, client, step, play.end_ns)
+        if play.expected in (errno.ENOENT, errno.ENOTDIR):  # which of them it is, may hang on what is further up
+            above = self._parents[directory]
+            while above != NO_NODE:
+                self._after_change(above, wanted)
+                self._used.add(above, client, step, play.end_ns)
+                above = self._parents[above]
+        if changes:
+            _ask(self._listed.get(directory), wanted, play.start_ns)
+            self._filled.setdefault(directory, {})[client] = (step, play.end_ns)
+
+    def _reduced(self, client: int, wanted: dict[int, int]) -> list[tuple[int, int]]:
+        wanted.pop(client, None)
+        if not wanted:
+            return []
+        known = self._known[client]
+        out = [(other, steps) for other, steps in sorted(wanted.items()) if steps > known.get(other, 0)]
+        known.update(out)
+        return out
+
+
+def _ask(latest: dict[int, tuple[int, int]] | None, wanted: dict[int, int], before_ns: int | None) -> None:
+    for client, (step, end_ns) in (latest or {}).items():
+        _want(wanted, client, step, end_ns, before_ns)
+
+
+_REMEMBERED: Final = 256  # calls of a stream; what was over before them was over long before
+
+
+class Awaited(NamedTuple):
+    """What a call's stream waited for, before it thought."""
+
+    steps: Mapping[int, int]  # by client of the clone: that many steps done
+    until_ns: int  # when the last of it was over in the trace; 0: nothing was awaited
+
+
+NOTHING: Final = Awaited({}, 0)
+
+
+class Thinking:
+    """Takes the calls of a clone in their order. `clients`: who plays each stream."""
+
+    def __init__(self, header: TraceHeader, clients: Mapping[int, int]) -> None:
+        self._clients = clients
+        self._named = [phase != NO_PHASE for phase in header.phases]
+        self._idle = {stream: header.streams[stream].idle for stream in clients}
+        self._left = {stream: deque(idle or ()) for stream, idle in self._idle.items()}
+        self._seen: set[tuple[int, int]] = set()  # stream and phase
+        self._ended: dict[int, int] = {}  # of each stream that has begun, when its calls so far were over
+        self._recent: dict[int, deque[tuple[int, int]]] = {s: deque(maxlen=_REMEMBERED) for s in clients}  # end, steps
+
+    def awaited(self, play: Play) -> Awaited:
+        """What its stream had no work for, before its waits are known."""
+        stream, start = play.stream, play.start_ns
+        ended = self._ended.get(stream)
+        until = self._idle_until(stream, ended or 0, start)
+        phase = (stream, play.call.phase)
+        if self._named[play.call.phase] and phase not in self._seen:
+            self._seen.add(phase)
+            return self._over(start, ended or 0)
+        if ended is None or until is not None:
+            return self._last_over(start if until is None else until, ended or 0)
+        return NOTHING
+
+    def think_ns(self, play: Play, awaited: Awaited, waits: Iterable[tuple[int, int]]) -> tuple[int, bool]:
+        """The think time, and whether it begins after the call's waits and not beside them."""
+        ended, until = self._ended.get(play.stream, 0), awaited.until_ns
+        if self._idle[play.stream] is None:
+            until = max(until, *(end for end in map(self._end_of, waits) if end <= play.start_ns), 0)
+        return max(0, play.start_ns - max(ended, until)), until > ended
+
+    def made(self, play: Play, steps: int) -> None:
+        """The call is the client's step before `steps`."""
+        self._ended[play.stream] = max(self._ended.get(play.stream, 0), play.end_ns)
+        self._recent[play.stream].append((play.end_ns, steps))
+
+    def _idle_until(self, stream: int, ended: int, start: int) -> int | None:
+        """When its task came, where it had none in between."""
+        left, until = self._left[stream], None
+        while left and left[0][0] < start:
+            till = left.popleft()[1]
+            if till > ended:
+                until = min(till, start)
+        return until
+
+    def _over(self, moment: int, ended: int) -> Awaited:
+        """Everything that the other streams had done by then."""
+        steps: dict[int, int] = {}
+        until = 0
+        for stream in self._clients:
+            found = self._latest(stream, moment)
+            if found is not None:
+                until = max(until, found[0])
+                client = self._clients[stream]
+                steps[client] = max(steps.get(client, 0), found[1])
+        return Awaited(steps, until) if until > ended else Awaited(steps, 0)
+
+    def _last_over(self, moment: int, ended: int) -> Awaited:
+        """The call that was over last by then; nothing where that is the stream's own."""
+        found = [(*latest, stream) for stream in self._clients if (latest := self._latest(stream, moment)) is not None]
+        end, steps, stream = max(found, default=(0, 0, 0))
+        return Awaited({self._clients[stream]: steps}, end) if end > ended else NOTHING
+
+    def _latest(self, stream: int, moment: int) -> tuple[int, int] | None:
+        return next((one for one in reversed(self._recent[stream]) if one[0] <= moment), None)
+
+    def _end_of(self, wait: tuple[int, int]) -> int:
+        """When that was over in the trace; 0 where it is not remembered."""
+        client, steps = wait
+        streams = (stream for stream, its in self._clients.items() if its == client)
+        return next((end for stream in streams for end, at in reversed(self._recent[stream]) if at == steps), 0)

@@ -1,0 +1,286 @@
+"""What is known of a storage test without running it: figures, report, labels, and the figures that its report published."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.labels.rules import is_cached
+from experiments.filer_limit import limit_told
+from experiments.report import words
+from experiments.report.columns import Column, tabled
+from experiments.report.disclosure import disclosure
+from experiments.report.parts import Section, missing, note
+from experiments.report.points import points
+from experiments.report.steadiness import steadiness
+from experiments.report.views import named
+from experiments.result.schema import Point, Result
+from experiments.telling import Telling
+from experiments.workload import About, Figure
+from experiments.workloads import about
+from storage_tests.devices import Direct
+from storage_tests.profile import Observed, ProfileRun
+
+
+class ProfileTelling(Telling):
+    """`surroundings` as `ProfileStudy.surroundings` has them."""
+
+    def __init__(self, surroundings: dict[str, Any]) -> None:
+        super().__init__(surroundings)
+        self._served: list[dict[str, Any]] = []
+
+    def see(self, raw: Observed) -> None:
+        """What an emulated filer's stations did meanwhile."""
+        if raw.filer is not None:
+            self._served.append({"run": raw.order} | raw.filer)
+
+    def emulated(self, point: Any) -> str | None:
+        """One for all points."""
+        filer = self.surroundings.get("emulated_filer")
+        return None if filer is None else str(filer["label"])
+
+    def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
+        """The emulated filer's with what its stations did in each run."""
+        if not self._served:
+            return self.surroundings
+        served = [{key: run[key] for key in ("run", "seconds", "stations")} for run in self._served]
+        return self.surroundings | {"emulated_filer": self.surroundings["emulated_filer"] | {"runs": served}}
+
+    def limits(self, points: Sequence[Any]) -> Sequence[str]:
+        """What of an emulated filer was the limit of the last point, where the generator was not."""
+        top = points[-1]
+        orders = {run.order for run in top.repeats}
+        series = [sample for run in self._served if run["run"] in orders for sample in run["series"]]
+        return () if top.limited or not series else limit_told(series, waits=self._waits(top))
+
+    def _waits(self, point: Any) -> bool:
+        """Whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
+        rate = about(self.surroundings["configuration"]["profile"]).headlines[0].name
+        tops = [run.ceilings[rate] for run in point.repeats if rate in run.ceilings]
+        return bool(tops) and rate in point.figures and max(tops) > 2 * point.figures[rate].median
+
+    def where(self) -> str:
+        """Each kind of storage once."""
+        labels = dict.fromkeys(str(place["label"]) for place in self.surroundings["targets"])
+        return ", ".join(labels) or "no storage"
+
+    @property
+    def pairs(self) -> bool:
+        """Whether this profile has one to offer."""
+        return bool(self.surroundings["null_storage"]["paired"])
+
+    def cached(self, points: Sequence[Any]) -> bool:
+        """Whether the bytes touched are less than three times what may have held them: this host's memory unless it was
+        passed by, and the filer's cache."""
+        cache = self.surroundings["cache"]
+        client = 0 if cache["direct"] else cache["client_memory_bytes"]
+        return is_cached(cache["touched_bytes"], client + self.filer_cache.bytes)
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self.filer_cache.undeclared
+
+    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
+        """Paths that are not what they were meant as; that it was interrupted and gone on with."""
+        sessions = self.surroundings.get("sessions") or []
+        resumed = (
+            f"it was interrupted and resumed {words.many(len(sessions) - 1, 'time')}: runs are of {len(sessions)} commands"
+            if len(sessions) > 1
+            else None
+        )
+        said = (*self._through_cache(), *shared_file_systems(self.surroundings["targets"]), resumed)
+        return tuple(line for line in said if line is not None)
+
+    def _through_cache(self) -> Iterator[str]:
+        for place in self.surroundings["targets"]:
+            if place.get("direct") == Direct.CACHED:
+                yield f"{place['path']}: O_DIRECT was requested and is {Direct.CACHED}"
+
+
+def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Which of several paths lie on one file system: by its device, or by what is mounted."""
+    on: dict[str, list[Mapping[str, Any]]] = {}
+    for place in targets:
+        source = str((place.get("mount") or {}).get("source", ""))
+        on.setdefault(
+            source if source.startswith("/") or ":" in source else str(place.get("device", place["path"])), []
+        ).append(place)
+    for places in on.values():
+        if len(places) > 1:
+            paths = ", ".join(str(place["path"]) for place in places)
+            yield (
+                f"{paths} are on one file system ({places[0]['label']}): they share its storage, and are no separate volumes,"
+                " members or tiers"
+            )
+
+
+MARK = 0.8  # of a ceiling: figures above it are the generator's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A figure of a report. Ours stands beside it where the point and the settings make it the same quantity."""
+
+    what: str  # its row: "case 1, one volume, 256 outstanding"
+    figure: str  # ours, by its name in `About.figures`
+    value: float
+    at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
+    remark: str = ""  # what was otherwise
+    ours: Callable[[Any], float | None] | None = (
+        None  # of the result, where ours is no figure of a point with that load
+    )
+
+
+def profile_sections(
+    result: Result, own: Sequence[Section], bounded: Sequence[Figure], report: str, published: Sequence[Published]
+) -> list[Section]:
+    """In reading order."""
+    beside = [beside_report(result, report, published)] if published else []
+    ceiling = [ceilings(result, bounded)] if bounded else []
+    return [points(result), *own, *beside, *ceiling, steadiness(result), disclosure(result)]
+
+
+def beside_report(result: Result, report: str, published: Sequence[Published]) -> Section:
+    """A line for each of the report's figures; ours where it is the same quantity."""
+    figures = {figure.name: figure for figure in about(result.workload).figures}
+    rows = [(one, figures[one.figure], of_same_quantity(result, one)) for one in published]
+
+    def share(row: tuple[Published, Figure, float | None]) -> str:
+        return "" if row[2] is None or not row[0].value else f"{row[2] / row[0].value:.2f} x"
+
+    def ours(row: tuple[Published, Figure, float | None]) -> str:
+        return "not measured like this" if row[2] is None else row[1].write(row[2])
+
+    shown = tabled(
+        "published",
+        (
+            Column("row", f"report {report}", lambda row: row[0].what, text=True),
+            Column("figure", None, lambda row: row[0].figure),
+            Column("published", None, lambda row: row[0].value),
+            Column("here", None, lambda row: row[2]),
+            Column("", "figure", lambda row: row[1].column, text=True),
+            Column("", "published", lambda row: row[1].write(row[0].value)),
+            Column("", "here", ours),
+            Column("", "", share),
+            Column("", "remark", lambda row: row[0].remark, text=True),
+        ),
+        rows,
+    )
+    said = note(
+        "The table has a figure only where load and settings were those of the report. The storage is another one."
+    )
+    return Section(anchor="published", title=f"Compared with report {report}", parts=(shown, said))
+
+
+def of_same_quantity(result: Result, one: Published) -> float | None:
+    """The median of the point with the load of the published figure; None where nothing was measured under it."""
+    settings: dict[str, Any] = result.conditions["configuration"]["settings"]
+    if any(settings.get(name) != value for name, value in one.settings.items()):
+        return None
+    if one.ours is not None:
+        return one.ours(result)
+    for point in result.points:
+        load = point.at.values()
+        if all(load.get(name) == value for name, value in one.at.items()) and one.figure in point.figures:
+            return point.figures[one.figure].median
+    return None
+
+
+def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
+    """Of each point and figure, what the same load has on null storage; those near it are marked."""
+    rows = [
+        (named(point, result), figure, ours.median, top)
+        for point in result.points
+        for figure in bounded
+        if (top := _ceiling(point, figure)) is not None and (ours := point.figures.get(figure.name)) is not None
+    ]
+    if not rows:
+        why = result.conditions["null_storage"]["why_not"] or "no run has a null baseline"
+        return missing("ceilings", "Ceilings of the harness itself", why)
+    shown = tabled(
+        "ceilings",
+        (
+            Column("point", "point", lambda row: row[0], text=True),
+            Column("figure", None, lambda row: row[1].name),
+            Column("measured", None, lambda row: row[2]),
+            Column("null_storage", None, lambda row: row[3]),
+            Column("", "figure", lambda row: row[1].column, text=True),
+            Column("", "measured", lambda row: row[1].write(row[2])),
+            Column("", "on null storage", lambda row: row[1].write(row[3])),
+            Column("", "share", lambda row: words.percent(row[2] / row[3])),
+        ),
+        rows,
+        mark=lambda row: row[2] > MARK * row[3],
+    )
+    said = note(
+        f"The same load in memory, on this host; marked where the figure is over {words.percent(MARK)} of it. Such a"
+        " figure is limited by the harness and not by the storage."
+    )
+    return Section(anchor="ceilings", title="Ceilings of the harness itself", parts=(shown, said))
+
+
+def _ceiling(point: Point, figure: Figure) -> float | None:
+    tops = [getattr(run, "ceilings", {}).get(figure.name) for run in point.repeats]
+    return next((top for top in tops if top), None)
+
+
+def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:
+    """Why the storage hardly mattered: a figure is within 80 % of what the same load has on null storage."""
+    for figure in figures:
+        tops = [run.ceilings[figure.name] for run in runs if run.ceilings.get(figure.name)]
+        values = figure.values(runs)
+        if not tops or not values:
+            continue
+        value, top = statistics.median(values), statistics.median(tops)
+        if value > MARK * top:
+            return (
+                f"{figure.write(value)} {figure.title} is {value / top:.0%} of the {figure.write(top)} that the same load has"
+                f" on null storage (over {MARK:.0%})"
+            )
+    return None
+
+
+def profile_about(
+    *,
+    name: str,
+    report: str,
+    result: type[Result],
+    point: type[Point],
+    figures: tuple[Figure, ...],
+    seen: type[Observed],
+    run_of: Callable[[Any], ProfileRun],
+    sections: Callable[[Any], list[Section]] = lambda _result: [],
+    ceilings: tuple[str, ...] = (),
+    published: tuple[Published, ...] = (),
+    notes: Mapping[str, Callable[[Any], str | int | float | None]] | None = None,
+    telling: Callable[[dict[str, Any]], Telling] = ProfileTelling,
+    makers: str = "clients",
+) -> About:
+    """`sections`: the profile's own, behind the table of points; `report`: "R2"."""
+    bounded = tuple(figure for figure in figures if figure.name in ceilings)
+
+    def every(told: Result) -> list[Section]:
+        return profile_sections(told, sections(told), bounded, report, published)
+
+    return About(
+        name=name,
+        title=name,
+        result=result,
+        point=point,
+        figures=figures,
+        sections=every,
+        notes={} if notes is None else notes,
+        makers=makers,
+        near_null=lambda runs: near_ceiling(bounded, runs),
+        rule=(
+            f"GENERATOR-LIMITED is a point with a figure within {words.percent(MARK)} of what the same load has on null storage"
+            " (memory)."
+        ),
+        raw=lambda: seen,
+        run_of=run_of,
+        telling=telling,
+        trusted=("what was observed of hosts, mounts and caches",),
+    )

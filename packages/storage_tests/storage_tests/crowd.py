@@ -1,0 +1,260 @@
+"""Clients that act together: processes with threads, on this host or at members of the crew, which receive orders.
+
+A client is a thread; a host has as many processes as CPUs, so that no interpreter lock blocks all of them. With an emulated filer a
+client is a process, because the filer's arbiter serves one per process. Clients end with their parent. Limit: at most MOST clients.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.crew.messages import CLIENTS_MODULE, MOST_CLIENTS
+from core.errors import RunFailed, StorageFault, UsageError
+from core.program.lines import LineProcess, heard
+from core.settings import Settings
+from monitoring.machine import processors
+from storage_tests.about import ProfileTelling
+from storage_tests.clients import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
+from storage_tests.profile import Arena
+from storage_tests.stores import Failed, Refused, connect, place_of, remove_below
+from storage_tests.tally import Counted, merged
+
+MOST = MOST_CLIENTS
+_AHEAD_NS = 20_000_000  # that all know of an order before it begins
+_AHEAD_EACH_NS = 200_000  # and for each client
+
+Elsewhere = Callable[["Place", int, Callable[[], None]], AbstractContextManager["Crowd"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What they use, and how; see Spec."""
+
+    roots: tuple[Path, ...] = ()
+    s3: str | None = None
+    seed: int = 1
+    fsync: str = "none"
+    io_bytes: int = 1 << 20
+    part_bytes: int = 8 << 20
+    filer: Settings | None = None  # that name the emulated filer which delays the calls
+    compressible: float = 0.0
+    counters: Path | None = None  # where they count for whoever watches (storage_tests.tally)
+    elsewhere: Elsewhere | None = None  # who has the clients in place of this host; they count for nobody who watches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What became of an order, over all clients."""
+
+    start_ns: int  # monotonic: when the first was to begin
+    clients: tuple[ClientDone, ...]  # by their numbers
+    counted: tuple[Counted, ...]
+    bytes_by_second: tuple[int, ...]  # since the start
+    cpu_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        """From the start to the last client's end."""
+        return (max(one.ended_ns for one in self.clients) - self.start_ns) / 1e9
+
+    @property
+    def files(self) -> int:
+        return sum(one.done for one in self.clients)
+
+
+class Crowd(ABC):
+    """Use `crowd`."""
+
+    def __init__(self, clients: Sequence[int], processors: float, ahead_ns: int = _AHEAD_NS) -> None:
+        """`clients`: how many each process has; `processors`: that all may use; `ahead_ns`: of an order, until it begins."""
+        self._clients, self.processors = clients, processors
+        self._ahead_ns = ahead_ns + _AHEAD_EACH_NS * sum(clients)
+
+    @abstractmethod
+    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        """An order for each process; what came of them, by this host's monotonic clock."""
+
+    def do(
+        self, deed: Deed, numbers: range, size: int, *, shared_directory: bool = False, together: bool = False,
+        delays_s: Sequence[float] = (),
+    ) -> Done:  # fmt: skip
+        """Each client does it with all these numbers, or all clients `together`, each number once.
+
+        They begin at the same moment, or each so much later. Raises RunFailed when a process dies, HostLost when a member of the
+        crew is lost, what `between` raises.
+        """
+        start = time.monotonic_ns() + self._ahead_ns
+        delays = tuple(round(delay * 1e9) for delay in delays_s)
+        shares = self._shares(numbers) if together else [numbers] * len(self._clients)
+        said = self._obeyed(
+            [
+                Order(deed=deed, first=share.start, last=share.stop, size=size, shared_directory=shared_directory,
+                      shared_numbers=together, start_ns=start, delays_ns=delays)
+                for share in shares
+            ]
+        )  # fmt: skip
+        by_second = [one.bytes_by_second for one in said]
+        longest = max(map(len, by_second))
+        return Done(
+            start_ns=start,
+            clients=tuple(sorted((c for one in said for c in one.clients), key=lambda c: c.client)),
+            counted=merged(one for each in said for one in each.counted),
+            bytes_by_second=tuple(sum(s[n] for s in by_second if n < len(s)) for n in range(longest)),
+            cpu_s=sum(one.cpu_s for one in said),
+        )
+
+    def _shares(self, numbers: range) -> list[range]:
+        """As many for each process as it has of the clients."""
+        out, first, clients = [], numbers.start, 0
+        for its in self._clients:
+            clients += its
+            last = numbers.start + len(numbers) * clients // sum(self._clients)
+            out.append(range(first, last))
+            first = last
+        return out
+
+
+class _Here(Crowd):
+    """Processes of this host."""
+
+    def __init__(self, processes: Sequence[LineProcess], clients: Sequence[int], between: Callable[[], None]) -> None:
+        super().__init__(clients, processors())
+        self._processes, self._between = processes, between
+
+    def _obeyed(self, orders: Sequence[Order]) -> Sequence[ProcessDone]:
+        for process, order in zip(self._processes, orders, strict=True):
+            process.tell(order)
+        return [msgspec.json.decode(_checked(line), type=ProcessDone) for line in heard(self._processes, self._between)]
+
+
+@contextlib.contextmanager
+def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None) -> Iterator[Crowd]:
+    """So many clients, ready to be told; none is left at the end. `between` is called about once a second while they work.
+
+    Raises UsageError, RunFailed.
+    """
+    if not 1 <= clients <= MOST:
+        raise UsageError(f"{clients:,} clients of one test; use 1 to {MOST:,}")
+    if place.elsewhere is not None:
+        with place.elsewhere(place, clients, between) as people:
+            yield people
+        return
+    parts = min(clients, processors()) if place.filer is None else clients
+    numbers = [tuple(range(part, clients, parts)) for part in range(parts)]
+    processes: list[LineProcess] = []
+    try:
+        for own in numbers:
+            env = None if place.filer is None else place.filer.environment()
+            processes.append(LineProcess(CLIENTS_MODULE, "clients", env))
+            processes[-1].tell(_spec(place, own))
+        for line in heard(processes, between):
+            _checked(line)
+        yield _Here(processes, [len(own) for own in numbers], between)
+    finally:
+        for process in processes:
+            process.end()
+
+
+def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
+    return Spec(
+        clients=numbers,
+        roots=tuple(str(root.absolute()) for root in place.roots),
+        s3=place.s3,
+        seed=place.seed,
+        fsync=place.fsync,
+        io_bytes=place.io_bytes,
+        part_bytes=place.part_bytes,
+        emulated=place.filer is not None,
+        compressible=place.compressible,
+        counters=None if place.counters is None else str(place.counters),
+    )
+
+
+def _checked(line: bytes) -> bytes:
+    said: Any = msgspec.json.decode(line)
+    if isinstance(said, dict) and "error" in said:
+        trouble = msgspec.convert(said, Trouble)
+        raise (UsageError if trouble.usage else RunFailed)(trouble.error)
+    return line
+
+
+def check_s3(url: str | None) -> None:
+    """Raises UsageError where there is an endpoint and it cannot be used as it is given."""
+    if url is not None:
+        connect(place_of(url))
+
+
+@contextmanager
+def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
+    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this one did.
+
+    Raises StorageFault, RunFailed.
+    """
+    if arena.s3 is not None:
+        url = str(place_of(arena.s3).below(name.replace("/", "-")))
+        try:
+            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
+        finally:
+            _emptied(url)
+        return
+    roots = tuple(path / name.replace("/", "-") for path in arena.paths)
+    try:
+        for root in roots:
+            root.mkdir()
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
+                    counters=arena.counters, elsewhere=arena.elsewhere)  # fmt: skip
+        for root in roots:
+            shutil.rmtree(root)
+    except OSError as error:
+        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
+
+
+def _emptied(url: str) -> None:
+    try:
+        remove_below(place_of(url))
+    except (Refused, Failed) as error:
+        raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error
+
+
+_MOST = 3  # kinds of trouble in words
+
+
+class ClientsTelling(ProfileTelling):
+    """`surroundings` as every profile's."""
+
+    def where(self) -> str:
+        """The kinds of storage, or the endpoint."""
+        return f"S3, {self.surroundings['s3']}" if self.surroundings["s3"] else super().where()
+
+    def remarks(self, result: Any) -> Sequence[str]:
+        """Refusals, errors and drift: nobody may overlook them."""
+        runs = [run for point in result.points for run in point.repeats]
+        out = list(self.limits(result.points))
+        for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
+            if count := sum(getattr(run, what) for run in runs):
+                out.append(f"{count:,} {word}")
+        drifting = [point for point in result.points for run in point.repeats if _drifts(run)]
+        if drifting:
+            out.append(f"DRIFT at {len({str(point.at) for point in drifting})} of {len(result.points)} points")
+        return out
+
+    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
+        """The words of what went wrong."""
+        said = dict.fromkeys(word for point in points for run in point.repeats for word in run.said)
+        return (*super().warnings(points), *(f"not everything was accepted: {word}" for word in list(said)[:_MOST]))
+
+
+def _drifts(run: Any) -> bool:
+    found = (getattr(run, "rate_drift", None), getattr(run, "latency_drift", None))
+    return any(drift is not None and drift.found for drift in found)

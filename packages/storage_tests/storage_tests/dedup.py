@@ -1,0 +1,497 @@
+"""Write data of several types to storage that deduplicates or compresses, and compare its savings with the possible ones (R5)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ByteSize, Field
+
+from core.errors import RunFailed, StorageFault, UsageError
+from core.services.process import tied
+from core.storage.whole import lies_in
+from experiments.kinds.cases import Cases
+from experiments.kinds.kind import Kind
+from experiments.report import words
+from experiments.result.schema import At, PointOf, ResultOf
+from experiments.result.steady import judged
+from experiments.workload import Figure, Turn
+from monitoring.machine import host_seconds, processors
+from storage_tests.about import ProfileTelling, Published, profile_about
+from storage_tests.dedup_data import Data, Expected, Spec, corpus_made, expected_of, files_of, ratio_text, write_all
+from storage_tests.devices import Usage, synced, usage_at_rest
+from storage_tests.profile import Arena, Observed, Profile, ProfileRun, ProfileSettings, Room, common
+from storage_tests.tally import Counted, latencies
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+
+
+NAME = "dedup"
+
+
+@dataclass(frozen=True, slots=True)
+class DedupLoad(At):
+    """One type of data on one path."""
+
+    data: str
+    volume: str  # "volume 1": the path, by its number
+
+    def on(self, axis: str) -> str:
+        """As it is called."""
+        return str(self.values()[axis])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupSeen(Observed):
+    """One run."""
+
+    data: str
+    files: int
+    bytes: int
+    counted: tuple[Counted, ...]
+    bytes_by_second: tuple[int, ...]
+    expected: tuple[Expected, ...]  # empty on null storage
+    allocated_bytes: int  # of all files, by st_blocks
+    before: Usage | None  # None: a command told of the space, or null storage
+    after_write: Usage | None
+    at_end: Usage | None  # after the reducing command; without one the same as `after_write`
+    told: tuple[int, int, int] | None  # bytes in use by the storage's own command: before, when written, at the end
+    reduce_s: float | None  # that the reducing command took
+    stated: float | None  # the ratio that the operator gave
+    host_busy: float  # share of all processors, by whomever, while it was written
+    load1: float  # processes that run or wait for it, 1-minute mean, at the end of writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DedupRun(ProfileRun):
+    """One run. A ratio is bytes written ÷ bytes that storage needs."""
+
+    files: int
+    bytes: int
+    expected: tuple[Expected, ...]
+    written_ratio: (
+        float | None
+    )  # of what the storage said when all was written; None: it grew by nothing, or does not tell
+    ratio: float | None  # at the end
+    used_bytes: int | None  # that the storage grew by at the end
+    allocated_ratio: float | None  # by what the files say that they take
+    stated: float | None
+    reduce_s: float | None
+    host_busy: float
+    load1: float
+
+    def cut(self, name: str) -> Expected | None:
+        """What is expected of chunks that are cut so."""
+        return next((one for one in self.expected if one.cut == name), None)
+
+
+class DedupPoint(PointOf[DedupLoad, DedupRun]):
+    """All repeats under one load."""
+
+
+class DedupResult(ResultOf[DedupPoint]):
+    """A whole experiment."""
+
+
+def run_of(seen: DedupSeen) -> DedupRun:
+    """Every figure of it; nothing else is asked."""
+    written, end = _grown(seen)
+    by_second = [(float(at), float(moved)) for at, moved in enumerate(seen.bytes_by_second)]
+    steady = judged("bytes", by_second, 0.0, seen.elapsed_s)
+    return DedupRun(
+        **common(seen),
+        latency=latencies(seen.counted),
+        steady=() if steady is None else (steady,),
+        files=seen.files,
+        bytes=seen.bytes,
+        expected=seen.expected,
+        written_ratio=_ratio(seen.bytes, written),
+        ratio=_ratio(seen.bytes, end),
+        used_bytes=end,
+        allocated_ratio=_ratio(seen.bytes, seen.allocated_bytes),
+        stated=seen.stated,
+        reduce_s=seen.reduce_s,
+        host_busy=seen.host_busy,
+        load1=seen.load1,
+    )
+
+
+def _grown(seen: DedupSeen) -> tuple[int | None, int | None]:
+    """Bytes that the storage took, when all was written and at the end; None where nobody tells."""
+    if seen.told is not None:
+        before, written, end = seen.told
+        return written - before, end - before
+    if seen.before is None or seen.after_write is None or seen.at_end is None:
+        return None, None
+    before = seen.before.used_bytes
+    return seen.after_write.used_bytes - before, seen.at_end.used_bytes - before
+
+
+def _ratio(written: int, taken: int | None) -> float | None:
+    return written / taken if taken is not None and taken > 0 else None
+
+
+CDC = "expected_cdc"
+
+
+class DedupTelling(ProfileTelling):
+    """`surroundings` as those of every profile."""
+
+    def sentence(self, points: Sequence[DedupPoint]) -> str:
+        """Of each type what the storage made, and in brackets what content-defined chunks can make."""
+        volumes = list(dict.fromkeys(point.at.volume for point in points))
+        said = []
+        for volume in volumes:
+            told = ", ".join(_told(point) for point in points if point.at.volume == volume)
+            said.append(told if len(volumes) == 1 else f"{volume}: {told}")
+        return f"reduced by the storage (by content-defined chunks): {'; '.join(said)}"
+
+    def warnings(self, points: Sequence[DedupPoint]) -> Sequence[str]:
+        """That space is everybody's, and where the storage took no space that it tells of."""
+        silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
+        own = [] if not silent else [
+            f"{words.listed(silent)}: the storage reports no used space, or its value does not settle; query it with --set used=COMMAND"
+        ]  # fmt: skip
+        return (*super().warnings(points), *own)
+
+
+def _told(point: DedupPoint) -> str:
+    made, ours = (None if (one := point.figures.get(name)) is None else one.median for name in ("ratio", CDC))
+    return f"{point.at.data} {ratio_text(made)} ({ratio_text(ours)})"
+
+
+_SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
+_NULL_BYTES = 32 << 20
+_OF_FILE = 100_000  # bytes of a small file, in the discovery corpus
+_BESIDE = 1.02  # directories and the ends of blocks
+_LEAST_BESIDE = (
+    8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
+)
+_NUMBER = re.compile(r"\d+")
+
+
+class DedupSettings(ProfileSettings):
+    """Of profile `dedup`."""
+
+    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: the data in `source`")] = (
+        "zeros", "random", "scientific", "backups", "snapshots", "discovery",
+    )  # fmt: skip
+    size: Annotated[ByteSize, Field(ge=1 << 20, description="bytes of each type; report R5 had 0.8 to 4 TB")] = (
+        ByteSize(1_000_000_000)
+    )
+    source: Annotated[str, Field(description="directory with your own data, for data=own")] = ""
+    writers: Annotated[int, Field(ge=1, le=256, description="processes that generate and write the files")] = 2
+    block: Annotated[ByteSize, Field(ge=4096, description="size of each write; report R5 had 512 KB for dd")] = (
+        ByteSize(1 << 20)
+    )
+    fsync: Annotated[Literal["none", "file"], Field(description="sync each file to stable storage")] = "file"
+    reduce: Annotated[
+        str, Field(description="command that deduplicates, run on the directory after writing, such as duperemove -dr")
+    ] = ""
+    used: Annotated[
+        str, Field(description="command that prints the bytes in use (first number), instead of statvfs")
+    ] = ""
+    settle: Annotated[
+        float, Field(ge=0, le=30, description="seconds during which the space in use must not change before it is read")
+    ] = 3.0
+    stated: Annotated[
+        tuple[str, ...], Field(description="ratios that the storage reports elsewhere, such as backups=2.8,zeros=1045")
+    ] = ()
+    seed: Annotated[int, Field(description="seed of the data; each repeat has its own data")] = 1
+
+
+class Dedup(Profile[DedupSettings]):
+    """Each path is a storage."""
+
+    name: ClassVar[str] = "dedup"
+    report: ClassVar[str] = "R5"
+    does: ClassVar[str] = (
+        "Writes zeros, random and scientific data, backups, machine snapshots and a discovery corpus; compares what deduplication of 4K,"
+        " 8K, 128K and content-defined chunks can save with what the storage saved, with load and bandwidth."
+    )
+    writes: ClassVar[str] = "`size` bytes of one type at a time on one path at a time, removed after each run."
+    needs: ClassVar[str] = (
+        "nothing; a command that prints the used space where the file system does not report it (`used`)."
+    )
+    settings_type: ClassVar[type[ProfileSettings]] = DedupSettings
+    small: ClassVar[Mapping[str, Any]] = {"size": "8MiB"}
+
+    def check(self) -> None:
+        """Raises UsageError."""
+        s = self.settings
+        if ("own" in s.data) != bool(s.source):
+            raise UsageError("--set data=own requires --set source=DIR with the data, and vice versa")
+        if s.source and not Path(s.source).is_dir():
+            raise UsageError(f"--set source={s.source}: not a directory")
+        _refuse_in_source(s.source, self.targets.paths)
+        for command in (s.reduce, s.used):
+            if command and shutil.which(program := _words(command)[0]) is None:
+                raise UsageError(f"{program} is not installed; install it, or give its path")
+        _stated(s.stated)
+
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Every type on every path."""
+        volumes = range(1, max(1, len(self.targets.paths)) + 1)
+        points = [
+            DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)
+        ]
+        return Cases("data", points, repeats=repeats, seed=seed)
+
+    def room(self) -> Room:
+        """The largest type; each is removed before the next."""
+        sizes = self._sizes
+        files = max(64, max(sizes.values()) // _OF_FILE)
+        every = sum(sizes.values()) * max(1, len(self.targets.paths))
+        return Room(
+            bytes=round(max(sizes.values()) * _BESIDE) + files * 512 + _LEAST_BESIDE, files=files, seconds=every / _SLOW
+        )
+
+    def touched(self) -> int:
+        """Of the smallest type."""
+        return min(self._sizes.values())
+
+    @property
+    def _sizes(self) -> dict[Data, int]:
+        """Bytes of each type."""
+        sizes = {data: int(self.settings.size) for data in self.settings.data}
+        if self.settings.source:
+            sizes["own"] = _lying(Path(self.settings.source))
+        return sizes
+
+    def on_null(self) -> Dedup:
+        """With less data: what the writers make of them at most."""
+        size = min(int(self.settings.size), _NULL_BYTES)
+        quiet = {"size": size, "reduce": "", "used": "", "stated": (), "settle": 0.0}
+        return Dedup(self.settings.model_copy(update=quiet), self.targets)
+
+    def observe(self, turn: Turn, arena: Arena) -> DedupSeen:
+        """One type, written once. Raises RunFailed, StorageFault, UsageError where scratch is full."""
+        at = turn.at
+        assert isinstance(at, DedupLoad)
+        path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
+        data: Data = at.data  # type: ignore[assignment]  # of the settings
+        seed = self.settings.seed + turn.repeat
+        with self._source(data, seed, arena) as source, _own(path / turn.name.replace("/", "-")) as root:
+            expected = () if arena.null else self._expected(data, seed, source, arena)
+            return self._written(turn, arena, data, seed, source, root, expected)
+
+    @contextmanager
+    def _source(self, data: Data, seed: int, arena: Arena) -> Iterator[Path | None]:
+        """Where data lie that are not made as they are written."""
+        if data != "discovery":
+            yield Path(self.settings.source) if data == "own" else None
+            return
+        corpus = arena.scratch / "corpus"
+        shutil.rmtree(corpus, ignore_errors=True)  # of a run that was ended
+        arena.tell(f"generating a corpus of {self.settings.size:,} bytes on scratch")
+        yield corpus_made(corpus, int(self.settings.size), seed)
+        shutil.rmtree(corpus)
+
+    def _expected(self, data: Data, seed: int, source: Path | None, arena: Arena) -> tuple[Expected, ...]:
+        arena.tell(f"{data}: computing what deduplication can save")
+        files = files_of(data, int(self.settings.size), seed, source)
+        return expected_of((file.pieces for file in files), lambda: arena.tell(""))
+
+    def _written(
+        self, turn: Turn, arena: Arena, data: Data, seed: int, source: Path | None, root: Path,
+        expected: tuple[Expected, ...],
+    ) -> DedupSeen:  # fmt: skip
+        s = self.settings
+        specs = [Spec(root=str(root.absolute()), data=data, size=int(s.size), seed=seed,
+                      source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
+                      io_bytes=int(s.block), fsync=s.fsync) for part in range(s.writers)]  # fmt: skip
+        before = self._space(root)
+        arena.tell(f"writing {data}")
+        started, busy = time.time(), host_seconds()
+        wrote = write_all(specs, lambda: arena.tell(""))
+        elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
+        share, load1 = _busy(busy, host_seconds()), os.getloadavg()[0]
+        written = self._space(root)
+        reduce_s = None if arena.null else self._reduced(root, arena)
+        end = written if reduce_s is None else self._space(root)
+        counts = None if isinstance(before, Usage) or before is None else (before, written, end)
+        return DedupSeen(
+            repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
+            worker_cpu=wrote.cpu_s / (elapsed * processors()), data=data, files=wrote.files, bytes=wrote.bytes,
+            counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
+            before=_usage(before), after_write=_usage(written), at_end=_usage(end), told=counts,  # type: ignore[arg-type]
+            reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
+        )  # fmt: skip
+
+    def _space(self, root: Path) -> Usage | int | None:
+        """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
+        try:
+            synced(root)
+            if not self.settings.used:
+                return usage_at_rest([root], self.settings.settle)
+        except OSError as error:
+            raise StorageFault(f"{root}: {error.strerror}", errno=error.errno or 0) from error
+        said = _run([*_words(self.settings.used)], root)
+        number = _NUMBER.search(said)
+        if number is None:
+            raise RunFailed(f"{self.settings.used!r} prints no number of bytes: {said[-200:]!r}")
+        return int(number[0])
+
+    def _reduced(self, root: Path, arena: Arena) -> float | None:
+        if not self.settings.reduce:
+            return None
+        arena.tell(f"{self.settings.reduce} {root}")
+        began = time.monotonic()
+        _run([*_words(self.settings.reduce), str(root)], root)
+        return time.monotonic() - began
+
+
+@contextmanager
+def _own(root: Path) -> Iterator[Path]:
+    """A directory of the run's own, so that the next run finds the storage as this one did."""
+    try:
+        root.mkdir()
+        yield root
+        shutil.rmtree(root)
+    except OSError as error:
+        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
+
+
+def _run(command: list[str], root: Path) -> str:
+    """What it prints, tied to this process; raises RunFailed with its last words."""
+    program = shutil.which(command[0]) or command[0]
+    done = subprocess.run(tied([program, *command[1:]]), cwd=root.parent, stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)  # fmt: skip
+    if done.returncode:
+        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines() or ["no output"]
+        raise RunFailed(f"{shlex.join(command)} ended with status {done.returncode}: {words[-1]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
+    """Raises UsageError where what is written would lie among what is read."""
+    for path in paths:
+        if source and lies_in(path, source):
+            raise UsageError(f"--set source={source} contains --path {path}: writers would read their own output")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command!r} is not a command: {error}") from error
+    if not words:
+        raise UsageError(f"{command!r} is not a command")
+    return words
+
+
+def _stated(given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for one in given:
+        data, _, ratio = one.partition("=")
+        try:
+            out[data] = float(ratio)
+        except ValueError as error:
+            raise UsageError(f"--set stated={one}: write it as backups=2.8, data and ratio") from error
+    return out
+
+
+def _usage(space: Usage | int | None) -> Usage | None:
+    return space if isinstance(space, Usage) else None
+
+
+def _busy(before: tuple[float, float], after: tuple[float, float]) -> float:
+    used, passed = (end - begin for begin, end in zip(before, after, strict=True))
+    return used / passed if passed > 0 else 0.0
+
+
+def _lying(source: Path) -> int:
+    """Bytes that lie there."""
+    return sum(file.size for file in files_of("own", 0, 0, source))
+
+
+def _allocated(root: Path) -> int:
+    """What the files say that they take, without directories."""
+    return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
+               for place, _, names in os.walk(root) for name in names)  # fmt: skip
+
+
+PROFILE = Dedup
+
+
+def _sections(result: DedupResult) -> list[Section]:
+    from storage_tests.dedup_sections import sections  # draws: matplotlib is slow to come
+
+    return sections(result)
+
+
+def _expected(cut: str, *, aside: bool = True) -> Figure:
+    def of(run: DedupRun) -> float | None:
+        one = run.cut(cut)
+        return None if one is None else one.ratio
+
+    return _ratio_figure(f"expected_{cut.lower()}", f"expected {cut}", of, aside=aside)
+
+
+def _ratio_figure(
+    name: str, title: str, of: Callable[[DedupRun], float | None], *, headline: bool = False, aside: bool = False
+) -> Figure:
+    return Figure(
+        name=name,
+        title=title,
+        of=of,
+        headline=headline,
+        write=ratio_text,
+        unit="ratio",
+        missing="not known",
+        aside=aside,
+    )
+
+
+def _compressed(run: DedupRun) -> float | None:
+    one = run.cut("CDC")
+    return None if one is None else one.with_compression
+
+
+def _published(data: str, what: str, value: float, remark: str = "") -> Published:
+    return Published(what=what, figure="ratio", value=value, at={"data": data, "volume": "volume 1"}, remark=remark)
+
+
+ABOUT = profile_about(
+    name=NAME,
+    report="R5",
+    result=DedupResult,
+    point=DedupPoint,
+    seen=DedupSeen,
+    run_of=run_of,
+    figures=(
+        Figure(name="mb_per_s", title="MB/s", of=lambda run: run.bytes / run.elapsed_s / 1e6, headline=True,
+               write=words.figure),
+        _ratio_figure("ratio", "by the storage", lambda run: run.ratio, headline=True),
+        _expected("4K"),
+        _expected("8K"),
+        _expected("128K"),
+        _expected("CDC", aside=False),
+        _ratio_figure(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
+        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        Figure(name="host_busy", title="CPU busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
+        Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),
+    ),
+    sections=_sections,
+    ceilings=("mb_per_s",),
+    published=(
+        _published("zeros", "zeros, 1 GB files, 3.8 TB", 1045.0),
+        _published("random", "random, 1 GB files, 3.8 TB", 1.08),
+        _published("scientific", "physics data sets, 4 TB", 1.07, "ours are generated, and compressible like such files"),
+        _published("backups", "backups, several full and incremental, 2.8 TB", 2.8, "ours: four weeks, a full one each"),
+        _published("snapshots", "daily snapshots of virtual machines, 7 x 115 GB", 11.7, "ours are of servers that hardly work"),
+    ),
+    notes={"files": lambda run: run.files, "bytes": lambda run: run.bytes},
+    telling=DedupTelling,
+    makers="writers",
+)  # fmt: skip

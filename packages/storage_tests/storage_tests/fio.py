@@ -1,0 +1,410 @@
+"""fio, the system's program, as the maker of load: job files, a run of it, and what its JSON says."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import RunFailed, StorageFault, UsageError
+from core.histogram import Histogram, bucket_of
+from core.services.process import signal_group, tied
+from experiments.report import words
+from experiments.report.palette import marker, series_colour
+from experiments.report.parts import Cell, Plot, Section, Series
+from experiments.report.plots import counts_on_x, drawing, from_zero, legend_beside, new_figure
+from experiments.result.latency import latency
+from experiments.result.schema import Latency, Result
+from experiments.workload import Turn
+from monitoring.machine import processors
+from storage_tests.profile import Arena, Observed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A section of the job file. Sizes in bytes."""
+
+    name: str
+    does: str  # fio's `rw`: read, write, randrw …
+    files: tuple[str, ...]  # "0/volume": of the first path
+    block: int
+    size: int | None  # of all its files together; None: as large as they are when it begins
+    outstanding: int = 1
+    read_percent: int | None = None
+    seconds: int | None = None  # over and over for so long; None: to the end of its size
+    most_seconds: int | None = None  # to the end of its size, but no longer
+    ramp_seconds: int = 0
+    direct: bool = False
+    engine: str = "psync"
+    drop: bool = True  # what the page cache holds of its files, before (fio's `invalidate`)
+    after: bool = False  # only when all before it have ended
+    options: tuple[tuple[str, str], ...] = ()  # more of fio's
+
+
+def job_file(jobs: Sequence[Job], *, log: str) -> str:
+    """Its text. `log`: prefix of the files with bytes a second, by second."""
+    common = [
+        "[global]",
+        "thread=1",
+        "create_serialize=0",  # a job meets its files as the job before left them: fio would lay out all of them at the start
+        "group_reporting=0",
+        "randrepeat=1",
+        "norandommap=1",
+        "fallocate=none",
+        # Else fio takes what malloc gives, 16 bytes into a page, and a copy out of a cache takes two to four times as long.
+        "iomem_align=4096",
+        "lat_percentiles=1",
+        "clat_percentiles=0",
+        "log_avg_msec=1000",
+        "per_job_logs=1",
+    ]
+    return (
+        "\n".join([*common, *(line for number, job in enumerate(jobs, 1) for line in _section(job, f"{log}-{number}"))])
+        + "\n"
+    )
+
+
+def _section(job: Job, log: str) -> list[str]:
+    said = {
+        "rw": job.does,
+        "filename": ":".join(job.files),
+        "bs": str(job.block),
+        "iodepth": str(job.outstanding),
+        "ioengine": job.engine,
+        "direct": str(int(job.direct)),
+        "invalidate": str(int(job.drop)),
+        "write_iops_log": log,
+        "write_bw_log": log,
+    }
+    if job.size is not None:
+        said["size"] = str(job.size)
+    if len(job.files) > 1 and job.size is not None:
+        said |= {"file_service_type": "random", "filesize": str(job.size // len(job.files))}
+    if job.read_percent is not None:
+        said["rwmixread"] = str(job.read_percent)
+    if job.seconds is not None:
+        said |= {"time_based": "1", "runtime": str(job.seconds), "ramp_time": str(job.ramp_seconds)}
+    if job.most_seconds is not None:
+        said["runtime"] = str(job.most_seconds)
+    if job.after:
+        said["stonewall"] = "1"
+    said |= dict(job.options)
+    return ["", f"[{job.name}]", *(f"{name}={value}" for name, value in said.items())]
+
+
+WAYS = ("read", "write")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Reads or writes of a job."""
+
+    ios: int
+    bytes: int
+    runtime_ms: int
+    mean_ns: float  # from the moment it was asked for to its end
+    max_ns: int
+    bins: dict[str, int]  # fio's histogram: nanoseconds → I/Os
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A job."""
+
+    name: str
+    runtime_ms: int
+    cpu: float  # seconds
+    read: Way
+    write: Way
+    by_second: tuple[tuple[float, float, float], ...]  # second since the start, I/Os, bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A run of fio."""
+
+    version: str
+    job_file: str
+    began: float  # wall clock
+    jobs: tuple[Done, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FioSeen(Observed):
+    """What is observed of a run that is one of fio's."""
+
+    fio: Ran
+
+
+def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began: float) -> Ran:
+    """Of what fio wrote; raises RunFailed where a job had an error, or what is there is not of fio's."""
+    try:
+        for job in document["jobs"]:
+            if job["error"]:
+                raise RunFailed(f"fio: job {job['jobname']} had error {job['error']}")
+        jobs = tuple(_done(job, directory, f"{log}-{number}") for number, job in enumerate(document["jobs"], 1))
+        return Ran(version=document["fio version"], job_file=text, began=began, jobs=jobs)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunFailed(
+            f"the JSON output of fio lacks a field that this version of edbench requires ({type(error).__name__} {error});"
+            " install fio 3.33 or later"
+        ) from error
+
+
+def _done(job: Mapping[str, Any], directory: Path, log: str) -> Done:
+    seconds = job["job_runtime"] / 1000
+    return Done(
+        name=job["jobname"],
+        runtime_ms=job["job_runtime"],
+        cpu=(job["usr_cpu"] + job["sys_cpu"]) / 100 * seconds,
+        read=_way(job["read"]),
+        write=_way(job["write"]),
+        by_second=_by_second(directory, log),
+    )
+
+
+def _way(data: Mapping[str, Any]) -> Way:
+    times = data["lat_ns"]
+    return Way(
+        ios=int(data["total_ios"]),
+        bytes=int(data["io_bytes"]),
+        runtime_ms=int(data["runtime"]),
+        mean_ns=float(times["mean"]),
+        max_ns=int(times["max"]),
+        bins={str(at): int(count) for at, count in (times.get("bins") or {}).items()},
+    )
+
+
+def _by_second(directory: Path, log: str) -> tuple[tuple[float, float, float], ...]:
+    """fio's logs have a line for each second and way: milliseconds at its end, I/Os a second or KiB a second."""
+    ios, kib = (_logged(directory, log, what) for what in ("iops", "bw"))
+    return tuple((second, ios.get(second, 0.0), kib.get(second, 0.0) * 1024) for second in sorted({*ios, *kib}))
+
+
+def _logged(directory: Path, log: str, what: str) -> dict[float, float]:
+    out: dict[float, float] = {}
+    for file in directory.glob(f"{log}_{what}.*log"):
+        for line in file.read_text().splitlines():
+            at, value = line.split(",")[:2]
+            second = float(max(0, round(int(at) / 1000) - 1))
+            out[second] = out.get(second, 0.0) + float(value)
+    return out
+
+
+def elapsed_s(jobs: Iterable[Done]) -> float:
+    """From the start to the end of the last one, in whole milliseconds: fio rounds a job's down and those of its ways up."""
+    return max((max(job.runtime_ms, job.read.runtime_ms, job.write.runtime_ms) for job in jobs), default=0) / 1000
+
+
+def transferred(jobs: Iterable[Done]) -> int:
+    """Bytes read and written."""
+    return sum(job.read.bytes + job.write.bytes for job in jobs)
+
+
+def ios(jobs: Iterable[Done]) -> int:
+    """Reads and writes."""
+    return sum(job.read.ios + job.write.ios for job in jobs)
+
+
+def mean_us(jobs: Sequence[Done]) -> float | None:
+    """Of all I/Os of all jobs: a global mean, no mean of means."""
+    every = ios(jobs)
+    total = sum(way.mean_ns * way.ios for job in jobs for way in (job.read, job.write))
+    return total / every / 1000 if every else None
+
+
+def latencies(jobs: Sequence[Done]) -> dict[str, Latency]:
+    """By op, over all jobs; fio's bins are 1.6 % wide at most and fall into ours of 6.4 %."""
+    out = {}
+    for name in WAYS:
+        ways: list[Way] = [getattr(job, name) for job in jobs]
+        if any(way.ios for way in ways):
+            longest = max(way.max_ns for way in ways)
+            out[name] = latency(sum(w.ios for w in ways), sum(w.bytes for w in ways), 0, _histogram(ways), longest)
+    return out
+
+
+def _histogram(ways: Iterable[Way]) -> Histogram:
+    cells: dict[int, int] = {}
+    for way in ways:
+        for at, count in way.bins.items():
+            bucket = bucket_of(int(at))
+            cells[bucket] = cells.get(bucket, 0) + count
+    return Histogram(cells)
+
+
+def by_second(jobs: Iterable[Done], *, of_bytes: bool = False) -> list[tuple[float, float]]:
+    """I/Os, or bytes, of all jobs in each second. The second in which a job ends is in none: fio logs it or not, as it comes."""
+    out: dict[float, float] = {}
+    for job in jobs:
+        last = round(job.runtime_ms / 1000) - 1
+        for second, count, nbytes in job.by_second:
+            if second < last:
+                out[second] = out.get(second, 0.0) + (nbytes if of_bytes else count)
+    return sorted(out.items())
+
+
+PROGRAM = "fio"
+MISSING = "fio is not installed: apt install fio (dnf, zypper, apk: the same name)"
+_JOBS, _OUTPUT, _ERRORS, _LOG = "jobs.fio", "output.json", "errors.txt", "run"
+_LOOK_S = 0.1
+_GRACE_S = 120.0  # beyond what the jobs should take, for laying out files and slow storage to finish
+
+
+def refuse_without_fio() -> None:
+    """Raises UsageError, saying how to get it."""
+    if shutil.which(PROGRAM) is None:
+        raise UsageError(MISSING)
+
+
+def fio(
+    jobs: Sequence[Job],
+    paths: Sequence[Path],
+    scratch: Path,
+    tell: Callable[[str], None],
+    *,
+    expected_s: float | None = None,
+) -> Ran:
+    """Run the jobs on these paths (`Job.files` begins with the number of one: `0/name`) to their end.
+
+    `expected_s`: how long they should take; where that and two minutes more have passed they are ended. Raises RunFailed
+    with fio's own words, also where a job had an error.
+    """
+    refuse_without_fio()
+    own = scratch / "fio"
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir(parents=True)
+    for number, path in enumerate(paths):
+        (own / str(number)).symlink_to(path)
+    text = job_file(jobs, log=_LOG)
+    (own / _JOBS).write_text(text, encoding="utf-8")
+    began = time.time()
+    _carried_out(own, tell, None if expected_s is None else expected_s + _GRACE_S)
+    return ran(_document(own), own, _LOG, text, began)
+
+
+def _carried_out(own: Path, tell: Callable[[str], None], most_s: float | None) -> None:
+    command = [PROGRAM, "--output-format=json+", f"--output={_OUTPUT}", "--eta=never", _JOBS]
+    program = shutil.which(PROGRAM) or PROGRAM
+    until = None if most_s is None else time.monotonic() + most_s
+    with (own / _ERRORS).open("wb") as errors:
+        process = subprocess.Popen(tied([program, *command[1:]]), cwd=own, stdin=subprocess.DEVNULL, stdout=errors,
+                                   stderr=errors, env=os.environ | {"LC_ALL": "C"}, start_new_session=True)  # fmt: skip
+        try:
+            while process.poll() is None:
+                if until is not None and time.monotonic() > until:
+                    raise RunFailed(f"fio did not end in {most_s:,.0f} s")
+                tell("")
+                time.sleep(_LOOK_S)
+        finally:
+            if process.poll() is None:
+                signal_group(process, signal.SIGKILL)
+            process.wait()
+    if process.returncode:
+        raise RunFailed(f"fio ended with status {process.returncode}: {_said(own)}")
+
+
+def _document(own: Path) -> dict[str, Any]:
+    """What it wrote; there may be a line of words before it."""
+    try:
+        text = (own / _OUTPUT).read_text(encoding="utf-8")
+        document: dict[str, Any] = json.loads(text[text.index("{") :])
+    except (OSError, ValueError) as error:
+        raise RunFailed(f"fio wrote no readable result ({error}): {_said(own)}") from error
+    return document
+
+
+def _said(own: Path) -> str:
+    """Its last line that says something."""
+    lines = [line.strip() for name in (_ERRORS, _OUTPUT) if (own / name).exists()
+             for line in (own / name).read_text(errors="replace").splitlines() if line.startswith("fio:")]  # fmt: skip
+    return lines[-1] if lines else "no output"
+
+
+_BLOCK = 1 << 20  # of a write, at most
+_AT_ONCE = 4
+
+
+def written(arena: Arena, names: Sequence[str], size: int, block: int) -> None:
+    """Files of so many bytes, whole blocks, that no compression makes less of, on storage. Raises RunFailed, StorageFault.
+
+    To the last byte: fio writes a file that is too small for a job anew when that begins, and leaves a part of a block out.
+    """
+    each = block * math.gcd(size // block, max(1, _BLOCK // block))
+    arena.tell(f"writes {len(names):,} files of {size:,} bytes")
+    jobs = [
+        Job(name=f"file{number}", does="write", files=(name,), block=each, size=size,
+            after=number % _AT_ONCE == 0 and number > 0,
+            options=(("end_fsync", "1"), ("refill_buffers", "1"), ("randseed", str(number + 1))))
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    fio(jobs, arena.paths, arena.scratch, arena.tell)
+    settled(arena)
+
+
+def settled(arena: Arena) -> None:
+    """What was written is on storage: no run pays for what came before it. Raises StorageFault."""
+    for path in arena.paths:
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise StorageFault(f"{path}: {error.strerror}", errno=error.errno or 0) from error
+
+
+def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float | None = None) -> FioSeen:
+    """One run of these jobs; raises RunFailed."""
+    done = fio(jobs, arena.paths, arena.scratch, arena.tell, expected_s=expected_s)
+    elapsed = elapsed_s(done.jobs)
+    if not elapsed:
+        raise RunFailed("fio did nothing: the number of files, or of seconds, is too small")
+    cpu = sum(job.cpu for job in done.jobs)
+    return FioSeen(
+        repeat=turn.repeat,
+        order=turn.order,
+        started_at=done.began,
+        elapsed_s=elapsed,
+        worker_cpu=cpu / (elapsed * processors()),
+        fio=done,
+    )
+
+
+def rate_by(result: Result, axis: str, group: str, figure: str, label: str) -> Section:
+    """A line for each group: the median of a figure against what was varied, with its interval."""
+    groups: dict[object, list[tuple[int, float, float, float]]] = {}
+    for point in result.points:
+        load, one = point.at.values(), point.figures.get(figure)
+        if one is not None:
+            low, high = (one.median if end is None else end for end in (one.low, one.high))
+            groups.setdefault(load[group], []).append((load[axis], one.median, low, high))
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        drawn, (axes,) = new_figure(height=3.2)
+        for number, (key, line) in enumerate(groups.items()):
+            line = sorted(line)
+            xs, ys = [x for x, *_ in line], [y for _, y, _, _ in line]
+            around = ([y - low for _, y, low, _ in line], [high - y for _, y, _, high in line])
+            axes.errorbar(xs, ys, yerr=around, color=series_colour(number), marker=marker(number), markersize=5, capsize=3,
+                          label=f"{group} {key}")  # fmt: skip
+            rows += [(str(key), *values) for values in line]
+        counts_on_x(axes, [x for line in groups.values() for x, *_ in line], axis)
+        axes.set_ylabel(label)
+        from_zero(axes)
+        if len(groups) > 1:
+            legend_beside(axes)
+    series = Series(name=f"{figure}-by-{axis}", header=(group, axis, figure, "low", "high"), rows=tuple(rows))
+    best = max((y for line in groups.values() for _, y, _, _ in line), default=0.0)
+    sentence = f"{label} by {axis}; the most is {words.figure(best)}. Bars are the intervals of the repeats, where there are any."
+    plot = Plot(name=f"{figure}-by-{axis}", figure=drawn, sentence=sentence, series=series)
+    return Section(anchor=f"by-{axis}", title=f"{label} by {axis}", parts=(plot,))

@@ -1,0 +1,205 @@
+"""What a profile does now, by second, in the form that the page draws a job's timeline from (web/static/js/board.js)."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from monitoring.filer.block import BlockSampler
+from monitoring.machine import host_seconds
+from storage_tests.crowd import MOST
+from storage_tests.tally import Counters
+
+_EACH_S = 1.0
+_MOST_POINTS = 600
+_MOST_LINES = 200
+
+# Of each panel: id, title, unit, and its series; a series' values are under "panel.series".
+_PANELS: tuple[tuple[str, str, str, tuple[tuple[str, str], ...]], ...] = (
+    ("moved", "Bytes/second of edbench's clients", "bytes/s", (("all", "moved"),)),
+    ("files", "Files or objects/second", "files/s", (("done", "done"), ("troubles", "refused or failed"))),
+    ("file_time", "Mean time of a file or object", "µs", (("mean", "mean"),)),
+    ("worker_host", "CPU of this host", "share of all", (("busy", "busy"),)),
+    ("block_bytes", "Block devices below the paths, bytes/second", "bytes/s", (("read", "read"), ("written", "written"))),
+    ("block_requests", "Requests/second of these devices", "requests/s", (("reads", "reads"), ("writes", "writes"))),
+    ("emulated_busy", "Stations of the emulated filer", "share busy",
+     (("metadata", "metadata"), ("data", "data"), ("link", "link"))),
+)  # fmt: skip
+
+Stations = Callable[[], dict[str, float]]  # seconds that each of a filer's stations was busy, ÷ its servers
+
+
+@dataclass
+class _Reading:
+    """Counters that only grow, and when."""
+
+    at: float
+    counts: dict[str, float] = field(default_factory=dict)
+
+
+class Live:
+    """Of one study; use `live`. Safe for the thread that reads, the study's, and those that ask."""
+
+    def __init__(self, profile: str, counters: Counters, paths: Sequence[Path]) -> None:
+        self.profile, self.counters = profile, counters
+        self._stations: Stations | None = None
+        self._devices = BlockSampler(paths)
+        self._lock = threading.Lock()
+        self._began = time.monotonic()
+        self._doing, self._said = "", list[str]()
+        self._runs: list[dict[str, Any]] = []
+        self._seconds: list[float] = []
+        self._values: list[dict[str, float]] = []
+        self._last = self._read()
+
+    @contextlib.contextmanager
+    def beside(self, stations: Stations) -> Iterator[None]:
+        """There is an emulated filer for as long as the block lasts: nobody asks it afterwards."""
+        with self._lock:
+            self._stations = stations
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stations = None
+
+    def tell(self, line: str) -> None:
+        """What goes on now."""
+        with self._lock:
+            self._doing = line
+
+    def say(self, line: str) -> None:
+        """What came of a run."""
+        with self._lock:
+            self._said = [*self._said, line][-_MOST_LINES:]
+
+    def run(self, name: str) -> None:
+        """Another run begins, or its pair."""
+        now = self._now()
+        with self._lock:
+            if self._runs:
+                self._runs[-1]["end_s"] = now
+            self._runs.append({"phase": name, "start_s": now, "end_s": None})
+
+    def look(self) -> None:
+        """One more point."""
+        before, after = self._last, self._read()
+        values = _between(before, after)
+        with self._lock:
+            self._last = after
+            self._seconds.append(before.at)
+            self._values.append(values)
+
+    def timeline(self) -> dict[str, Any]:
+        """Everything so far, at most so many points of it: each the mean of its seconds."""
+        with self._lock:
+            seconds, values = list(self._seconds), list(self._values)
+            runs, doing, said = [dict(run) for run in self._runs], self._doing, list(self._said)
+        together = -(-len(seconds) // _MOST_POINTS) or 1
+        return {
+            "profile": self.profile,
+            "doing": doing,
+            "said": said,
+            "now_s": self._now(),
+            "step_s": together * _EACH_S,
+            "since": "start of the command",
+            "state": "running",
+            "phases": runs,
+            "pauses": [],
+            "t": seconds[::together],
+            "panels": _panels(values, together),
+        }
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+    def _read(self) -> _Reading:
+        totals, (busy, passed) = self.counters.totals(), host_seconds()
+        counts = {
+            "moved": totals.bytes, "done": totals.files, "troubles": totals.troubles, "whole_ns": totals.whole_ns,
+            "busy": busy, "passed": passed,
+        }  # fmt: skip
+        devices = [one.values for one in self._devices.sample()]
+        if devices:
+            for name in ("read_bytes", "write_bytes", "reads", "writes"):
+                counts[name] = sum(device[name] for device in devices)
+        with self._lock:
+            stations = {} if self._stations is None else self._stations()
+        counts |= {f"station {name}": busy for name, busy in stations.items()}
+        return _Reading(self._now(), counts)
+
+
+def _between(before: _Reading, after: _Reading) -> dict[str, float]:
+    """Rates over the time between two readings; what either did not have is left out."""
+    took = max(after.at - before.at, 1e-3)
+    grown = {name: after.counts[name] - count for name, count in before.counts.items() if name in after.counts}
+    names = {
+        "moved.all": "moved", "files.done": "done", "files.troubles": "troubles", "block_bytes.read": "read_bytes",
+        "block_bytes.written": "write_bytes", "block_requests.reads": "reads", "block_requests.writes": "writes",
+        "emulated_busy.metadata": "station metadata", "emulated_busy.data": "station data",
+        "emulated_busy.link": "station link",
+    }  # fmt: skip
+    values = {series: grown[name] / took for series, name in names.items() if name in grown}
+    if wholes := grown["done"] + grown["troubles"]:
+        values["file_time.mean"] = grown["whole_ns"] / wholes / 1000
+    if grown["passed"]:
+        values["worker_host.busy"] = grown["busy"] / grown["passed"]
+    return values
+
+
+def _panels(values: Sequence[dict[str, float]], together: int) -> list[dict[str, Any]]:
+    """Those that anything is known of."""
+    known = {name for second in values for name in second}
+    return [
+        {
+            "id": panel,
+            "title": title,
+            "unit": unit,
+            "kind": "line",
+            "series": [
+                {
+                    "id": name,
+                    "label": label,
+                    "values": _thinned([one.get(f"{panel}.{name}") for one in values], together),
+                }
+                for name, label in series
+                if f"{panel}.{name}" in known
+            ],
+        }
+        for panel, title, unit, series in _PANELS
+        if any(f"{panel}.{name}" in known for name, _ in series)
+    ]
+
+
+def _thinned(values: Sequence[float | None], together: int) -> list[float | None]:
+    out: list[float | None] = []
+    for first in range(0, len(values), together):
+        known = [value for value in values[first : first + together] if value is not None]
+        out.append(float(f"{sum(known) / len(known):.4g}") if known else None)
+    return out
+
+
+@contextlib.contextmanager
+def live(profile: str, paths: Sequence[Path]) -> Iterator[Live]:
+    """Looks once a second for as long as the block lasts."""
+    over = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="edbench-live-") as directory:
+        watched = Live(profile, Counters(Path(directory) / "counters", MOST), paths)
+
+        def look() -> None:
+            while not over.wait(_EACH_S):
+                watched.look()
+
+        thread = threading.Thread(target=look, name="live", daemon=True)
+        thread.start()
+        try:
+            yield watched
+        finally:
+            over.set()
+            thread.join()

@@ -1,0 +1,161 @@
+"""Null storage behind an S3 endpoint: `python -m storage_tests.null_server` answers at once and keeps nothing but sizes.
+
+What clients have against it is their own ceiling: the library, its signatures and HTTP are in it, a storage is not. It prints
+its port and serves loopback until its input ends. Bodies are read and dropped, reads are zeros, lists are empty. It asks for
+no signature and knows no more of S3 (AWS, API Reference: PutObject, GetObject, DeleteObjects, CreateMultipartUpload, UploadPart,
+CompleteMultipartUpload, ListObjectsV2) than our clients use. Limit: it takes processors of the host whose clients it serves, so
+the ceiling is theirs and its own together, and errs to the low side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from signal import SIGKILL
+from urllib.parse import parse_qs, urlsplit
+
+import core
+from core.errors import RunFailed
+from core.services import launch
+
+_ZEROS = 1 << 28  # bytes of the file that reads are answered from
+_HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes that are taken in at once: of heads, of bodies
+_MODIFIED = formatdate(0, usegmt=True)
+_XML = '<?xml version="1.0" encoding="UTF-8"?>'
+_LIST = f"{_XML}<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>"
+_BEGUN = f"{_XML}<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>"
+_REMOVED = f"{_XML}<DeleteResult><Deleted><Key>0</Key></Deleted></DeleteResult>"
+_WHOLE = f'{_XML}<CompleteMultipartUploadResult><ETag>"0"</ETag></CompleteMultipartUploadResult>'
+
+
+class Objects:
+    """Sizes by path; of an object that goes in parts those that came so far."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+        self._parts: dict[str, int] = {}
+
+    def answer(self, method: str, target: str, length: int) -> tuple[str, int, str]:
+        """Status, zeros that follow, and the text of the answer where it is no object."""
+        parts = urlsplit(target)
+        path, query = parts.path, parse_qs(parts.query, keep_blank_values=True)
+        if method == "PUT":
+            known = self._parts if "uploadId" in query else self.sizes
+            known[path] = length + (known.get(path, 0) if known is self._parts else 0)
+            return "200 OK", 0, ""
+        if method == "POST":
+            if "delete" in query:  # the body that names them was dropped: they may be read on
+                return "200 OK", 0, _REMOVED
+            if "uploads" in query:
+                self._parts[path] = 0
+                return "200 OK", 0, _BEGUN
+            self.sizes[path] = self._parts.pop(path, 0)
+            return "200 OK", 0, _WHOLE
+        if "list-type" in query:
+            return "200 OK", 0, _LIST
+        if path not in self.sizes:
+            return "404 Not Found", 0, ""
+        return "200 OK", self.sizes[path], ""
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    """HTTP/1.1 (RFC 9112): one request after another, in a thread of its own, so that what is copied is copied at once."""
+
+    server: _Server
+
+    def handle(self) -> None:
+        """Until the client is gone."""
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._came, self._scrap = b"", memoryview(bytearray(_SCRAP))
+        with contextlib.suppress(OSError):
+            while self._served():
+                pass
+
+    def _served(self) -> bool:
+        connection: socket.socket = self.request
+        while (end := self._came.find(b"\r\n\r\n")) < 0:
+            if not (more := connection.recv(_HEAD)):
+                return False
+            self._came += more
+        head, self._came = self._came[:end].decode("latin-1"), self._came[end + 4 :]
+        line, *fields = head.split("\r\n")
+        method, target, _ = line.split(" ", 2)
+        given = {name.strip().lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
+        length = int(given.get("content-length", "0"))
+        if given.get("expect", "").lower() == "100-continue":
+            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not self._dropped(length):
+            return False
+        self._answer(connection, method, target, length)
+        return True
+
+    def _dropped(self, length: int) -> bool:
+        """A body of so many bytes; whether all of it came."""
+        left, self._came = length - len(self._came), self._came[length:]
+        while left > 0:
+            if not (moved := self.request.recv_into(self._scrap, min(left, _SCRAP))):
+                return False
+            left -= moved
+        return True
+
+    def _answer(self, connection: socket.socket, method: str, target: str, length: int) -> None:
+        status, zeros, text = self.server.objects.answer(method, target, length)
+        size = f"Content-Length: {zeros or len(text)}"
+        head = f'HTTP/1.1 {status}\r\n{size}\r\nETag: "0"\r\nLast-Modified: {_MODIFIED}\r\n\r\n{text}'
+        connection.sendall(head.encode("latin-1"))
+        left = 0 if method == "HEAD" else zeros
+        while left:
+            left -= os.sendfile(connection.fileno(), self.server.zeros, 0, min(left, _ZEROS))
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    """`zeros`: a file of holes in memory, that reads are answered from without a copy."""
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.objects, self.zeros = Objects(), os.memfd_create("zeros")
+        os.ftruncate(self.zeros, _ZEROS)
+
+
+def main() -> None:
+    """Until its input ends."""
+    with _Server() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sys.stdout.write(f"{server.server_address[1]}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def null_endpoint() -> Iterator[str]:
+    """The URL of a bucket there, for as long as the block lasts. Raises RunFailed."""
+    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(SIGKILL)), "-1", "-1", "",
+               sys.executable, "-m", "storage_tests.null_server"]  # fmt: skip
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],
+        start_new_session=True,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        try:
+            port = server.stdout.readline().decode().strip()
+            if not port:
+                raise RunFailed("null storage for an S3 endpoint did not start")
+            yield f"http://127.0.0.1:{port}/null"
+        finally:
+            server.kill()
+
+
+if __name__ == "__main__":
+    main()

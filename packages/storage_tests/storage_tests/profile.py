@@ -1,0 +1,284 @@
+"""A storage test: its description, settings, targets and room, the tests that are installed, and what refuses a run."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_origin
+
+from pydantic import ValidationError
+
+from core.document import Order, complaint
+from core.errors import UsageError
+from core.filer import load_filer
+from core.settings import Settings
+from core.storage.whole import lies_in
+from experiments.kinds.kind import Kind
+from experiments.report import words
+from experiments.result import schema
+from experiments.workload import About, Turn
+from experiments.workloads import about, module_of, names
+from storage_tests.owner import forget_dead, told
+
+if TYPE_CHECKING:
+    from storage_tests.crowd import Elsewhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One run. A profile's own has beside what it saw."""
+
+    repeat: int
+    order: int
+    started_at: float  # wall clock, seconds since the epoch
+    elapsed_s: float
+    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × processors of the host)
+    ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
+    null_elapsed_s: float | None = None  # that the pair took
+    filer: dict[str, Any] | None = (
+        None  # an emulated filer's stations meanwhile, as `monitoring.observations` tells them
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRun(schema.Run):
+    """What is told of a run of any profile."""
+
+    ceilings: dict[str, float] = field(default_factory=dict)
+
+
+def common(seen: Observed) -> dict[str, Any]:
+    """The fields that every profile's run has, out of what was observed; latencies are the profile's."""
+    return {
+        "repeat": seen.repeat,
+        "order": seen.order,
+        "started_at": seen.started_at,
+        "elapsed_s": seen.elapsed_s,
+        "worker_cpu": seen.worker_cpu,
+        "run_queue_share": None,
+        "null_elapsed_s": seen.null_elapsed_s,
+        "ceilings": seen.ceilings,
+    }
+
+
+class ProfileSettings(Order):
+    """What can be said of a profile beside where it runs. A profile's own has fields with defaults and descriptions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Where it runs."""
+
+    paths: tuple[Path, ...] = ()  # directories, each a volume
+    s3: str | None = None  # an endpoint, bucket and prefix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What a profile needs at most."""
+
+    bytes: int  # on each path
+    files: int  # on each path
+    seconds: float  # one round of its runs, without preparing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arena:
+    """Where a run may write."""
+
+    paths: tuple[Path, ...]  # an empty directory of its own on each path
+    scratch: Path  # local, not under test; removed with the rest
+    s3: str | None = None
+    null: bool = False  # in memory: the pair
+    tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
+    filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
+    counters: Path | None = None  # where clients count for whoever watches; None: nobody does
+    elsewhere: Elsewhere | None = None  # who has our own clients in place of this host
+    look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
+
+
+S = TypeVar("S", bound=ProfileSettings)
+
+
+class Profile(ABC, Generic[S]):
+    """One, with its settings, on its targets."""
+
+    name: ClassVar[str]
+    report: ClassVar[str]  # whose test it is: "R2"; empty: ours
+    does: ClassVar[str]
+    writes: ClassVar[str]
+    needs: ClassVar[str]
+    settings_type: ClassVar[type[ProfileSettings]]
+    small: ClassVar[Mapping[str, Any]]  # settings of --small: seconds and megabytes
+    takes_paths: ClassVar[bool] = True
+    takes_s3: ClassVar[bool] = False
+    emulates: ClassVar[bool] = (
+        False  # whether its calls go through the storage layer, so that an emulated filer delays them
+    )
+    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # where O_DIRECT is not taken
+    no_pair: str = "this storage test has no load that null storage could answer"
+
+    def __init__(self, settings: S, targets: Targets) -> None:
+        self.settings, self.targets = settings, targets
+
+    @property
+    def about(self) -> About:
+        """What is known of it without running it."""
+        return about(self.name)
+
+    @abstractmethod
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Which points, in which order; raises UsageError for settings that make no sense together."""
+
+    @abstractmethod
+    def room(self) -> Room:
+        """What it will need."""
+
+    @abstractmethod
+    def observe(self, turn: Turn, arena: Arena) -> Observed:
+        """One run; raises RunFailed, SystemFault."""
+
+    def check(self) -> None:
+        """Raises UsageError where something that it needs is missing, with how to get it."""
+
+    @contextmanager
+    def prepared(self, arena: Arena) -> Iterator[None]:
+        """What all runs need; what lies in the arena need not be removed."""
+        yield
+
+    def on_null(self) -> Profile[S] | None:
+        """The same with settings that memory holds and that take seconds; None: it has no pair."""
+        return None
+
+    def touched(self) -> int:
+        """Different bytes that a run touches, on all targets together: of the point that touches the fewest (CACHED)."""
+        return self.room().bytes * max(1, len(self.targets.paths))
+
+    @property
+    def direct(self) -> bool:
+        """Whether reads and writes bypass the page cache: as the settings say."""
+        return bool(getattr(self.settings, "direct", False))
+
+    @property
+    def least_seconds(self) -> float | None:
+        """How long a run of it has to be where that is less than the rule's; None: as the rule has it."""
+        return None
+
+
+MOST_OF_FREE = 0.8  # of the free space, unless the operator says yes
+
+
+def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
+    """Raises UsageError for targets that the profile does not take, and for paths that overlap."""
+    if targets.s3 and not profile.takes_s3:
+        raise UsageError(f"{profile.name} requires paths: --path")
+    if targets.paths and not profile.takes_paths:
+        raise UsageError(f"{profile.name} takes no path")
+    if not targets.s3 and not targets.paths and (profile.takes_paths or profile.takes_s3):
+        other = " or --s3 URL" if profile.takes_s3 else ""
+        raise UsageError(f"{profile.name} needs --path DIR{other}: where to run")
+    for one, other_path in itertools.permutations(targets.paths, 2):
+        if lies_in(one, other_path):
+            raise UsageError(f"--path {one}: two of the paths are the same directory, or one is inside the other")
+
+
+def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
+    """Raises UsageError where an emulated filer is asked for that would delay nothing."""
+    filer = load_filer(source)
+    if filer is None:
+        return
+    if profile.targets.paths and not profile.emulates:
+        raise UsageError(
+            f"{profile.name}: the emulated filer {filer.name} delays the calls of edbench's own clients only, and this test runs another program; use --filer none"
+        )
+    if profile.targets.s3:
+        raise UsageError(
+            f"{profile.name}: the emulated filer {filer.name} delays calls on paths and not to S3; use --filer none"
+        )
+
+
+def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]
+    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `yes`,
+    would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is missing.
+
+    Raises StorageFault where a path cannot be looked at.
+    """
+    room = profile.room()
+    on_device: dict[int, list[Path]] = {}
+    for path in profile.targets.paths:
+        if not path.is_dir():
+            raise UsageError(f"{path} is not a directory; create it, or mount the storage under test there")
+        with told(path):
+            forget_dead(path)
+            on_device.setdefault(os.stat(path).st_dev, []).append(path)
+    for paths in on_device.values():
+        refuse_bytes(profile.name, paths[0], room.bytes * len(paths), room.files * len(paths), yes=yes)
+
+
+def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -> None:
+    """Raises UsageError where so much does not go there, or, without `yes`, would be over 80 % of the free space."""
+    there = os.statvfs(path)
+    free = there.f_bavail * there.f_frsize
+    if needed > free or (there.f_files and files > there.f_favail):
+        raise UsageError(
+            f"{path}: {name} needs {words.size(needed)} and {words.many(files, 'file')},"
+            f" {words.size(free)} and {there.f_favail:,} are free; make it smaller with --set"
+        )
+    if needed > MOST_OF_FREE * free and not yes:
+        raise UsageError(
+            f"{path}: {name} would take {words.size(needed)} of {words.size(free)} that are free, over"
+            f" {words.percent(MOST_OF_FREE)}; confirm with --yes, or make it smaller with --set"
+        )
+
+
+def profiles() -> dict[str, type[Profile[Any]]]:
+    """By name, in the order of the reports they come from; ours last."""
+    found = [kind for name in names() if (kind := getattr(module_of(name), "PROFILE", None)) is not None]
+    return {kind.name: kind for kind in sorted(found, key=lambda kind: (kind.report or "~", kind.name))}
+
+
+def profile_named(name: str) -> type[Profile[Any]]:
+    """Raises UsageError when there is none."""
+    every = profiles()
+    if name not in every:
+        raise UsageError(f"there is no storage test {name!r}; use {', '.join(every)}")
+    return every[name]
+
+
+def made(name: str, targets: Targets, given: Sequence[str], *, small: bool) -> Profile[Any]:
+    """With settings `NAME=VALUE`, over those of `small` where that is asked for; raises UsageError."""
+    kind = profile_named(name)
+    refuse_targets(kind, targets)
+    return kind(settings_of(kind, given, small=small), targets)
+
+
+def settings_of(kind: type[Profile[Any]], given: Sequence[str], *, small: bool) -> Any:
+    """Raises UsageError for a setting that there is not, or a value that it cannot have."""
+    values: dict[str, Any] = dict(kind.small) if small else {}
+    for one in given:
+        setting, sign, value = one.partition("=")
+        if not sign or setting not in kind.settings_type.model_fields:
+            known = ", ".join(kind.settings_type.model_fields) or "none"
+            raise UsageError(f"--set {one}: {kind.name} has the settings {known}; write NAME=VALUE")
+        values[setting] = _parsed(value, kind.settings_type.model_fields[setting].annotation)
+    return _validated(kind, values)
+
+
+def _parsed(value: str, annotation: Any) -> Any:
+    """A list by commas where the setting is one; numbers and sizes are pydantic's."""
+    return (
+        tuple(part.strip() for part in value.split(",") if part.strip()) if get_origin(annotation) is tuple else value
+    )
+
+
+def _validated(kind: type[Profile[Any]], values: Mapping[str, Any]) -> Any:
+    try:
+        return kind.settings_type.model_validate(dict(values))
+    except ValidationError as error:
+        setting, said = complaint(error)
+        raise UsageError(f"--set {setting or 'settings'}: {said}") from error

@@ -1,0 +1,371 @@
+"""The two kinds of storage that clients use: a directory, by the storage layer's calls, and a bucket of an S3 endpoint, by obstore.
+
+Of an S3 endpoint whole objects are recorded, no calls. Its place and login are an s3://bucket/prefix URL and the usual AWS_*
+variables, or http[s]://host:port/bucket/prefix. Every client has its own connections and never retries, because a retry of the
+library would hide what is counted. An object over `part_bytes` is sent in parts, one after another, on one connection.
+
+Below an S3 prefix, a test writes under a random name with a marker object, as `storage_tests.owner` does for directories: nothing
+else is removed, a prefix with anything else is refused, and the next command on this host removes what a killed one left. Limits:
+of two commands that start at the same moment both continue, each below its own name; unfinished multipart uploads are left to the
+bucket's lifecycle rules.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from core.errors import EdbenchError, RunFailed, SourceFileError, StorageFault, UsageError
+from core.operations import Op, Recorder
+from core.records import FsyncPolicy
+from core.storage.files import Station
+from core.storage.layer import Storage
+from storage_tests.owner import Owner, this_process
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+    from typing_extensions import Buffer
+
+
+class Refused(EdbenchError):
+    """The storage did not take the connection: refused, reset before an answer, or said to be busy."""
+
+
+class Failed(EdbenchError):
+    """Anything else that went wrong with one file or object."""
+
+
+class Store(Protocol):
+    """One client's way to the storage; not for several threads. Names are relative, with `/` between their parts.
+
+    Everything raises Refused or Failed; nothing is tried again.
+    """
+
+    def make(self, directory: str) -> None:
+        """A directory that names begin with, where the storage has such a thing."""
+
+    def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
+        """A new file or object of so many bytes, whole; its bytes."""
+
+    def read(self, name: str) -> int:
+        """All of it; its bytes."""
+
+    def remove(self, name: str) -> None:
+        """It is gone."""
+
+    def forget(self, name: str) -> None:
+        """It is safe on the storage, and this host's cache was asked to drop it; nothing where no cache lies between."""
+
+
+MOVES = (Op.READ, Op.WRITE)  # the calls that move bytes
+_REFUSALS = frozenset(
+    {
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.ECONNABORTED,
+        errno.ETIMEDOUT,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ENOTCONN,
+        errno.EUSERS,
+    }
+)
+
+
+class PathStore:
+    """Files below `root`. `station` delays the calls: an emulated filer."""
+
+    def __init__(
+        self, root: Path, recorder: Recorder, *, fsync: FsyncPolicy, io_bytes: int, station: Station | None = None
+    ) -> None:
+        self._root = os.fsencode(root) + b"/"
+        self._storage = Storage(recorder, fsync, filer=station)
+        self._buffer = mmap.mmap(
+            -1, io_bytes
+        )  # begins with a page: copies into a bytearray take twice as long and more
+
+    def _path(self, name: str) -> bytes:
+        return self._root + name.encode()
+
+    def make(self, directory: str) -> None:
+        try:
+            self._storage.mkdir(self._path(directory))
+        except StorageFault as fault:
+            raise _error_of(fault) from fault
+
+    def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
+        try:
+            with self._storage.create(self._path(name)) as file:
+                for piece in pieces:
+                    file.write(piece)
+        except StorageFault as fault:
+            raise _error_of(fault) from fault
+        return file.bytes_written
+
+    def read(self, name: str) -> int:
+        path, total = self._path(name), 0
+        try:
+            with self._storage.open(path) as file:
+                while moved := file.readinto(self._buffer):
+                    total += moved
+        except (SourceFileError, StorageFault) as fault:
+            raise _error_of(fault) from fault
+        return total
+
+    def remove(self, name: str) -> None:
+        try:
+            self._storage.remove(self._path(name))
+        except StorageFault as fault:
+            raise _error_of(fault) from fault
+
+    def forget(self, name: str) -> None:
+        try:
+            descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)  # a page that is not written yet cannot go
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise Failed(f"this host's cache of {name} cannot be dropped: {error.strerror}") from error
+
+
+def _error_of(fault: SourceFileError | StorageFault) -> Refused | Failed:
+    return Refused(str(fault)) if fault.errno in _REFUSALS else Failed(str(fault))
+
+
+PART_BYTES = 8 << 20
+_READ_BYTES = 1 << 20
+_LONGEST = "2h"  # that one request may take
+_AT_ONCE = 1_000  # objects that are removed between two looks
+
+# What object_store's errors say of a connection that was not to be had, and servers of being busy (503 SlowDown, 429).
+_REFUSED_WORDS = re.compile(
+    r"connection refused|connection reset|connection closed|connectionreset|incompletemessage|broken pipe|tcp connect"
+    r"|client error \(connect\)|\b503\b|\b429\b|slowdown|too many requests",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A bucket and what names in it begin with."""
+
+    bucket: str
+    prefix: str
+    endpoint: str | None  # None: as the environment says
+
+    def below(self, name: str) -> Place:
+        """What lies under a further part of the name."""
+        return Place(self.bucket, "/".join(filter(None, (self.prefix, name))), self.endpoint)
+
+    def __str__(self) -> str:
+        start = "s3:/" if self.endpoint is None else self.endpoint
+        return "/".join(filter(None, (start, self.bucket, self.prefix)))
+
+
+def place_of(url: str) -> Place:
+    """What a URL names; raises UsageError in one line."""
+    parts = urlsplit(url)
+    path = parts.path.strip("/")
+    if parts.username or parts.password:
+        raise UsageError("--s3: the URL must not contain credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+    if parts.scheme == "s3" and parts.netloc:
+        return Place(parts.netloc, path, None)
+    if parts.scheme in ("http", "https") and parts.netloc and path:
+        bucket, _, prefix = path.partition("/")
+        return Place(bucket, prefix, f"{parts.scheme}://{parts.netloc}")
+    raise UsageError(f"--s3: {url!r} is neither s3://bucket/prefix nor http[s]://host:port/bucket/prefix")
+
+
+def connect(place: Place, env: Mapping[str, str] = os.environ) -> S3Store:
+    """Raises UsageError where obstore cannot make sense of it."""
+    from obstore.exceptions import BaseError
+    from obstore.store import S3Store  # a megabyte of Rust, for those who have an endpoint
+
+    if not env.get("AWS_ACCESS_KEY_ID") or not env.get("AWS_SECRET_ACCESS_KEY"):
+        raise UsageError("--s3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set")
+    try:
+        return S3Store(
+            place.bucket,
+            prefix=place.prefix or None,
+            config={} if place.endpoint is None else {"endpoint": place.endpoint},
+            client_options={"allow_http": True, "timeout": _LONGEST, "connect_timeout": "10s"},
+            retry_config={"max_retries": 0},
+        )
+    except (BaseError, ValueError) as error:
+        raise UsageError(f"--s3: {place}: {_words(error)}") from error
+
+
+class ObjectStore:
+    """One client's."""
+
+    def __init__(self, place: Place, part_bytes: int = PART_BYTES) -> None:
+        self._store = connect(place)
+        self._part = part_bytes
+
+    def make(self, directory: str) -> None:
+        """There are none."""
+
+    def write(self, name: str, size: int, pieces: Iterable[Buffer]) -> int:
+        import obstore
+
+        parts = size > self._part
+        data = _copied(pieces) if parts else b"".join(_copied(pieces))
+        with _translated():
+            obstore.put(self._store, name, data, use_multipart=parts, chunk_size=self._part, max_concurrency=1)
+        return size
+
+    def read(self, name: str) -> int:
+        import obstore
+
+        with _translated():
+            found = obstore.get(self._store, name)
+            return sum(len(piece) for piece in found.stream(min_chunk_size=_READ_BYTES))
+
+    def remove(self, name: str) -> None:
+        import obstore
+
+        with _translated():
+            obstore.delete(self._store, name)
+
+    def forget(self, name: str) -> None:
+        """No cache of this host lies between."""
+
+
+def put(place: Place, name: str, data: bytes) -> None:
+    """A small object; raises Refused or Failed."""
+    import obstore
+
+    with _translated():
+        obstore.put(connect(place), name, data, use_multipart=False)
+
+
+def text_of(place: Place, name: str) -> str:
+    """A small object's; raises Refused or Failed, ValueError where it is no text."""
+    import obstore
+
+    with _translated():
+        found = bytes(obstore.get(connect(place), name).bytes())
+    return found.decode()
+
+
+def remove(place: Place, name: str) -> None:
+    """Raises Refused or Failed."""
+    import obstore
+
+    with _translated():
+        obstore.delete(connect(place), name)
+
+
+def names_below(place: Place) -> Iterator[list[str]]:
+    """All objects, so many at a time; raises Refused or Failed."""
+    import obstore
+
+    with _translated():
+        for found in obstore.list(connect(place), chunk_size=_AT_ONCE):
+            yield [one["path"] for one in found]
+
+
+def remove_below(place: Place) -> int:
+    """Every object whose name begins so; how many they were. Raises Refused or Failed."""
+    import obstore
+
+    if not place.prefix:
+        raise ValueError("refusing to remove a whole bucket")
+    store, removed = connect(place), 0
+    for names in names_below(place):
+        with _translated():
+            obstore.delete(store, names)
+        removed += len(names)
+    return removed
+
+
+class _translated:
+    """The library's errors in our words."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        from obstore.exceptions import BaseError
+
+        if isinstance(error, (BaseError, OSError)):
+            said = _words(error)
+            raise (Refused if _REFUSED_WORDS.search(f"{error!r} {error}") else Failed)(said) from error
+
+
+def _words(error: BaseException) -> str:
+    """One line without the tree of causes that follows it."""
+    return " ".join(str(error).split("\n\nDebug")[0].split())[:500]
+
+
+def _copied(pieces: Iterable[Buffer]) -> Iterator[bytes]:
+    """A piece is good until the next one; a part is put together from several."""
+    for piece in pieces:
+        yield bytes(piece)
+
+
+_MARK = ".owner.json"
+
+
+@contextmanager
+def claimed_prefix(url: str) -> Iterator[str]:
+    """A URL below this one, empty; everything below it goes at the end.
+
+    Raises UsageError where something else lies there, StorageFault where the endpoint does not do as it is told.
+    """
+    place = place_of(url)
+    connect(place)
+    owner = this_process()
+    marker = f"{owner.directory}{_MARK}"
+    try:
+        _forget_dead(place)
+        put(place, marker, json.dumps(asdict(owner)).encode())
+    except (Refused, Failed) as error:
+        raise StorageFault(f"{url}: {error}") from error
+    own = place.below(owner.directory)
+    try:
+        yield str(own)
+    finally:
+        try:
+            remove_below(own)
+            remove(place, marker)
+        except (Refused, Failed) as error:
+            raise RunFailed(f"what was written below {own} cannot be removed: {error}") from error
+
+
+def _forget_dead(place: Place) -> None:
+    names = next(names_below(place), [])
+    for name in [name for name in names if name.endswith(_MARK)]:
+        owner = _read(place, name)
+        if owner.alive():
+            raise UsageError(f"--s3: {place}: process {owner.pid} runs a storage test there")
+        remove_below(place.below(owner.directory))
+        remove(place, name)
+    others = next(names_below(place), [])
+    if others:
+        raise UsageError(f"--s3: {place} is not empty ({others[0]}): a storage test needs an empty prefix")
+
+
+def _read(place: Place, name: str) -> Owner:
+    try:
+        owner = Owner(**json.loads(text_of(place, name)))
+        if name != f"{owner.directory}{_MARK}":
+            raise ValueError("it names another")
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"--s3: {place}: {name} was not written by edbench ({error}); nothing was changed there"
+        ) from error
+    return owner

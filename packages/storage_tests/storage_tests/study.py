@@ -1,0 +1,274 @@
+"""A storage test as a workload of the experiment engine: its directories, null baseline and surroundings, and its emulated filer."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from controller.labels.rules import filer_cache
+from core.clock import Clock
+from core.errors import RunFailed, StorageFault, UsageError
+from core.filer import load_filer
+from core.filer.arbiter import Arbiter
+from core.filer.emulation import open_arbiter
+from core.memory import client_memory, free_memory
+from core.mounts import in_memory, read_mounts
+from core.settings import Settings
+from experiments.conditions import emulated
+from experiments.crew.admission import described
+from experiments.crew.system import System, Wanted, Ways, taken_system
+from experiments.result.schema import At
+from experiments.workload import HostLost, Observe, Turn, Workload
+from monitoring.machine import host, place
+from monitoring.observations import EmulatedSampler
+from storage_tests.at_members import crowd_at
+from storage_tests.crowd import Elsewhere
+from storage_tests.devices import Direct, direct_on, restore_dead
+from storage_tests.live import Live
+from storage_tests.null_server import null_endpoint
+from storage_tests.owner import claimed, place_of_own
+from storage_tests.profile import Arena, Observed, Profile
+from storage_tests.stores import claimed_prefix
+
+_EACH_NS = 1_000_000_000
+
+
+class FilerMeter:
+    """One run after another; use `metered`."""
+
+    def __init__(self, arbiter: Arbiter) -> None:
+        self._arbiter = arbiter
+        self.begin()
+
+    def begin(self) -> None:
+        """A run begins."""
+        self._sampler = EmulatedSampler(self._arbiter.snapshot, time.monotonic_ns)
+        self._last = time.monotonic_ns()
+
+    def look(self) -> None:
+        """Once a second, however often it is called."""
+        now = time.monotonic_ns()
+        if now - self._last >= _EACH_NS:
+            self._last = now
+            self._sampler.sample()
+
+    def busy_s(self) -> dict[str, float]:
+        """Seconds that each station was busy since it was made, by its servers."""
+        stations = self._arbiter.snapshot().stations
+        return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
+
+    def told(self) -> dict[str, Any]:
+        """Of the run, at its end."""
+        return self._sampler.to_json()
+
+
+@contextmanager
+def metered(settings: Settings) -> Iterator[FilerMeter]:
+    """The filer that these settings name, its arbiter there for all clients; gone at the end. Raises UsageError, StorageFault."""
+    arbiter = open_arbiter(settings)
+    assert arbiter is not None  # the settings name one
+    try:
+        yield FilerMeter(arbiter)
+    finally:
+        arbiter.close_and_remove()
+
+
+MEMORY = Path("/dev/shm")
+NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
+_SHARE = 0.6  # of free memory that a pair may take
+
+
+class ProfileStudy(Workload):
+    """`tell`: what goes on now, for the live line; `sessions`: when commands worked on it, this one last."""
+
+    def __init__(
+        self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
+        tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
+        env: Mapping[str, str] | None = None, ways: Ways | None = None, workers: int = 1,
+    ) -> None:  # fmt: skip
+        """`env`: where the test's own clients are at members of the crew, of which so many `workers` are awaited; None: they are on
+        this host."""
+        self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
+        self.storage, self.clock = settings.storage, clock
+        self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
+        self._profile, self._settings, self._live = profile, settings, live
+        self._sessions = tuple(sessions)
+        self._stack = contextlib.ExitStack()
+        self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
+        self._null: tuple[Profile[Any], Arena] | None = None
+        self._filer = load_filer(settings.filer) if profile.emulates else None
+        self._meter: FilerMeter | None = None
+        self._no_pair: str | None = None
+        self._direct: list[Direct | None] = []
+        self._env, self._ways, self._workers = env, ways or Ways(), workers
+        self._system: System | None = None
+
+    @contextlib.contextmanager
+    def prepared(self, points: Sequence[At]) -> Iterator[None]:
+        """The directories are taken, and what all runs need is there."""
+        restore_dead()
+        with contextlib.ExitStack() as self._stack:
+            self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
+            if self._live is not None and self._meter is not None:
+                self._stack.enter_context(self._live.beside(self._meter.busy_s))
+            if self._env is not None:
+                wanted, path = Wanted(workers=self._workers, databases=1, slots=1), self._profile.targets.paths[0]
+                taken = taken_system(self._settings, self._env, path, wanted, self.say, self._ways)
+                self._system, _ = self._stack.enter_context(taken)
+            self._own = self._arena(self._stack)
+            self._direct = self._tried_direct(self._own.paths)
+            self._stack.enter_context(self._profile.prepared(self._own))
+            yield
+
+    def _arena(self, stack: contextlib.ExitStack) -> Arena:
+        scratch = stack.enter_context(place_of_own(self._settings.scratch / "profiles", "work"))
+        paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
+        s3 = self._profile.targets.s3
+        prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
+        filer, meter = None if self._filer is None else self._settings, self._meter
+        look = _nothing if meter is None else meter.look
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
+                     counters=self._counters, elsewhere=self._elsewhere)  # fmt: skip
+
+    @property
+    def _elsewhere(self) -> Elsewhere | None:
+        """Who has the clients in place of this host."""
+        return None if self._system is None else partial(crowd_at, self._system)
+
+    @property
+    def _counters(self) -> Path | None:
+        """Where clients count for whoever watches."""
+        return None if self._live is None else self._live.counters.path
+
+    def _begins(self, what: str) -> None:
+        self._tell(what)
+        if self._live is not None:
+            self._live.run(what)
+
+    def _tried_direct(self, paths: Sequence[Path]) -> list[Direct | None]:
+        """What O_DIRECT is on each path, where it was asked for. Raises UsageError where it is not taken."""
+        if not self._profile.direct:
+            return [None] * len(paths)
+        tried = [direct_on(path) for path in paths]
+        for path, one in zip(self._profile.targets.paths, tried, strict=True):
+            if one is Direct.REFUSED:
+                raise UsageError(f"{path} takes no O_DIRECT: {self._profile.indirect}")
+        return list(tried)
+
+    @contextlib.contextmanager
+    def started(self, turn: Turn) -> Iterator[Observe]:
+        """A run brings everything along."""
+        self._begins(str(turn))
+        if self._meter is not None:
+            self._meter.begin()
+        yield lambda: self._observed(turn)
+
+    def _observed(self, turn: Turn) -> Observed:
+        seen = self._profile.observe(turn, self._own)
+        return seen if self._meter is None else dataclasses.replace(seen, filer=self._meter.told())
+
+    def on_null(self, turn: Turn) -> Mapping[str, Any]:
+        """Once for each load: what memory gives is the same in every repeat."""
+        if turn.at not in self._ceilings:
+            self._begins(f"{turn.at}, on null storage")
+            self._ceilings[turn.at] = self._paired(turn)
+        return self._ceilings[turn.at]
+
+    def _paired(self, turn: Turn) -> dict[str, Any]:
+        try:
+            self._null = self._null or self._null_arena()
+            profile, arena = self._null
+            run = self.about.run_of(profile.observe(turn, arena))
+        except (RunFailed, StorageFault, HostLost) as error:
+            self._no_pair = str(error)
+            return {}
+        known = ((figure.name, figure.of(run)) for figure in self.about.figures)
+        return {
+            "ceilings": {name: value for name, value in known if value is not None},
+            "null_elapsed_s": run.elapsed_s,
+        }
+
+    def _null_arena(self) -> tuple[Profile[Any], Arena]:
+        """Memory, or an endpoint that keeps nothing, with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        profile = self._profile.on_null()
+        if profile is None:
+            raise RunFailed(self._profile.no_pair)
+        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
+        paths, s3 = tuple[Path, ...](), None
+        if profile.targets.s3 is None:
+            paths = self._memory(profile)
+        else:
+            s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters,
+                      elsewhere=self._elsewhere)  # fmt: skip
+        self._stack.enter_context(profile.prepared(arena))
+        return profile, arena
+
+    def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
+        """As many directories as it has paths; members have theirs at the same place below their own null root. Raises RunFailed
+        where memory does not hold them, StorageFault."""
+        memory = MEMORY if self._system is None else self._system.roots["null"]
+        if not memory.is_dir() or not in_memory(memory, read_mounts()):
+            raise RunFailed(f"{memory} is not a memory file system")
+        wanted = profile.room().bytes * max(1, len(profile.targets.paths))
+        if wanted > free_memory() * _SHARE:
+            raise RunFailed(
+                f"{wanted / 1e9:,.2f} GB do not fit into {_SHARE:.0%} of {free_memory() / 1e9:,.2f} GB of free memory"
+            )
+        own = self._stack.enter_context(place_of_own(memory, "edbench-profile-null"))
+        paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
+        for path in paths:
+            path.mkdir()
+        return paths
+
+    def surroundings(self) -> dict[str, Any]:
+        """What was asked for, and the places."""
+        profile, targets = self._profile, self._profile.targets
+        places = [place(path) | {"direct": direct} for path, direct in zip(targets.paths, self._direct, strict=True)]
+        cache = filer_cache(targets.paths[0], self._settings.filer_cache) if targets.paths else None
+        room = profile.room()
+        return {
+            "configuration": {
+                "edbench": version("edbench"),
+                "profile": profile.name,
+                "settings": profile.settings.model_dump(mode="json"),
+            },
+            "storage": places[0] if places else None,
+            "targets": places,
+            "s3": targets.s3,
+            "emulated_filer": emulated(self._filer),
+            "room": {"bytes_a_path": room.bytes, "files_a_path": room.files},
+            "cache": {
+                "client_memory_bytes": client_memory(),
+                "filer_cache_bytes": None if cache is None else cache.declared,
+                "filer_caches_itself": cache is not None and cache.possible,
+                "direct": profile.direct and Direct.CACHED not in self._direct,
+                "touched_bytes": profile.touched(),
+            },
+            "null_storage": {
+                "paired": profile.on_null() is not None,
+                "why_not": self._no_pair,
+                "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
+            },
+            "sessions": list(self._sessions),
+            "hosts": [host()] if self._system is None else described(self._system.admission.admitted),
+        }
+
+
+def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        one(line)
+        other(line)
+
+    return say
+
+
+def _nothing() -> None:
+    """Nobody looks."""

@@ -1,1 +1,0 @@
-"""Traces from and to what other programs write."""
