@@ -208,10 +208,7 @@ def files_of(data: Data, size: int, seed: int, source: Path | None) -> Iterator[
 
 
 def _series(profile: str, size: int, seed: int) -> Iterator[DataFile]:
-    from dataset_gen.material.blocks import (
-        plan_series,
-        series_blocks,
-    )  # with all that a corpus is made of: slow to come
+    from dataset_gen.material.blocks import plan_series, series_blocks
     from dataset_gen.profile import load_profile
 
     for number, series in enumerate(load_profile(profile).series, 1):
