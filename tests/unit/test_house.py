@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import house
 
 BOUNDS = {
-    "product lines": 145_000,
+    "product lines": 141_000,
     "product statements": 95_000,
-    "product modules": 1_250,
-    "product folders": 140,
+    "product modules": 1_050,
+    "product folders": 130,
     "lines of a module, largest": 900,
     "lines of a function, 90th percentile": 30,
     "lines of a function, largest": 150,

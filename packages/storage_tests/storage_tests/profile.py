@@ -40,7 +40,9 @@ class Observed:
     worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × processors of the host)
     ceilings: dict[str, float] = field(default_factory=dict)  # figure → the same load's on null storage
     null_elapsed_s: float | None = None  # that the pair took
-    filer: dict[str, Any] | None = None  # an emulated filer's stations meanwhile, as `monitoring.emulated` tells them
+    filer: dict[str, Any] | None = (
+        None  # an emulated filer's stations meanwhile, as `monitoring.observations` tells them
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
