@@ -35,7 +35,7 @@ def environment() -> Environment:
     )
     made.filters |= FILTERS | {"metadata": shown, "label_of": label_of, "short_label": short_label}
     made.globals |= {
-        "shown": None,
+        "shown_page": None,
         "packages": list(extensions("edbench.web")),
         "label_meanings": {label.name: label.meaning for label in explained()},
         "finished": [state.value for state in JobState if state.over],
@@ -51,7 +51,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: object
     """Render a template."""
     signed_in = door_of(request).admits(request.cookies.get(cookie_name(request), ""))
     shown_instead = getattr(request.app.state.context, "shown", None)
-    known = {"signed_in": signed_in, "section": "", "shown": shown_instead}
+    known = {"signed_in": signed_in, "section": "", "shown_page": shown_instead}
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 

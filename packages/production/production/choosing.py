@@ -285,12 +285,13 @@ _DEFAULT = ProductionChoice(type=JobType.EXPORT, prefix="EDB")  # what an order 
 def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
     """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
     UsageError."""
-    choice, theirs = options.of(ProductionChoice), images.job.options.of(ProductionChoice)
-    if theirs.type is not JobType.PROCESSING or not images.job.state.completed:
-        what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
+    kind = images.job.options.type
+    if kind is not JobType.PROCESSING or not images.job.state.completed:
+        what = images.job.state if kind is JobType.PROCESSING else kind
         raise UsageError(
             f"--images {images.id} is {what}; give a completed job of `edbench produce images`", field="images"
         )
+    choice, theirs = options.of(ProductionChoice), images.job.options.of(ProductionChoice)
     if {handle.id.hex for handle in sources} != set(theirs.sources):
         raise UsageError(f"job {images.id} made pages of items of other jobs; name those jobs", field="images")
     for name in _THEIRS:

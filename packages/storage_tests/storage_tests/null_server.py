@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import core
 from core.errors import RunFailed
-from core.services import process
+from core.services import launch
 
 _ZEROS = 1 << 28  # bytes of the file that reads are answered from
 _HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes that are taken in at once: of heads, of bodies
@@ -141,7 +141,7 @@ def main() -> None:
 @contextlib.contextmanager
 def null_endpoint() -> Iterator[str]:
     """The URL of a bucket there, for as long as the block lasts. Raises RunFailed."""
-    command = [sys.executable, "-I", "-S", process.__file__, str(os.getpid()), str(int(SIGKILL)), "-1", "-1", "",
+    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(SIGKILL)), "-1", "-1", "",
                sys.executable, "-m", "storage_tests.null_server"]  # fmt: skip
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],

@@ -36,9 +36,11 @@ def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "listing.py").write_text(code[1])
     monkeypatch.setattr(experiments.workloads, "__path__", [*experiments.workloads.__path__, str(tmp_path / "more")])
+    experiments.workloads._modules.cache_clear()
     about("listing")
     yield sys.modules["experiments.workloads.listing"]
     del sys.modules["experiments.workloads.listing"]
+    experiments.workloads._modules.cache_clear()
     about.cache_clear()
 
 
