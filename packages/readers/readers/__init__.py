@@ -1,4 +1,4 @@
 """Readers of formats, by family: bytes in, children and text out.
 
-`base.py` says what a handler is, `registry.py` gathers them.
+`base.py` defines what a handler is, `registry.py` gathers the handlers.
 """

@@ -73,13 +73,14 @@ TEXT_STATE = "text_state"  # in a child's notes: its text cannot be better than 
 
 
 class Child(msgspec.Struct, kw_only=True):
-    """One child of a container or document. Exactly one of `data` and `stream` is given; neither where `error` says why.
+    """One child of a container or document.
 
-    A `stream` is read to its end by the caller before the next child is asked for; reading it may raise
-    DocumentError, which then belongs to this child (and makes it a failed child if no byte was usable).
-    `error` marks a child that the format announces but whose bytes cannot be had: it gets a row with the
-    exception (an emitted child), unless `emit` is False (then it counts as failed). Beside `data` it says that these
-    are damaged, and what there is of them stays; its `missing` are children of this child that are not in them.
+    Exactly one of `data` and `stream` is given; neither where `error` gives the reason. The caller reads a `stream` to
+    its end before it requests the next child. Reading it may raise DocumentError, which then belongs to this child (and
+    makes it a failed child if no byte was usable). `error` marks a child that the format announces but whose bytes are
+    not available: it gets a row with the exception (an emitted child), unless `emit` is False (then it counts as
+    failed). Together with `data` it means that the bytes are damaged and the readable ones are kept; its `missing` are
+    children of this child that are not in them.
     """
 
     name: bytes  # as the format stores it, undecoded where it is bytes; b"" if it has none
@@ -90,7 +91,7 @@ class Child(msgspec.Struct, kw_only=True):
     size_hint: int | None = None  # announced size of a stream
     error: DocumentError | None = None
     emit: bool = True
-    shown: str | None = None  # the name as text, where the format says in which charset its bytes are
+    shown: str | None = None  # the name as text, where the format declares the name's charset
     occurrence: int = (
         0  # which one of the siblings with its name it is (readers.records.Siblings); 0: the caller counts
     )
@@ -103,7 +104,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     start: int
     stop: int
-    announced: int | None = None  # children that the format announces in it; all ranges of a container or none tell
+    announced: int | None = None  # children that the format announces in it; given for all ranges or for none
     known: dict[str, Any] = msgspec.field(default_factory=dict)  # JSON: what the handler learned when it cut the ranges
 
 
@@ -133,7 +134,7 @@ class Handler(Protocol):
     container: bool  # its only purpose is to hold others
     splits: bool  # `parts` may cut a big one into ranges
     whole: bool  # must be parsed whole: over Limits.parse_bytes it is too_large
-    declared: tuple[Declared, ...]  # what people are told of each of its formats; () only for plugins
+    declared: tuple[Declared, ...]  # what users see about each of its formats; () only for plugins
 
     def announced(self, source: Source) -> int | None:
         """How many children the format announces (zip directory); None where it does not."""
@@ -145,7 +146,7 @@ class Handler(Protocol):
         """The children in order. DocumentError raised between children means: the rest is lost."""
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text and metadata; DocumentError when there is none to be had."""
+        """Return text and metadata; DocumentError when there is none."""
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         """For messages; None for everything else. Never raises DocumentError: damaged fields count as empty."""
@@ -154,9 +155,9 @@ class Handler(Protocol):
 class LeafHandler:
     """Base for formats without children; also the defaults of the optional parts of a handler.
 
-    Every handler of ours overrides `declared`: one `Declared` for each format people have a name for (see
+    Every built-in handler overrides `declared`: one `Declared` for each format people have a name for (see
     readers.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
-    docs/formats.md (`make formats-page`) and `edbench formats` would not tell of it.
+    docs/formats.md (`make formats-page`) and `edbench formats` would omit it.
     """
 
     name = ""
@@ -190,5 +191,5 @@ def _is_leaf(kind: type[Handler]) -> bool:
 
 
 def is_leaf(handler: Handler) -> bool:
-    """Whether what it reads is never a container and never has children, so that nobody need ask."""
+    """Whether nothing it reads is a container or has children, so that the caller need not ask for them."""
     return not handler.container and _is_leaf(type(handler))

@@ -2,8 +2,8 @@
 
     write(Storage(streams={"WordDocument": data}, storages=[Storage("ObjectPool")]))
 
-The bytes follow from the arguments alone: no clock is asked. What finds the rest of the file (DIFAT, FAT, directory,
-mini FAT, mini stream) lies at its front, the streams behind it.
+The bytes depend on the arguments only: no clock is read. The structures that locate the rest of the file (DIFAT, FAT,
+directory, mini FAT, mini stream) are at its start, followed by the streams.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NONE = 0xFFFFFFFF  # no sibling, no child
 _RED, _BLACK = 0, 1
 _STORAGE, _STREAM, _ROOT = 1, 2, 5
 _MINI = 64  # bytes of a mini sector
-_CUTOFF = 4096  # a stream of fewer bytes lies in the mini stream
+_CUTOFF = 4096  # a stream of fewer bytes is in the mini stream
 _IN_HEADER = 109  # FAT sectors named in the header
 _LARGEST = 0x80000000  # bytes of a stream in version 3 (2.6.1)
 _FORBIDDEN = frozenset("/\\:!")
@@ -32,10 +32,10 @@ _FORBIDDEN = frozenset("/\\:!")
 
 @dataclass(slots=True)
 class Storage:
-    """A storage: what a directory is to a file system. The root's name is not written ("Root Entry" stands there)."""
+    """A storage: what a directory is to a file system. The root's name is ignored; "Root Entry" is written instead."""
 
     name: str = ""  # 1 to 31 UTF-16 units, none of / \ : !
-    clsid: bytes = bytes(16)  # class of the object, as a GUID lies on disk
+    clsid: bytes = bytes(16)  # class of the object, as a GUID is stored on disk
     streams: dict[str, bytes] = field(default_factory=dict)
     storages: list[Storage] = field(default_factory=list)
     created: int = 0  # FILETIME: 100 ns since 1601; 0 for none

@@ -55,7 +55,7 @@ class Detected(NamedTuple):
 
     @property
     def detected(self) -> bool:
-        """Whether the bytes alone had to tell it, by what they look like."""
+        """Whether the charset was detected from the bytes alone."""
         return self.source in (CharsetSource.DETECTED, CharsetSource.DEFAULT)
 
     def metadata(self) -> dict[str, Any]:
@@ -65,7 +65,8 @@ class Detected(NamedTuple):
 
 
 def by_zeros(head: bytes) -> str:
-    """UTF-32 without a mark, or UTF-16 of mostly Latin text, told by where the zero bytes lie; "" when neither."""
+    """UTF-32, or UTF-16 of mostly Latin text, without a byte-order mark, detected by the positions of the zero bytes;
+    "" when neither."""
     sample = head[: len(head) & ~3]
     zeros = sample.count(0)
     if len(sample) < 8 or zeros < len(sample) // 5:
@@ -121,7 +122,7 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def by_structure(head: bytes) -> str:
-    """The codec where zero bytes, escape sequences or rows of characters tell; "" where they do not."""
+    """The codec that zero bytes, escape sequences or rows of characters indicate; "" where they indicate none."""
     if b"\0" in head:
         return by_zeros(head) or wide(head)
     if b"\x1b" in head:
@@ -142,9 +143,10 @@ def _whole(text: str, codec: str) -> str:
 
 
 def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detected]:
-    """The text, and what was found out about its charset. A byte-order mark counts most, then what is declared where the
-    bytes do not contradict it, UTF-8 where it is that, and what the bytes look like; a `hint` (a charset that lies
-    around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
+    """Return the text and the charset that was found. A byte-order mark counts most, then the declared charset where
+    the bytes do not contradict it, UTF-8 where they are valid UTF-8, and what the bytes look like. A `hint` (a charset
+    of what surrounds them, or one that their code page or language suggests) counts where the bytes leave room for
+    it."""
     codec, skip = by_mark(data)
     if codec:
         return _of_parts(data[skip:], codec, hint), Detected(codec, CharsetSource.MARK)
@@ -173,8 +175,8 @@ def _of_parts(data: bytes, codec: str, hint: str) -> str:
 
 
 def code_page(data: bytes, codec: str) -> str:
-    """The codec of bytes that something around them (a language, a code page of the file) says to be in one: another
-    where the bytes contradict it. Control characters among them say nothing."""
+    """The codec of bytes that their surroundings (a language, a code page of the file) declare as `codec`: another one
+    where the bytes contradict it. Control characters among them are no evidence."""
     return of_code_page(data, codec).charset
 
 
@@ -200,7 +202,8 @@ def least_certain(read: Iterable[Detected | None]) -> Detected | None:
 
 
 class CodePage:
-    """Reads a document's strings of bytes in the code page that it tells, until one of the first contradicts that."""
+    """Reads a document's byte strings in the code page that it declares, until one of the first strings contradicts
+    it."""
 
     __slots__ = ("_checks", "_doubted", "_found", "_sound")
 
@@ -240,8 +243,8 @@ class CodePage:
 
 
 def _told_otherwise(data: bytes, codec: str) -> str:
-    """Another codec than the declared one, where zero bytes or escape sequences tell it: such bytes are ASCII to look at, and so they
-    agree with nearly every declaration. "" where they do not tell another."""
+    """A codec other than the declared one, where zero bytes or escape sequences indicate it. Such bytes look like
+    ASCII, and so they agree with nearly every declaration. "" where they indicate no other."""
     head = data[:4096]
     if b"\0" in head:
         told = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
@@ -278,9 +281,9 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
 
 
 def _judged(data: bytes, text: str, codec: str, *, likely: bool) -> Detected:
-    """Of bytes that seem not to be in the codec that they are said to be in (`text` is what it makes of them): another that takes
-    them and makes a better text, where it is sure, or `likely` is enough; else this one, as a guess where the detector would
-    read something else."""
+    """Judge bytes that seem not to be in the codec that they are labelled with; `text` is their content in that codec.
+    Return another codec that decodes them to better text, where it is certain or `likely` is enough; else this one, as
+    a guess where the detector would choose another."""
     guessed = guess(data)
     takes = bool(guessed.codec) and reads(data, guessed.codec)
     other = data.decode(guessed.codec, errors_of(guessed.codec)) if takes else ""
@@ -299,8 +302,8 @@ def _unless_capitals(found: Detected, data: bytes) -> Detected:
 
 
 def _in_capitals(data: bytes, codec: str) -> bool:
-    """Whether a text reads badly for its capitals alone: in small letters it is likelier to be in this codec, or in one that
-    differs in signs, than it is as it stands to be in another."""
+    """Whether a text reads badly only because of its capitals: in lower case it is likelier to be in this codec, or in
+    one that differs in signs, than the unchanged text is to be in another."""
     small = data[:SAMPLE].decode(codec, "replace").lower()
     if doubtful(small):
         return False

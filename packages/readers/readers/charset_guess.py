@@ -1,7 +1,7 @@
-"""Which charset bytes are in that nothing declares: told by their structure, else by statistics (chardet 7).
+"""Detecting the charset of bytes that nothing declares: by their structure, else by statistics (chardet 7).
 
-Bounded whatever the size: a few kilobytes where there is something to see are looked at, about a processor's
-millisecond. docs/charsets.md has what was measured, and where the numbers below come from.
+The cost is bounded for any size: at most a few kilobytes that are not plain ASCII are examined, about a millisecond of
+CPU. docs/charsets.md has the measurements and the origin of the numbers below.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOT_WESTERN = re.compile(rb"[\x81-\x84\x86-\x8f\x98-\x9f\xa1-\xa6\xa8-\xaa\xac-
 # Of two that are as likely, the one that Windows programs write.
 _TIE = 0.005
 _TWINS = {"iso8859-2": "cp1250", "iso8859-7": "cp1253", "iso8859-8": "cp1255", "iso8859-13": "cp1257"}
-# Nobody's undeclared files are in these, but short texts of others look like them; and what is told before.
+# No undeclared files are in these, but short texts of others look like them; and those that are detected earlier.
 _NEVER = (
     *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-7"),
     *("cp856", "cp860", "cp861", "cp863", "cp864", "cp865", "cp1006", "cp1125", "hp-roman8", "koi8-t", "mac-iceland"),
@@ -40,20 +40,20 @@ _NEVER = (
 )
 # Believed in the languages that they were made for alone.
 _RARE = {"iso8859-3": ("eo", "mt"), "iso8859-14": ("cy",)}
-# What ISO 8859-7 has for an accented capital alpha and for a quote, and windows-1253 for signs that stand before no letter.
+# What ISO 8859-7 has for an accented capital alpha and for a quote, and windows-1253 for signs that precede no letter.
 _ISO_GREEK = re.compile(rb"(?<![\xb8-\xfe])\xb6[\xdc-\xfe]|\xa1[\xc1-\xfe]")
 _RUN, _FEWEST_BARE = re.compile(rb"[\x80-\xff]{3,}"), 40  # bytes of such
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters that nobody assigned
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # private-use characters
 _MOST_PRIVATE = 0.005  # of a text's
 # Alphabets that share no word with the Latin one, and what no word has within it.
 _OTHER_ALPHABET, _OTHER_WORD = re.compile("[\u0370-\u06ff]"), re.compile("[\u0370-\u06ff]{2}")
 # … and a letter alone behind a number, where windows-1252 has the euro, which they lack.
 _OLD = ("cp4", "cp7", "cp8", "mac")
 _SIGN_IN_WORD = re.compile("[a-z](?![\xad\xb7])[\x80-\xbf\xd7\xf7\u2500-\u25ff][a-z]|\\d[ \xa0]?[\xc4\xc7](?!\\w)")
-_BOX = re.compile("[\u2500-\u259f]")  # of which nobody draws one alone
+_BOX = re.compile("[\u2500-\u259f]")  # which no drawing has alone
 _LOOKED_DOWN = 16  # of those that the detector names
-# Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else stands
-# where only the signs can.
+# Where ISO 8859-15 has € Š š Ž ž Œ œ Ÿ and windows-1252 ¤ ¦ ¨ ´ ¸ ¼ ½ ¾; an amount and letters in words, and what else
+# is where only the signs can be.
 _DIFFERENT = re.compile(rb"[\xa4\xa6\xa8\xb4\xb8\xbc-\xbe]")
 _EURO_SIGNS = re.compile(
     rb"\d[ \xa0]?\xa4|\xa4[ \xa0]?\d|[a-z\xe0-\xff][\xa8\xb8\xbd][a-z\xe0-\xff]|\xbd(?=uv|il|uf)"
@@ -104,7 +104,8 @@ def guess(data: bytes) -> Guess:
 
 
 def _weighed(sample: bytes, codec: str, score: float) -> Guess:
-    """The likeliest codec, or one that differs from it in what the sample tells apart; and how sure that is."""
+    """The likeliest codec, or one that differs from it in bytes by which the sample distinguishes them; and its
+    certainty."""
     latin = codec in _LATIN and western(sample)
     right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
     usual = _usual(codec, sample)
@@ -254,8 +255,8 @@ def reads(data: bytes, codec: str) -> bool:
 
 
 def sample_of(data: bytes) -> bytes:
-    """All that is not plain ASCII, line by line, up to a few kilobytes: what is ASCII tells nothing, and waters down the
-    rest. Of long lines what lies around the first such byte; of data without any the beginning."""
+    """All that is not plain ASCII, line by line, up to a few kilobytes: ASCII gives no evidence and dilutes the rest.
+    Of long lines, what surrounds the first such byte; of data without any, the beginning."""
     taken, size, at = [], 0, 0
     while size < SAMPLE and (odd := _HIGH.search(data, at, _LOOKED_AT)) is not None:
         start = max(at, data.rfind(b"\n", at, odd.start()) + 1, odd.start() - _BEFORE)
@@ -266,9 +267,9 @@ def sample_of(data: bytes) -> bytes:
     return b"".join(taken)[:SAMPLE] if taken else data[:SAMPLE]
 
 
-# What is not ASCII, but for signs that stand in any text.
+# What is not ASCII, except signs that occur in any text.
 _ODD = re.compile(r"[^\x00-\x7f\xa0\u2000-\u206f\u20ac\u3000-\u303f\uff00-\uff65]+")
-_WINDOW, _LONG, _ENOUGH, _FEW = 1000, 1 << 16, 200, 6  # characters; with fewer odd ones than the last nothing is said
+_WINDOW, _LONG, _ENOUGH, _FEW = 1000, 1 << 16, 200, 6  # characters; no verdict with fewer odd ones than the last
 
 
 def doubtful(text: str) -> bool:
@@ -298,7 +299,7 @@ def doubtful(text: str) -> bool:
 _MOST_ACCENTED = 0.4  # of a western text's letters
 _ASCII_LETTERS = bytes(c for c in range(128) if chr(c).isalpha())
 _NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
-# Where letters of living scripts, their punctuation and ideographs lie.
+# Ranges of the letters of living scripts, their punctuation and ideographs.
 _SCRIPTS = (
     *((0x20, 0x7E), (0xA0, 0x0FFF), (0x10A0, 0x11FF), (0x1E00, 0x206F), (0x20A0, 0x20BF), (0x2100, 0x214F)),
     *((0x2460, 0x2473), (0x3000, 0x30FF), (0x3131, 0x318E), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF)),
@@ -324,8 +325,8 @@ def _other() -> re.Pattern[str]:
 
 
 def wide(head: bytes) -> str:
-    """UTF-16 without a mark in any script, told by its characters: all of them of living scripts, in few of Unicode's
-    rows, and with white space or a full stop now and then. "" when it is none."""
+    """UTF-16 without a byte-order mark in any script, detected by its characters: all of them belong to living scripts,
+    in few of Unicode's rows, with white space or a full stop now and then. "" when it is none."""
     sample = head[: min(len(head), SAMPLE) & ~1]
     if len(sample) < 2 * _LEAST:
         return ""

@@ -56,7 +56,7 @@ def told_of(data: bytes) -> Models | None:
 
 
 def _lengths(data: bytes) -> tuple[dict[str, float], int]:
-    """What stands in front of the tables, by their names, in order; and where that ends."""
+    """The lengths at the start of the data, by the names of their tables, in order; and the offset where they end."""
     at = len(_MAGIC) + _COUNT.size
     lengths: dict[str, float] = {}
     for _ in range(_COUNT.unpack_from(data, len(_MAGIC))[0]):
@@ -68,7 +68,7 @@ def _lengths(data: bytes) -> tuple[dict[str, float], int]:
 
 
 def _tables(packed: bytes) -> Iterator[bytes]:
-    """Whole ones, each an object of its own: what lies in a larger one is copied whenever chardet looks into it."""
+    """The tables, each an object of its own: chardet copies a slice of a larger object at each access."""
     inflater, rest = isal_zlib.decompressobj(), b""
     for at in range(0, len(packed), _STEP):
         some = rest + inflater.decompress(packed[at : at + _STEP])

@@ -1,8 +1,9 @@
-"""What programs write under a charset's label beside what Python's codec of that name knows, read where that codec fails.
+"""Reading what programs write under a charset's label where Python's codec of that name fails.
 
-Programs of Windows write their own code pages under the labels of Japan and Taiwan (CP50220 and CP51932 for ISO-2022-JP and
-EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/). What the codec reads stays
-as it reads it. A pair of bytes that stands for no character is passed over whole, so that the rest is not read from its middle.
+Programs of Windows write their own code pages under the labels of Japan and Taiwan (CP50220 and CP51932 for ISO-2022-JP
+and EUC-JP, CP950 and HKSCS for Big5), and browsers read them so (https://encoding.spec.whatwg.org/). What the codec
+reads is not changed. Two bytes that encode no character are skipped together, so that decoding does not resume in their
+middle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _REPLACEMENT = "\ufffd"
 _KATAKANA = b"\x1b(I"  # JIS X 0201: one byte for each of the narrow ones
 _NARROW = {byte: 0xFF61 + byte - 0x21 for byte in range(0x21, 0x60)}
 _SECOND_SET = b"\x1b$(D"  # JIS X 0212
-_SHIFT = 8  # bytes in front of a pair in which the last escape sequence may tell that it is of that set
+_SHIFT = 8  # bytes in front of a character in which an escape sequence may select that set
 
 
 def errors_of(codec: str, errors: str = "replace") -> str:
@@ -62,7 +63,7 @@ def _iso2022_jp(data: bytes, at: int, end: int) -> tuple[str, int]:
         return data[at + len(_KATAKANA) : stop].decode("latin-1").translate(_NARROW), stop
     if end - at != 2:
         return "", end
-    if data[at + 1] < 0x21:  # an escape sequence or a line end: half of a pair is missing
+    if data[at + 1] < 0x21:  # an escape sequence or a line end: half of a character is missing
         return "", at + 1
     if data.rfind(_SECOND_SET, max(0, at - _SHIFT), at) >= 0:
         return "", end
@@ -80,12 +81,12 @@ def _pair(data: bytes, at: int, end: int) -> tuple[str, int]:
 
 
 def _broken(pair: bytes) -> int:
-    """How many bytes of a pair that is no character are passed over: not the second where it is ASCII."""
+    """How many of two bytes that encode no character are skipped: not the second where it is ASCII."""
     return 2 if len(pair) == 2 and 0x81 <= pair[0] <= 0xFE and pair[1] >= 0x80 else 1
 
 
-# By the name that the codec gives in its exception: the character at this place ("" for none), and where to go on. It is asked
-# with the bytes, and where the codec began and ended to fail.
+# By the codec's name in its exception: the character at this place ("" for none), and where decoding resumes. The
+# arguments are the bytes, and where the codec's failure begins and ends.
 _WIDER: dict[str, Callable[[bytes, int, int], tuple[str, int]]] = {
     "euc_jp": _euc_jp,
     "iso2022_jp": _iso2022_jp,

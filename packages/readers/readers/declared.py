@@ -1,8 +1,8 @@
-"""What a handler says of its formats to people: `edbench formats` and docs/formats.md are made of nothing else.
+"""What a handler declares about its formats for users: the only source of `edbench formats` and docs/formats.md.
 
-How to declare: give the handler class `declared = (Declared(...),)` beside its limits, one for each format that a
-person has a name for. tests/unit/formats/test_declared.py names every handler of ours without one, and
-holds what is declared against what the handlers do with real files. Afterwards run `make formats-page`.
+How to declare: give the handler class `declared = (Declared(...),)` next to its limits, one for each format that a
+person has a name for. tests/unit/formats/test_declared.py names every built-in handler without one, and compares what
+is declared with what the handlers do with real files. Afterwards run `make formats-page`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""  # what becomes text; "" where the state is `empty` (a container), `no text layer` or `unsupported`
     metadata: tuple[str, ...] = ()  # keys of readers.keys that it may give
     children: str = ""  # what its children are, in their order; "" where it has none
-    announces: str = ""  # what tells how many children there are ("the central directory"); "" where nothing does
+    announces: str = ""  # what gives the number of children ("the central directory"); "" where nothing does
     leaves_out: tuple[str, ...]  # what is not extracted, and limits of its own; at least one
 
 

@@ -9,7 +9,7 @@ class ExceptionCode(enum.StrEnum):
     """Every code an exception row may carry; `edbench job show` counts by these."""
 
     CORRUPT = "corrupt"  # the bytes do not follow the format
-    TRUNCATED = "truncated"  # the bytes end before the format says they may
+    TRUNCATED = "truncated"  # the bytes end before the format allows it
     ENCRYPTED = "encrypted"  # a password is needed
     UNSUPPORTED = "unsupported"  # recognised, but a feature it uses cannot be read
     TOO_LARGE = (
@@ -23,7 +23,7 @@ class ExceptionCode(enum.StrEnum):
     TIMEOUT = "timeout"  # still being read at the item's deadline, twice
     KILLED_PARSER = "killed_parser"  # the slot died twice while reading it
     MEMORY = "memory"  # reading it needed more memory than a slot may have
-    HANDLER_ERROR = "handler_error"  # the parser failed in an unforeseen way; the detail says how
+    HANDLER_ERROR = "handler_error"  # the parser failed in an unforeseen way; the detail has the reason
     UNSAFE_NAME = "unsafe_name"  # absolute, with "..", NUL or over-long; kept in the row, never on disk
     ZERO_BYTES = "zero_bytes"  # the item has no bytes at all
     UNREADABLE = "unreadable"  # permission denied or an I/O error on this one source file
@@ -41,7 +41,7 @@ class ExceptionCode(enum.StrEnum):
 class DocumentError(Exception):
     """One document cannot be read (fully); recorded against its item.
 
-    `missing` is how many announced children are lost by it, where the format tells.
+    `missing` is how many announced children are lost by it, where the format gives that number.
     """
 
     def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None) -> None:

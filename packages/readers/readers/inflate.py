@@ -28,7 +28,7 @@ DECODE_ERRORS: tuple[type[Exception], ...] = (
 
 
 def zstd_decompressor() -> zstd.ZstdDecompressor:
-    """For one frame, with a window of 128 MB at the most (what `zstd --long` makes without being told to)."""
+    """A decompressor for one frame, with a window of at most 128 MB (the default of `zstd --long`)."""
     return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
 
@@ -52,7 +52,7 @@ class Inflater:
 
     @property
     def ended(self) -> bool:
-        """Whether the compressed data said that it is at its end (stored data never does)."""
+        """Whether the compressed data has marked its end (stored data never does)."""
         return self._codec is not None and bool(self._codec.eof)
 
     @property
@@ -64,12 +64,12 @@ class Inflater:
 
     @property
     def unused(self) -> int:
-        """How many of the bytes fed lie after the end of the compressed data."""
+        """How many of the bytes fed follow the end of the compressed data."""
         return len(self.rest)
 
     @property
     def rest(self) -> bytes:
-        """The bytes fed that lie after the end of the compressed data."""
+        """The bytes fed that follow the end of the compressed data."""
         return bytes(self._codec.unused_data) if self._codec is not None else b""
 
     def feed(self, data: bytes, most: int) -> bytes:

@@ -1,8 +1,8 @@
 """Every metadata key a handler may give, and what it means: the same thing has the same key in every format.
 
-Dates are ISO 8601: with `Z`, an offset or a zone's name in brackets where the format notes one, without where it does not
-(local time at the author's, as most documents keep it). In the ledger they are in UTC, so that they sort as text, and what
-the handler gave stands beside (worker.items.texts). Text is on one line (readers.clean.value).
+Dates are ISO 8601: with `Z`, an offset or a zone's name in brackets where the format notes one, without where it does
+not (local time at the author's, as most documents keep it). In the ledger they are in UTC, so that they sort as text,
+and the handler's value is kept alongside (worker.items.texts). Text is on one line (readers.clean.value).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 TEXT, DATE, NUMBER, LIST, YES = "text", "date", "number", "list of text", "true or false"
-_PEOPLE = 100_000  # characters of recipients: a message may go to thousands, and a reviewer asks for one of them
+_PEOPLE = 100_000  # characters of recipients: a message may go to thousands, and a reviewer searches for one of them
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d|\[[^\[\]]+\])?)?\Z")
 
 
@@ -105,7 +105,7 @@ KEYS: dict[str, Key] = {
     "ocr_languages": Key(TEXT, "languages given to the OCR, as eng+deu"),
     "ocr_pages": Key(NUMBER, "pages that were read"),
     "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
-    # What `edbench review languages` told (docs/review.md)
+    # What `edbench review languages` found (docs/review.md)
     "language": Key(TEXT, "language of the text as an ISO 639 code; und: not detected, zxx: none"),
     # What was under a password
     "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
@@ -121,7 +121,7 @@ _TYPES: dict[str, tuple[type, ...]] = {TEXT: (str,), DATE: (str,), NUMBER: (int,
 
 
 def misfits(metadata: dict[str, Any]) -> list[str]:
-    """Keys that are not in the table, and values that are not what it says; a date that is none counts."""
+    """Keys that are not in the table, and values that do not have the table's type; an invalid date counts."""
     return [f"{key}={value!r}"[:200] for key, value in metadata.items() if not _fits(KEYS.get(key), value)]
 
 

@@ -16,8 +16,8 @@ LARGEST = 4 << 20  # bytes that are held on to; more are read again, so that a s
 
 
 class Last(Generic[P, T]):
-    """`make(data, …)`, remembered until the next; it is pure, and nobody alters what it gives. What it raises is not
-    remembered."""
+    """Remember the result of `make(data, …)` until the next call. The function is pure, and no caller alters its
+    result. What it raises is not remembered."""
 
     def __init__(self, make: Callable[Concatenate[bytes, P], T]) -> None:
         self._make = make
@@ -41,8 +41,8 @@ class Last(Generic[P, T]):
 
 
 def remembered(function: Callable[Concatenate[V, P], T]) -> Callable[Concatenate[V, P], T]:
-    """A pure function whose results for the last 256 short values are kept: messages have many fields in common, and
-    each is asked about its own twice. Nobody alters what it gives."""
+    """Keep the results of a pure function for the last 256 short values: messages have many fields in common, and each
+    is asked about its own twice. No caller alters a result."""
     known = cast(Callable[Concatenate[V, P], T], functools.lru_cache(maxsize=256)(function))
 
     def ask(value: V, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""What readers read with, beside Python: packages whose versions say how an item was read."""
+"""Packages that readers use in addition to Python; their versions are part of the record of how an item was read."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class MailForm:
     plain: str | None = None
     html: str | None = None
     attachments: tuple[MailAttachment, ...] = ()
-    # Not in its bytes: what of its body could not be read, and what its item's metadata has beside what these say
+    # Not in its bytes: what of its body could not be read, and what its item's metadata has in addition to these
     damage: DocumentError | None = field(default=None, compare=False)
     notes: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -174,7 +174,7 @@ def _bare_id(text: str) -> str:
 
 
 def _plain_ascii(text: str) -> bool:
-    """Whether it may stand in a header as it is (but for folding)."""
+    """Whether it may be in a header as it is (but for folding)."""
     if not (text.isascii() and text.isprintable()) or "=?" in text or text != text.strip():
         return False
     return len(text) <= _LONGEST_WORD or all(len(word) <= _LONGEST_WORD for word in text.split(" "))

@@ -5,7 +5,7 @@ A new handler is one entry here; the registry refuses a module whose `HANDLERS` 
 
 from __future__ import annotations
 
-# By module of this package, in the order in which people are told of them.
+# By module of this package, in the order in which users see them.
 MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "mail.eml": ("message/rfc822",),
     "mail.mbox.handler": ("application/mbox",),

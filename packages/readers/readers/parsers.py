@@ -22,7 +22,8 @@ class ParserSet:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> ParserSet:
-        """The same however its keys are ordered, so that what a database gives back can be held against its id."""
+        """Make a set, equal for any order of its keys, so that what a database returns can be checked against its
+        id."""
         text = json.dumps(told, sort_keys=True, separators=(",", ":"))
         return cls(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16]), text)
 

@@ -1,7 +1,7 @@
 """Trying a job's password bank on what is encrypted: in order, each once, and no longer than an item may take.
 
-A handler has no clock, so what a try costs is told in microseconds of an ordinary processor, from the number of rounds
-of the key derivation; half of an item's time is for tries. No password ever stands in a message or in metadata.
+A handler has no clock, so the cost of a try is given in microseconds of an ordinary CPU, from the number of rounds of
+the key derivation; half of an item's time is for tries. No message or metadata ever contains a password.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Opened(Generic[T]):
 
     value: T
     password: str = field(repr=False)
-    line: int | None  # of the bank; None for a password that everybody knows, such as the empty one
+    line: int | None  # of the bank; None for a generally known password, such as the empty one
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What an item says of it."""
+        """Metadata of the item about it."""
         return {"decrypted": True} | ({} if self.line is None else {"password_line": self.line})
 
 
@@ -81,7 +81,7 @@ class Passwords:
             raise DocumentError(ExceptionCode.ENCRYPTED, self._shut[lock])
         tried = 0
         for password, line in self._candidates(lock, known):
-            # What is known already, and what everybody knows, is tried whatever was spent.
+            # A password that is known already, or known to all, is tried whatever was spent.
             free = lock in self._opened or line is None or password == self._last
             if not budget.spend(cost) and not free:
                 break
@@ -107,7 +107,7 @@ class Passwords:
 
 
 def needed(tried: int, bank: int) -> str:
-    """What is said of an item that no password opened."""
+    """The message for an item that no password opened."""
     detail = "a password is needed to open it"
     if not bank:
         return detail

@@ -6,7 +6,8 @@ import enum
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-# Content hash of a message without any field (readers.mail.eml), which says nothing: sha256 of seven fields, each after its length in eight bytes.
+# Content hash of a message without any field (readers.mail.eml), which identifies nothing: sha256 of seven fields, each
+# after its length in eight bytes.
 NO_FIELDS = bytes.fromhex("d4817aa5497628e7c77e6b606107042bbba3130888c5f47a375e6179be789fbb")
 
 
@@ -25,7 +26,7 @@ class TextState(enum.StrEnum):
 
     OK = "ok"
     GUESSED = "guessed"  # in a charset that was detected, and may well be another
-    PARTIAL = "partial"  # known to be incomplete; an exception says why
+    PARTIAL = "partial"  # known to be incomplete; an exception has the reason
     EMPTY = "empty"
     NO_TEXT_LAYER = "no_text_layer"
     ENCRYPTED = "encrypted"
@@ -83,8 +84,8 @@ _MOST_NAMES = 200_000
 
 
 class Siblings:
-    """Tells siblings of the same name apart: which one a child is follows from its position among them. Names behind
-    the first 200,000 children are not compared, so that memory stays bounded."""
+    """Distinguishes siblings of the same name: a child is identified by its position among them. Names after the first
+    200,000 children are not compared, so that memory stays bounded."""
 
     __slots__ = ("_count", "_seen")
 

@@ -18,7 +18,7 @@ _METHODS = ("announced", "parts", "children", "text", "message_hashes")
 
 
 class _UnknownHandler(LeafHandler):
-    """For everything nobody declares: an item without children and without text."""
+    """For every type that no handler declares: an item without children and without text."""
 
     name = "unknown"
     whole = False

@@ -113,5 +113,5 @@ class PieceStream(io.RawIOBase):
 
 
 def as_binary(stream: io.RawIOBase) -> BinaryIO:
-    """The stream under the type that `Child` asks for; it needs no further buffer."""
+    """The stream under the type that `Child` requires; it needs no further buffer."""
     return cast("BinaryIO", stream)

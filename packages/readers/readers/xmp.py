@@ -1,4 +1,4 @@
-"""XMP packets (ISO 16684-1): what is said of a picture or document in RDF."""
+"""XMP packets (ISO 16684-1): metadata of a picture or document in RDF."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _MOST_AROUND = 8  # elements that are wanted around a text: no packet has one in
 
 
 def properties(packet: bytes, wanted: Container[str]) -> list[tuple[str, list[str]]]:
-    """Local names of the properties that are wanted, outer ones first, and the text in each, be they attributes, elements or
-    items of lists; nothing where this is no XML. Takes time and memory for the bytes, however deep these lie."""
+    """Local names of the properties that are wanted, outer ones first, and the text in each, be they attributes,
+    elements or items of lists; nothing where this is no XML. Takes time and memory for the bytes, however deeply these
+    are nested."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
     try:
         root = etree.fromstring(packet.strip(b"\0 \r\n\t"), parser)

@@ -42,7 +42,8 @@ class DjvuHandler(LeafHandler):
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of all pages; `corrupt` beside it where some cannot be read, `truncated` where the file breaks off."""
+        """Text of all pages, with the error `corrupt` where some cannot be read, `truncated` where the file breaks
+        off."""
         data = source.whole(limits.parse_bytes)
         cut = len(data) < int.from_bytes(data[_LENGTH_AT:_HEADER], "big") + _HEADER
         try:

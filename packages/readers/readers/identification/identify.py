@@ -23,7 +23,7 @@ EMPTY = "inode/x-empty"
 UNKNOWN = "application/octet-stream"
 _TNEF = "application/vnd.ms-tnef"
 _PROGRAM = "application/x-dosexec"
-# What libmagic says of one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
+# What libmagic reports for one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
 _GUESSES = frozenset(
     (
         "application/zlib",
@@ -108,7 +108,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"\x09\x04\x06\x00": "application/vnd.ms-excel.sheet.4",
             b"\x09\x08\x08\x00": "application/vnd.ms-excel.sheet.5",
             b"\x09\x08\x10\x00": "application/vnd.ms-excel.sheet.5",
-            b"\x00\x05\x16\x07": "application/applefile",  # RFC 1740: what AppleDouble keeps beside a file
+            b"\x00\x05\x16\x07": "application/applefile",  # RFC 1740: what AppleDouble keeps alongside a file
         },
     ),
     (
@@ -123,7 +123,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
 )
 # The header is digits from end to end: hexadecimal in newc (SVR4), octal in odc (POSIX.1-2001, pax).
 _CPIO = re.compile(rb"07070[12][0-9A-Fa-f]{104}|070707[0-7]{70}")
-# A dictionary whose keys are sorted, the first one of a torrent's, and what may stand behind it.
+# A dictionary whose keys are sorted, the first one of a torrent's, and what may follow it.
 _TORRENT = re.compile(
     rb"d(?:8:announce|13:announce-list|18:azureus_properties|11:collections|7:comment|13:comment\.utf-8|10:created by|13:creation date"
     rb"|8:encoding|9:httpseeds|4:info)[0-9dil]"
@@ -152,7 +152,7 @@ _FTYP = {
 }
 
 
-# What a file may begin with that is told by its first bytes.
+# What a file may begin with that is identified by its first bytes.
 _FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
     prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ", b"d")
 )
@@ -173,8 +173,8 @@ def register_magic(magic: Mapping[bytes, str]) -> None:
 
 
 def register_identify(asked: Callable[[bytes], str | None]) -> None:
-    """What tells a plugin's type from the first bytes (`Source.head`) in another way; asked where no first bytes are
-    known, before tar archives and disc images are looked for."""
+    """Register a function that recognises a plugin's type from the first bytes (`Source.head`) in another way. It is
+    called where no first bytes are known, before tar archives and disc images are looked for."""
     if asked not in _ASKED:
         _ASKED.append(asked)
 
@@ -183,12 +183,12 @@ _ELSEWHERE: list[Callable[[Source, str | None], str]] = []
 
 
 def identify_by(elsewhere: Callable[[Source, str | None], str]) -> None:
-    """Have `identify` ask somebody else, for the rest of this process (worker.box)."""
+    """Have `identify` call this function instead, for the rest of this process (worker.box)."""
     _ELSEWHERE[:] = [elsewhere]
 
 
 def identify(source: Source, declared: str | None = None) -> str:
-    """The media type of these bytes. `declared` is what a parent says (a MIME part's Content-Type); it and the
+    """The media type of these bytes. `declared` is what a parent declares (a MIME part's Content-Type); it and the
     extension decide only where the bytes could be several things. Raises nothing but what reading raises."""
     if source.size == 0:
         return EMPTY
@@ -269,8 +269,8 @@ def _by_its_place(source: Source, head: bytes, extension: bytes) -> str | None:
 
 
 def _is_disc(source: Source, head: bytes, extension: bytes) -> bool:
-    """A volume descriptor in sector 16 (ISO 9660, 6.2.1), looked for where the sectors before it are empty, or hold
-    something to start a computer with and the name says what it is."""
+    """Whether it has a volume descriptor in sector 16 (ISO 9660, 6.2.1). Checked where the sectors before it are empty,
+    or hold a boot program and the extension is that of a disc image."""
     if source.size < _DISC_AT + 2048 or (extension != b"iso" and head.strip(b"\0")):
         return False
     with source.open() as file:

@@ -1,4 +1,4 @@
-"""Telling OLE compound files apart ([MS-CFB]) by the names in their directory, reading a few sectors only."""
+"""Distinguishing OLE compound files ([MS-CFB]) by the names in their directory, reading a few sectors only."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BY_CLASS = {  # of the root
 
 
 class _Entry(NamedTuple):
-    """What a directory entry says ([MS-CFB] 2.6.1)."""
+    """Fields of a directory entry ([MS-CFB] 2.6.1)."""
 
     name: str  # upper case: names compare without case (2.6.4); "" where the entry is unused
     left: int
@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
 
 
 def ole_type(source: Source, extension: bytes) -> str:
-    """Media type of a compound file. One that holds EncryptedPackage is the OOXML type its extension says."""
+    """Media type of a compound file. One that holds EncryptedPackage is the OOXML type of its extension."""
     try:
         with source.open() as file:
             entries = _entries(file)
@@ -62,7 +62,7 @@ def ole_type(source: Source, extension: bytes) -> str:
 
 
 def _at_the_root(entries: list[_Entry]) -> set[str]:
-    """Names beside one another in the root, because a workbook may hold a document and a document a workbook; empty
+    """Names next to one another in the root, because a workbook may hold a document and a document a workbook; empty
     where the tree is damaged and none can be reached."""
     names: set[str] = set()
     met = {0}  # the root itself

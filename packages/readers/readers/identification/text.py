@@ -1,4 +1,4 @@
-"""Telling text formats apart by their first bytes: mail, mbox, HTML, XML, JSON, calendars … or just text."""
+"""Distinguishing text formats by their first bytes: mail, mbox, HTML, XML, JSON, calendars … or just text."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None
 
 
 def page_type(head: bytes, extension: bytes) -> str | None:
-    """The media type of a web page with binary bytes among its first ones, whose name says what it is; None of others."""
+    """The media type of a web page with binary bytes among its first ones, by its extension; None of others."""
     named = extension in (b"html", b"htm", b"xhtml")
     return "text/html" if named and _HTML_START.match(head.lstrip()[:64]) else None
 
@@ -274,8 +274,9 @@ def _header_names(head: bytes, most_odd: int = _HEADER_LINES) -> tuple[list[byte
 def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
     """Whether these are the first bytes of a message: at least two known fields before anything else.
 
-    With a name that says text (`.txt`, `.csv` …) other lines among them ("Sent:", prose) ask for a field that only
-    mail systems write: people keep printed mail as text that starts with "From:" and "To:"."""
+    With the name of a text file (`.txt`, `.csv` …) other lines among them ("Sent:", prose) require a field that only
+    mail systems write: people keep printed mail as text that starts with "From:" and "To:".
+    """
     names, odd = _header_names(head.lstrip(b"\r\n"), _MOST_ODD)
     known = _COMMON.intersection(names)
     if len(known) < 2 or odd > len(names) // 2:

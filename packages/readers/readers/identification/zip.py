@@ -1,4 +1,4 @@
-"""Telling OOXML, OpenDocument and EPUB from plain zip archives by the names inside."""
+"""Distinguishing OOXML, OpenDocument and EPUB from plain zip archives by the names inside."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _start(file: BinaryIO, size: int, entry: ZipEntry | None) -> bytes:
 
 
 def _local_names(head: bytes) -> tuple[list[bytes], str | None]:
-    """Names of the members whose local headers lie in the head; a first member `mimetype` (stored) gives the type
+    """Names of the members whose local headers are in the head; a first member `mimetype` (stored) gives the type
     itself (OpenDocument 1.3 part 2, 3.3; EPUB OCF 4.3)."""
     names: list[bytes] = []
     at = head.find(LOCAL_SIGNATURE, 0, 16)

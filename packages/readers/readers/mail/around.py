@@ -1,4 +1,4 @@
-"""What charset the texts of a message tell for its file names and header fields in eight bits that declare none."""
+"""The charset that the texts of a message suggest for its eight-bit file names and header fields that declare none."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MOST_NAMES = 50  # that are looked at together
 
 
 def charset_around(texts: Iterable[tuple[bytes, str]]) -> str:
-    """The charset of the first of these texts (its bytes, and what it declares) that are neither ASCII nor UTF-8, else what one in
-    ASCII declares; "" where nothing tells."""
+    """The charset of the first of these texts (its bytes, and what it declares) that are neither ASCII nor UTF-8, else
+    what one in ASCII declares; "" where there is no evidence."""
     declared = ""
     for data, label in islice(texts, _MOST_TEXTS):
         if data.isascii():

@@ -34,7 +34,7 @@ def sound_base64(raw: bytes) -> bytes | None:
 
 
 def decode_base64(raw: bytes) -> bytes:
-    """Base64 with whatever lies between: junk is skipped, missing padding tolerated. What follows the padding is
+    """Decode base64 with anything in between: junk is skipped, missing padding tolerated. What follows the padding is
     decoded too if it is nothing but base64 (encoders that pad each block), else dropped (footers of mailing lists)."""
     at = raw.find(b"=")
     if at < 0 or not raw[at:].strip(b"=\r\n \t"):

@@ -67,8 +67,8 @@ class Moment(NamedTuple):
 
 
 def moment(value: str) -> Moment | None:
-    """What a Date field says; None when that is not sure. One without a zone is taken as UTC, for every job, as hashes are made
-    of it. A single name that RFC 5322 does not know is UTC by its section 4.3."""
+    """The moment in a Date field; None when that is not certain. One without a zone is taken as UTC, for every job,
+    because hashes are computed from it. A single name that RFC 5322 does not know is UTC by its section 4.3."""
     usual = _USUAL.fullmatch(value)
     if usual is not None:
         day, month, year, hour, minute, second, sign, hours, minutes = usual.groups()

@@ -108,8 +108,8 @@ class EmlHandler(LeafHandler):
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
-        its child, as it stands. What is damaged, cut or left out of the text is told beside it."""
+        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: its content
+        becomes its child, unchanged. The error reports what is damaged, cut or left out of the text."""
         message = _MESSAGES(source.whole(limits.parse_bytes))
         out = message.body(limits).result("\n")
         fields = message.root.fields

@@ -20,7 +20,7 @@ _PROPERTIES = re.compile(
 
 
 class EmlxHandler(LeafHandler):
-    """One message: everything about it is what its Internet message says."""
+    """One message: all its content is that of its Internet message."""
 
     name = "emlx"
     media_types: tuple[str, ...] = ("message/x-emlx",)
@@ -39,7 +39,7 @@ class EmlxHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The message's attachments. Raises `truncated` at the end when the message is shorter than it says."""
+        """The message's attachments. Raises `truncated` at the end when the message is shorter than it announces."""
         message, error = _message(source, limits)
         yield from _EML.children(message, limits)
         if error is not None:

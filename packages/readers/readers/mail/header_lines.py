@@ -1,8 +1,8 @@
 """The lines of a header: fields, and lines among them that are none.
 
-Gateways write names with blanks in them, programs wrap a line without a blank, mail stores put `>From ` into a header. The
-header goes on behind such a line where fields of mail systems follow before the first blank line; else the line is text of a
-message that lacks a blank line.
+Gateways write names with blanks in them, programs wrap a line without a blank, mail stores put `>From ` into a header.
+The header continues after such a line where fields of mail systems follow before the first blank line; else the line is
+text of a message that lacks a blank line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _AT_ONCE = 100  # fields
 _FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+|(?!))*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FROM_LINE = re.compile(rb">?From ")
-# What stands at the beginning of no line of a letter, nor of a header that is quoted in one: a letter may have `Received: 5 boxes`.
+# What begins no line of a letter, nor of a header that is quoted in one: a letter may have `Received: 5 boxes`.
 _FOLLOWS = re.compile(
     rb"^(?:content-(?:type|transfer-encoding|disposition|id)[ \t]*:[ \t]*[!-~]|mime-version[ \t]*:[ \t]*1\."
     rb"|(?:message-id|return-path|in-reply-to|references)[ \t]*:\s{0,80}<|received[ \t]*:\s{0,80}(?:from|by|\()[ \t\r\n]"
@@ -38,12 +38,12 @@ _LONGEST = 1 << 16  # bytes of a header behind its first odd line
 _MOST_ODD = 50  # lines of one header
 _WRAPPED = frozenset((b"subject", b"from", b"to", b"cc", b"bcc", b"references", b"keywords", b"comments"))
 _WITH_PARAMETERS = frozenset((b"content-type", b"content-disposition"))
-# What makes unreadable what stands below it, when it is not taken for a field.
+# What makes the text below it unreadable, when it is not taken for a field.
 _UNREAD = re.compile(
     rb"^content-(?:transfer-encoding[ \t]*:[ \t]*(?:base64|quoted-printable)|type[ \t]*:[ \t]*multipart/)",
     re.IGNORECASE | re.MULTILINE,
 )
-_FRONT = 1 << 13  # bytes of a text in which such fields stand
+_FRONT = 1 << 13  # bytes of a text in which such fields are
 UNREAD = "it contains fields of its header"
 
 
@@ -53,7 +53,7 @@ class Header(Protocol):
     odd_end: bool  # the header ends at a line that is neither blank nor a field
 
     def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        """Append fields: names and values as they stand."""
+        """Append fields: names and values as stored."""
 
     def wrap(self, name: bytes, line: bytes) -> None:
         """Append a line to the last field of this name (in lower case)."""
@@ -114,7 +114,8 @@ def _behind_odd_lines(header: Header, data: bytes, at: int, end: int, last: byte
 
 
 def _last_field(data: bytes, at: int, end: int) -> int:
-    """Where the last field of mail systems stands before the first blank line behind an odd line; -1 where none does."""
+    """Position of the last field of mail systems before the first blank line after an odd line; -1 where there is
+    none."""
     end = min(end, at + _LONGEST)
     blank = _BLANK_LINE.search(data, at, end)
     last = -1
@@ -135,7 +136,7 @@ def _take_odd(header: Header, line: bytes, last: bytes) -> None:
         header.add(((own[1].rstrip(), own[2]),))
     elif last in _WRAPPED or (last in _WITH_PARAMETERS and b"=" in line):
         header.wrap(last, line)
-    else:  # nobody's, and no word of it may be lost
+    else:  # of no field, and no word of it may be lost
         header.add(((b"Comments", line),))
 
 

@@ -48,7 +48,7 @@ class Fields:
     __slots__ = ("_by_name", "_texts", "around", "detected", "odd_end", "repeats")
 
     def __init__(self) -> None:
-        self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self._by_name: dict[bytes, list[bytes]] = {}  # as stored, including line ends
         self.repeats = False  # a name is there twice
         self.around = ""  # a charset that the texts below it are in
         self.odd_end = False  # the header ends at a line that is neither blank nor a field
@@ -56,7 +56,7 @@ class Fields:
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
     def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
-        """Append fields: names and values as they stand."""
+        """Append fields: names and values as stored."""
         by_name = self._by_name
         for name, value in pairs:
             key = name.lower()
@@ -84,12 +84,12 @@ class Fields:
         return not names.isdisjoint(self._by_name)
 
     def stored(self, name: bytes) -> bytes:
-        """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
+        """The first field of this name (given in lower case) as stored, line ends included; b"" if there is none."""
         values = self._by_name.get(name)
         return values[0] if values else b""
 
     def all_stored(self, name: bytes) -> list[bytes]:
-        """Every field of this name as it stands."""
+        """Every field of this name as stored."""
         return self._by_name.get(name, [])
 
     def raw(self, name: bytes) -> bytes:
@@ -109,8 +109,9 @@ class Fields:
         return known
 
     def likely(self) -> str:
-        """The charset that all fields with eight-bit characters are likeliest in, which no single one of them may tell;
-        what is declared for the body, or the texts are in, counts where it can be. "" where there are none."""
+        """The likeliest charset of all fields with eight-bit characters together, as a single one may be too short to
+        detect it. The charset that is declared for the body, or that the texts are in, counts where it is possible. ""
+        where there are none."""
         if self.detected is None:
             odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
             if not odd:
@@ -128,8 +129,8 @@ def unfolded(value: bytes) -> bytes:
 
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
-    """The header that starts at `start`, and where the body begins: after the first blank line, or at the first
-    line that is no field, unless the header goes on behind it. A From_ line in front is skipped."""
+    """The header that starts at `start`, and where the body begins: after the first blank line, or at the first line
+    that is no field, unless the header continues after it. A From_ line in front is skipped."""
     fields = Fields()
     return fields, take_fields(fields, data, start, end)
 
@@ -189,8 +190,8 @@ def _word_bytes(encoding: str, payload: str) -> bytes:
 
 
 def _decode(data: bytes, label: str) -> str:
-    """What an encoded word or a parameter says: in the charset of its label, where the bytes do not contradict that (a few
-    cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
+    """Text of an encoded word or a parameter: in the charset of its label, where the bytes do not contradict that (a
+    few bytes cannot, nor those below 128, in which other charsets shift). UTF-8 may end inside a character."""
     if not data:
         return ""
     codec = by_label(label)
@@ -316,8 +317,8 @@ def message_ids(value: str) -> list[str]:
 def message_id_hash(fields: Fields) -> bytes | None:
     """EDRM Message Identification Hash 1.0: MD5 of the Message-ID in its angle brackets; None when there is none.
 
-    One that stands without brackets is hashed with them, as Outlook's property and the header of one message may differ
-    in that alone.
+    One that is stored without brackets is hashed with them, as Outlook's property and the header of one message may
+    differ in that alone.
     """
     first = first_message_id(fields.stored(b"message-id"))
     if first is None:
@@ -394,7 +395,7 @@ def conversation_hex(index: bytes) -> str:
 
 @remembered
 def first_message_id(value: bytes) -> str | None:
-    """The first message id in a field as it stands; None where there is none."""
+    """The first message id in a field as stored; None where there is none."""
     text = decode_text(unfolded(value))
     match = _ID.search(text)
     return text.strip() or None if match is None else match[1].strip()

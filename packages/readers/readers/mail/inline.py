@@ -163,8 +163,8 @@ def _next_binhex(data: bytes, at: int, end: int) -> Inline | None:
 
 
 def decode_uu(raw: bytes) -> tuple[bytes, str | None]:
-    """uuencode: the lines between `begin` and `end`, all lines where there is no `begin`; and what is wrong with it. Lines that
-    are too long are cut as their count says."""
+    """Decode uuencode: the lines between `begin` and `end`, all lines where there is no `begin`; and report what is
+    wrong with it. Lines that are too long are cut to the length that they give."""
     begin = _UU_BEGIN.search(raw)
     lines = raw[begin.end() if begin else 0 :].splitlines()
     quote = begin["quote"] if begin else b""

@@ -18,7 +18,7 @@ from readers.records import Kind, Limits
 
 
 class MhtmlHandler(LeafHandler):
-    """A saved web page. It is a document, not a message, whatever its header says."""
+    """A saved web page. It is a document, not a message, whatever its header contains."""
 
     name = "mhtml"
     media_types: tuple[str, ...] = ("multipart/related", "application/x-mimearchive")
@@ -54,7 +54,7 @@ class MhtmlHandler(LeafHandler):
             raise error
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text of the page and of the frames in it; title, address and date of the snapshot as metadata."""
+        """Text of the web page and of the frames in it; title, address and date of the snapshot as metadata."""
         message = Message(source.whole(limits.parse_bytes))
         collector = Collector(limits.text_characters)
         for piece in body_texts(message.root):

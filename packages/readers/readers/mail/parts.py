@@ -51,8 +51,8 @@ _BODY_TYPES = ("text/plain", "text/html")
 def _declared(
     type_field: bytes, disposition_field: bytes, default: str, hint: str = ""
 ) -> tuple[str, str, str, str, bytes]:
-    """What the two fields, as they stand, say of a part: media type, disposition, file name, charset, boundary of a multipart. The
-    hint is a charset that eight-bit characters in them may be in."""
+    """What the two fields, as stored, declare of a part: media type, disposition, file name, charset, boundary of a
+    multipart. The hint is a charset that eight-bit characters in them may be in."""
     content_type, disposition = raw_text(unfolded(type_field), hint), raw_text(unfolded(disposition_field), hint)
     declared = parameters(content_type) if "=" in content_type else _NONE
     given = parameters(disposition) if "=" in disposition else _NONE
@@ -119,7 +119,7 @@ class MailPart:
 
     @property
     def naming_fields(self) -> tuple[bytes, bytes]:
-        """The fields that may hold a file name, as they stand."""
+        """The fields that may hold a file name, as stored."""
         return self.fields.stored(b"content-type"), self.fields.stored(b"content-disposition")
 
     def rename(self, hint: str) -> None:
@@ -139,7 +139,7 @@ class MailPart:
         return self.decoded()[0]
 
     def decoded(self) -> tuple[bytes, str | None]:
-        """The same, and what was lost on the way; None where nothing was, as far as the encoding can tell."""
+        """The same, and what was lost in decoding; None where nothing was, as far as the encoding shows it."""
         if self._decoded is not None:
             return self._decoded
         decoded = transfer.decoded(self.encoding, self.data[self.start : self.end])
@@ -149,7 +149,7 @@ class MailPart:
         return decoded
 
     def note_unread_fields(self) -> None:
-        """Tell as damage of a text that there are fields in it which say how the rest should have been read."""
+        """Record as damage of a text that it contains fields that declare how the rest should have been read."""
         if self.is_body and not self.boundary and has_unread_fields(self.data, self.start, self.end):
             self.damage = UNREAD
 
@@ -317,7 +317,7 @@ def _undo_unlabelled(part: MailPart) -> None:
 
 
 def _with_line_feeds(part: MailPart) -> bool:
-    """Replace carriage returns that stand alone, if a line that they end begins as a delimiter does."""
+    """Replace carriage returns without a line feed, if a line that they end begins as a delimiter does."""
     if part.data.find(b"\r--", part.start, part.end) < 0:
         return False
     part.replace(_LONE_CR.sub(b"\n", part.data[part.start : part.end]))

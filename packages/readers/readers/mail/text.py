@@ -1,4 +1,4 @@
-"""The text of a message: plain where there is plain, else what its HTML says."""
+"""The text of a message: plain where there is plain text, else the text of its HTML."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def read_in(root: MailPart) -> Detected | None:
 
 
 def damage_of(root: MailPart) -> DocumentError | None:
-    """Why the text is not all of what the message said: the first damage of a part that is text. Once the text was read."""
+    """Why the text is not all of the message's text: the first damage of a part that is text. Call it after the text
+    was read."""
     damaged = (part.damage for part in parts_of(root) if part.damage and part.is_body)
     detail = next(damaged, None)
     if detail == NESTED:
@@ -82,7 +83,7 @@ def much_more(text: str, said: int) -> bool:
 
 
 def _more(rich: MailPart, known: str, said: Said) -> str:
-    """What an HTML alternative says beside the plain one: nothing, lines, or all where it says much more."""
+    """What an HTML alternative adds to the plain one: nothing, lines, or all where it is much longer."""
     if all(_adds_nothing(part, said) for part in parts_of(rich) if part.is_body and not part.children):
         return ""
     text = "\n".join(body_texts(rich))
@@ -110,10 +111,10 @@ def _text_of(part: MailPart) -> str:
 
 
 def _without_added_blanks(text: str) -> str:
-    """A text whose lines end with a blank where they go on, also within a word (RFC 3676, 4: `delsp=yes`), with such lines joined;
-    those that are quoted as deep as the line before alone."""
+    """A text whose lines end with a blank where they continue, also within a word (RFC 3676, 4: `delsp=yes`), with such
+    lines joined; only lines with the same depth of quoting as the line before."""
     out: list[str] = []
-    joined = None  # the marks of quoting of a line that goes on
+    joined = None  # the marks of quoting of a line that continues
     for line in text.split("\n"):
         said = line.removesuffix("\r")
         quote = said[: len(said) - len(said.lstrip(">"))]

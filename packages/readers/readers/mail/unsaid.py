@@ -1,7 +1,7 @@
-"""What one form of a message's text says and the other does not, so that a search finds it and nothing stands there twice.
+"""What one form of a message's text contains and the other does not, so that a search finds it and no text is repeated.
 
-Compared by words, whatever stands between them: programs write `*bold*`, lines of dashes and addresses in brackets into
-the plain form of a page. Most pages say nothing of their own, and that is found out without parsing them.
+Compared by words, ignoring what is between them: programs write `*bold*`, lines of dashes and addresses in brackets
+into the plain form of a web page. Most pages add nothing, which is determined without parsing them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ _LATIN = bytes(  # and in small letters
     32 if byte >= 128 and _MARKS.match(chr(byte)) else _ALNUM[ord(chr(byte).lower())] for byte in range(256)
 )
 _BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-# A tag, a comment, or the beginning of a style sheet with all that it says.
+# A tag, a comment, or the beginning of a style sheet with its whole content.
 _TAG = re.compile(r"<style[^<>]*+>(?:\s*+<!--)?[^<]*+(?=</style)|<[a-zA-Z/!?][^<>]*+>", re.IGNORECASE)
-# What may show letters between brackets, or an attribute. In letters of both kinds: told to pass over case, the search would look at
-# every character and not at brackets alone.
+# What may show letters between brackets, or an attribute. In letters of both kinds: if case were ignored, the search
+# would look at every character and not at brackets alone.
 _ODD_NAMES = ("xmp", "plaintext", "textarea", "svg", "math", "noembed", "noframes", "noscript", "iframe")
 _ODD = re.compile(
     "<(?:" + "|".join("".join(f"[{letter}{letter.upper()}]" for letter in name) for name in _ODD_NAMES) + ")"
 )
-# The title of a page, which is no text of it, where it surely stands in the head.
+# The title of a page, which is no text of it, where it is certainly in the head.
 _TITLE = re.compile(
     r"<head[^<>]*+>(?:\s++|<(?:meta|link|base)\b[^<>]*+>|(?!))*+<title[^<>]*+>([^<]*+)</title", re.IGNORECASE
 )
-_FRONT = 4096  # characters in which it stands
+_FRONT = 4096  # characters in which it is found
 _MOST_SEARCHED = (
     1 << 26
 )  # bytes of a text, for all letters in a row together; what is looked for afterwards counts as unsaid
@@ -45,7 +45,8 @@ class Said:
         self._left = _MOST_SEARCHED
 
     def has_all(self, text: str) -> bool:
-        """Whether every word of this one is among them; of a script without blanks, whether its letters stand in a row."""
+        """Whether every word of this one is among them; of a script without blanks, whether its letters occur in a
+        row."""
         words = _words(text)
         return self._words.issuperset(words) or all(self._in_a_row(word) for word in set(words) - self._words)
 
@@ -54,7 +55,7 @@ class Said:
         if _ODD.search(markup):
             return False
         if title := _TITLE.search(markup, 0, _FRONT):
-            markup = markup[title.end(1) :]  # nothing that is shown stands in front of it
+            markup = markup[title.end(1) :]  # nothing that is shown precedes it
         text = _TAG.sub(" ", markup)
         return self.has_all(unescape(text) if "&" in text else text)
 

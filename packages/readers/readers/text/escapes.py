@@ -1,4 +1,4 @@
-"""What letters are escaped as in text that is told as it stands: strings of JSON (RFC 8259, 7), numbers for letters in XML."""
+"""Escaped letters in text that is shown unchanged: strings of JSON (RFC 8259, 7), numbers for letters in XML."""
 
 from __future__ import annotations
 

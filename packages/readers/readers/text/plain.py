@@ -21,7 +21,8 @@ _APPLICATION = ("application/json", "application/x-ndjson", "application/javascr
 
 
 class TextHandler(LeafHandler):
-    """Text as it stands, of any size: read in pieces up to the limit of characters. Behind JSON, what letters are escaped in it."""
+    """Text unchanged, of any size: read in pieces up to the limit of characters. After JSON, the letters that are
+    escaped in it."""
 
     name = "text"
     media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
@@ -67,7 +68,7 @@ def as_it_stands(
 
 
 class XmlHandler(LeafHandler):
-    """XML without its tags; as it stands when it is not well-formed, holds entities of its own or is large."""
+    """XML without its tags; unchanged when it is not well-formed, holds entities of its own or is large."""
 
     name = "xml"
     media_types: tuple[str, ...] = (
@@ -136,8 +137,8 @@ def _breaks_off(text: str) -> bool:
 
 def _character_data(text: str) -> list[str] | None:
     """Non-blank character data in order; None when the document is not well-formed. Nothing outside the document is
-    fetched and no entity of its own is replaced, so a small document stays small. The parser is told that it is UTF-8, whatever
-    the document declares, since it would believe that."""
+    fetched and no entity of its own is replaced, so a small document stays small. The parser is set to UTF-8, whatever
+    the document declares, since it would otherwise follow the declaration."""
     from lxml import etree  # plain text, which most files are, does without
 
     from readers.text.xml_tree import said

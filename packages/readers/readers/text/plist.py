@@ -1,7 +1,8 @@
 """Binary property lists (Apple's CFBinaryPList, `bplist00`): preferences, archives of objects, web archives.
 
 Why not plistlib: it makes a tree in which what many objects share is expanded, and takes the square of the file for
-tables whose objects lie in one another. Here each object is shown once, and reading ends with the bytes."""
+tables whose objects overlap. Here each object is shown once, and reading ends with the bytes.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from readers.text import web_archive
 from readers.text.web_archive import RESOURCE_DATA, RESOURCE_TYPE, RESOURCE_URL
 
 _MAGIC = 8  # bytes in front, `bplist00`
-_TRAILER = struct.Struct(">6xBBQQQ")  # sizes of an offset and of a reference, objects, the first, where offsets lie
+_TRAILER = struct.Struct(">6xBBQQQ")  # sizes of an offset and of a reference, objects, the first, where offsets begin
 _START = datetime(2001, 1, 1)
 _RESOURCE = RESOURCE_DATA.encode()
 _CENTURIES = 1e11  # seconds either side of the start; dates beyond are nonsense
 _INTEGER, _REAL, _DATE, _DATA, _ASCII, _UTF16, _ARRAY, _DICTIONARY = 1, 2, 3, 4, 5, 6, 10, 13
 _SETS = (11, 12)
 _ADDRESS = 10_000  # characters of an address or a key
-_AGAIN = 100  # characters of a string that is shown wherever it stands: keys are, long texts come once
+_AGAIN = 100  # characters of a string that is shown at each occurrence: keys are, long texts come once
 
 
 class _Objects:
@@ -40,11 +41,11 @@ class _Objects:
         end = len(data) - _TRAILER.size
         if not (self._offset_size and self._size) or self._table + self._count * self._offset_size > end:
             raise DocumentError(ExceptionCode.CORRUPT, "the property list's trailer is damaged, or not its own")
-        self._room = len(data)  # bytes that long objects may have together: they do not lie in one another
+        self._room = len(data)  # bytes that long objects may have together: they do not overlap
         self._left = len(data)  # references that may be followed: none has less than a byte
 
     def at(self, number: int) -> tuple[int, int, int]:
-        """Kind of an object, its length as told, and where it begins."""
+        """Kind of an object, its length as announced, and where it begins."""
         start = self._table + number * self._offset_size
         at = int.from_bytes(self._data[start : start + self._offset_size], "big")
         if number >= self._count or at >= len(self._data) - _TRAILER.size:
@@ -64,7 +65,7 @@ class _Objects:
         return self._data[at : at + size]
 
     def string(self, number: int | None) -> str:
-        """What a short string says; "" for anything else."""
+        """A short string; "" for anything else."""
         kind, size, at = (0, 0, 0) if number is None else self.at(number)
         if kind not in (_ASCII, _UTF16) or size > _ADDRESS:
             return ""
@@ -99,8 +100,8 @@ def _decoded(kind: int, raw: bytes) -> str:
 
 
 def lines(data: bytes) -> Iterator[str]:
-    """What the objects say, in their order from the first one on: strings, numbers and dates. DocumentError at the first
-    that cannot be had."""
+    """Content of the objects, in their order from the first one on: strings, numbers and dates. DocumentError at the
+    first that cannot be read."""
     objects = _Objects(data)
     shown: set[int] = set()
     waiting = [objects.top]

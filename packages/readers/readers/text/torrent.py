@@ -1,7 +1,7 @@
-"""Torrents (BEP 3 and 52): what they are called, what they say, and names of the files that they are for.
+"""Torrents (BEP 3 and 52): their names and descriptions, and the names of the files that they are for.
 
-What is bencoded is read as a row of values, each with the keys that lead to it: no tree is made of what lies in one another,
-and reading ends with the bytes.
+Bencoded data is read as a row of values, each with the keys that lead to it: no tree of nested values is built, and
+reading ends with the bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ADDRESSES = frozenset(
 _AGAIN = b".utf-8"  # ends a key whose value is that of the key without it, in this charset
 
 Keys = tuple[bytes, ...]
-Said = str | bytes  # bytes: in the charset that the torrent tells, or does not
+Said = str | bytes  # bytes: in the charset that the torrent declares, if any
 
 
 def values(data: bytes) -> Iterator[tuple[Keys, bytes | int | None]]:
@@ -110,14 +110,14 @@ def _damaged(at: int) -> DocumentError:
 
 @dataclass(slots=True)
 class _Torrent:
-    """What one says, as far as it was read."""
+    """The content of one, as far as it was read."""
 
-    one: dict[Keys, Said] = field(default_factory=dict)  # what stands at one place
+    one: dict[Keys, Said] = field(default_factory=dict)  # what is at one place
     files: list[list[Said]] = field(default_factory=list)  # a name with its folders
     addresses: list[Said] = field(default_factory=list)
     created: int | None = None
     taken: int = 0  # names and addresses
-    _parts: dict[bytes, list[Said]] = field(default_factory=dict)  # of the file that is being told
+    _parts: dict[bytes, list[Said]] = field(default_factory=dict)  # of the file that is being read
 
     def take(self, keys: Keys, value: bytes | int | None) -> None:
         """One value; values of other keys say nothing to a person. DocumentError where there are too many."""
@@ -166,7 +166,7 @@ class _Torrent:
     def detected(self) -> Detected:
         """The charset of all that does not say its own."""
         told = self.one.pop(_ENCODING, b"")
-        # Each name once: thousands of files may lie in a folder with a long one.
+        # Each name once: thousands of files may be in a folder with a long one.
         said = dict.fromkeys((*self.one.values(), *chain.from_iterable(self.files), *self.addresses))
         raw = b"\n".join(one for one in said if isinstance(one, bytes))
         return decode(raw, told.decode("ascii", "replace") if isinstance(told, bytes) else told)[1]
@@ -216,8 +216,8 @@ class TorrentHandler(LeafHandler):
 
 
 def _lines(torrent: _Torrent, charset: str) -> Iterator[str]:
-    """Each once: torrents of both versions tell of their files twice. One at a time: the names are few bytes, what they make
-    together may be a thousand times that."""
+    """The lines, each once: torrents of both versions name their files twice. They are made one at a time: the names
+    are few bytes, and all lines together may be a thousand times that."""
     seen: set[bytes] = set()
     for parts in _said(torrent):
         line = "/".join(_text(part, charset) for part in parts)

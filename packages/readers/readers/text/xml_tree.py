@@ -1,4 +1,4 @@
-"""What a tree of XML says, once it is parsed: character data, attributes that stand for it, resources of web archives."""
+"""The text of a parsed tree of XML: character data, attributes that stand for it, resources of web archives."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def _is_sentence(value: str) -> bool:
 
 
 def web_resources(data: bytes) -> Iterator[Resource]:
-    """What a web archive in XML holds. None of one that is not well-formed: `text` says that."""
+    """The resources of a web archive in XML. None of one that is not well-formed: `text` reports that."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)

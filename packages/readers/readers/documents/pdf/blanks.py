@@ -1,10 +1,13 @@
-"""Blanks between words that PDFium leaves out: it goes by the widths that a font announces, and where a page's letters stand closer
-than these, several words come out as one.
+"""Blanks between words that PDFium omits.
 
-Words then still stand further apart than letters. How far a letter stands from the next within a word is told by a quarter of its places
-on the page: only letters that hardly ever stand within one do not tell it, and these go by all others. Looked at are pages on which
-runs of letters are longer than words are, and those on which words stick to the commas and full stops before them: on these a
-soft hyphen is put in, which the index reads both ways.
+PDFium relies on the widths that a font announces, and where a page's letters are closer together than these, several
+words come out as one.
+
+The distance between words is then still larger than between letters. The distance from a letter to the next within a
+word is estimated by the lower quartile of its distances on that page; letters that hardly ever occur within a word have
+no such estimate and use the one of all others. Only pages are examined on which runs of letters are longer than words
+are, or words stick to the commas and full stops in front of them. On the latter a soft hyphen is inserted, which the
+index reads both ways.
 """
 
 from __future__ import annotations
@@ -34,12 +37,12 @@ _MAYBE = "\xad"
 _LETTERS = re.compile(_LETTER + "{2,}")
 # In heights of a line: by how much more than within a word, and the same for letters of which too few places are known.
 _APART, _FAR_APART, _FEW = 0.1, 0.2, 5
-_FEWEST = 40  # pairs of letters, or nothing can be told
+_FEWEST = 40  # pairs of letters; with fewer there is no estimate
 
 
 def put_in(text_page: TextPage, text: str) -> str:
-    """The text of a page with the blanks that its letters' places tell of; as it is where neither two runs of letters are too long, for
-    one may well be a word, nor words stick to others."""
+    """The text of a page with the blanks that the positions of its letters imply. Unchanged where fewer than two runs
+    of letters are too long (one may well be a word) and no words stick to others."""
     between = _between(text)
     gaps = _gaps(text_page, text) if between and raw.FPDFText_CountChars(text_page) == len(text) else {}
     if len(gaps) < _FEWEST:
@@ -59,8 +62,9 @@ def put_in(text_page: TextPage, text: str) -> str:
 
 
 def _between(text: str) -> str:
-    """What to put between words that are one: a blank, or a mark that may be one; "" where nothing tells that any are."""
-    raw = text.encode("latin-1", "replace")  # whose bytes tell sooner that there can be none, as on nearly all pages
+    """What to put between words that are joined: a blank, or a mark that may be one; "" where there is no sign of such
+    words."""
+    raw = text.encode("latin-1", "replace")  # whose bytes show sooner that there can be none, as on nearly all pages
     if _LONG_RUN in raw.translate(_RUNS) and len(set(_LONG.findall(text))) >= _SUSPICIOUS:
         return " "
     stuck = len(_MAYBE_STUCK.findall(raw.translate(_MARKS))) >= _MANY_STUCK and len(_STUCK.findall(text)) >= _MANY_STUCK
@@ -68,8 +72,8 @@ def _between(text: str) -> str:
 
 
 def _gaps(text_page: TextPage, text: str) -> dict[int, float]:
-    """By the place of each letter that follows another in a line without a blank, in order: how far it stands from that, in heights of the
-    line. None where the characters are not those of the text."""
+    """Distance of each letter from the letter in front of it in a line without a blank, by its place and in order, in
+    heights of the line. Empty where the characters are not those of the text."""
     box = raw.FS_RECTF()
     lefts, rights, feet, heads = array("f"), array("f"), array("f"), array("f")
     for at, character in enumerate(text):

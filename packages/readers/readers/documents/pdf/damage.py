@@ -1,7 +1,7 @@
-"""Whether a stream of a PDF breaks off in the middle: PDFium shows what stands in front of that and says nothing.
+"""Whether a stream of a PDF breaks off in the middle: PDFium shows what precedes the break and reports nothing.
 
-Looked at are deflated streams (ISO 32000-1, 7.4.4) that are no pictures, fonts or objects: what is drawn on pages, most of
-all. A wrong checksum behind a whole stream is no damage.
+Only deflated streams (ISO 32000-1, 7.4.4) that are no pictures, fonts or objects are examined: mostly the content of
+pages. A wrong checksum after a whole stream is no damage.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _MOST = 64_000_000  # bytes inflated of one document
 
 
 def broken(data: bytes) -> bool:
-    """True where such a stream cannot be inflated to its end. Of an encrypted document nobody can tell."""
+    """True where such a stream cannot be inflated to its end. False for an encrypted document, which cannot be
+    checked."""
     if b"/Encrypt" in data:
         return False
     left, at = _MOST, data.find(_BEGIN)

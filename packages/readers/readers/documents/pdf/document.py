@@ -65,8 +65,8 @@ def outside(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 @contextmanager
 def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[pdfium.PdfDocument, dict[str, Any]]]:
-    """The document, closed again whatever happens, and what its metadata says of its password. DocumentError
-    `encrypted` when neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
+    """The document, which is always closed again, and the metadata about its password. DocumentError `encrypted` when
+    neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
     about: dict[str, Any] = {}
     if _ENDLESS(data):
         raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
@@ -87,7 +87,7 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
 
 def _endless(data: bytes) -> bool:
     """Whether more streams than that begin before the one in front of them ends: PDFium looks for the end of each."""
-    if data.count(_STREAM) <= MOST_ENDLESS:  # nearly always, and much sooner told
+    if data.count(_STREAM) <= MOST_ENDLESS:  # nearly always, and much faster to check
         return False
     count, open_stream, at = 0, False, data.find(_STREAM)
     while at >= 0 and count <= MOST_ENDLESS:

@@ -94,9 +94,9 @@ class PdfHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no embedded
-        files: `text` says why. Raises `unsupported` at the end when there are more of them than the lists that are read
-        lead to, `corrupt` where bytes are outside."""
+        """Embedded files, then what is outside of the document. A PDF that needs a password or cannot be read has no
+        embedded files: `text` gives the reason. Raises `unsupported` at the end when there are more of them than the
+        lists that are read lead to, `corrupt` where bytes are outside."""
         data = source.whole(limits.parse_bytes)
         count = 0
         try:
@@ -149,23 +149,23 @@ class PdfHandler(LeafHandler):
 
 @dataclass(slots=True)
 class _Seen:
-    """What the pages came to, beside their text."""
+    """What was found on the pages, apart from their text."""
 
     unreadable: int = 0
     said: bool = False  # one of them has text of its own
-    noted: bool = False  # a comment, a field or a link upon one of them says something
+    noted: bool = False  # a comment, a field or a link on one of them has text
     bare: list[int] = field(
         default_factory=list
     )  # numbers (from 1) of the first that something is drawn on, and no text
     pictured: int = 0  # of all such, those that show pictures
     played: int = 0  # places where something plays
     mute: int = 0
-    untold: int = 0  # addresses and names that were not told
+    untold: int = 0  # addresses and names that were not included
 
 
 def _judge_layer(out: Text, seen: _Seen) -> None:
-    """Whether there is a text layer, which is what pages say themselves: bookmarks and comments say nothing of a scan, as captions say
-    nothing of a picture. Of pages none of which can be read nobody knows."""
+    """Whether there is a text layer, judged by the pages' own text: bookmarks and comments are no evidence about a
+    scan, as captions are none about a picture. Undecided where no page can be read."""
     if not out.text.strip():
         out.text, out.state = "", None if 0 < seen.unreadable == out.pages else TextState.NO_TEXT_LAYER
     elif seen.bare and not seen.said and (seen.pictured or not seen.noted):
@@ -206,8 +206,8 @@ def _lacking(out: Text, seen: _Seen) -> DocumentError | None:
 
 
 def _letters_alone(text: str) -> int:
-    """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
-    write without blanks are left out of it."""
+    """How many letters stand for words of their own, where these are more than half of all words; else 0. Scripts that
+    are written without blanks are not counted."""
     shown = text.encode("latin-1", "replace").translate(_SHOWN)
     most = 2 * len(_ALONE.findall(shown)) + 2  # two may have a blank in common
     if most < _MANY_ALONE or 2 * most <= len(_BEGINS_WORD.findall(shown)):  # as in nearly all documents

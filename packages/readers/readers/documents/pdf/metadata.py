@@ -1,4 +1,5 @@
-"""What a PDF's XMP packet says of it (ISO 32000-1, 14.3.2): many that PDF/A or Word's successors made say it there only."""
+"""Metadata in a PDF's XMP packet (ISO 32000-1, 14.3.2): many files of PDF/A or of Word's successors have it there
+only."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _MOST = 1 << 20  # bytes of a packet
 
 
 def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
-    """As `described`; with an error, which costs nobody the text, where that takes more memory than there is."""
+    """As `described`; with an error where that takes more memory than there is. The text is not affected."""
     try:
         return described(data), None
     except MemoryError:
@@ -34,9 +35,9 @@ def read(data: bytes) -> tuple[dict[str, str], DocumentError | None]:
 
 
 def described(data: bytes) -> dict[str, str]:
-    """Title, author, subject and keywords by the keys of metadata, as far as they are there. An encrypted packet says
-    nothing, nor do those of several things of which the catalogue does not tell which is the document's."""
-    if _METADATA not in data:  # much sooner told than by an expression
+    """Title, author, subject and keywords by the keys of metadata, as far as they are there. An encrypted packet gives
+    nothing, nor do several packets when the catalogue does not show which is the document's."""
+    if _METADATA not in data:  # much faster to check than by an expression
         return {}
     packets = dict(_packets(data))  # the last of each number: a later one replaces it
     chosen = _named(data) & packets.keys() or packets.keys()
@@ -63,7 +64,7 @@ class _Place(NamedTuple):
 
 
 def _packets(data: bytes) -> Iterator[tuple[int, _Place]]:
-    """Number and place of each stream that says it is one."""
+    """Number and place of each stream that is labelled as a packet."""
     for found in islice(_TYPE.finditer(data), _MANY):
         at = data.rfind(b"<<", max(0, found.start() - _AROUND), found.start())
         begin = data.find(_BEGIN, found.end(), found.end() + _AROUND)

@@ -1,4 +1,5 @@
-"""The outline of a PDF (ISO 32000-1, 12.3.3): titles that a reader shows beside the pages, and that no page need say."""
+"""The outline of a PDF (ISO 32000-1, 12.3.3): titles that a viewer shows next to the pages, and that no page need
+contain."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ _MOST = 10_000  # entries
 
 
 class Outline:
-    """Each different title, in the order of the outline. One that goes in circles ends; it does not go on beyond 10,000, and
-    `error` says so afterwards."""
+    """Each different title, in the order of the outline. A circular outline ends; one of more than 10,000 entries stops
+    there, and `error` reports it afterwards."""
 
     def __init__(self, document: pdfium.PdfDocument) -> None:
         self._document = document

@@ -1,6 +1,6 @@
-"""Whether a name may stand in a PDF, without having PDFium read its objects and pages.
+"""Whether a name may occur in a PDF, without having PDFium read its objects and pages.
 
-Most objects stand in the file as they are; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
+Most objects are in the file as they are; the others are packed into object streams (ISO 32000-1, 7.5.7), which are
 inflated for this.
 """
 
@@ -22,7 +22,7 @@ _FIRST_STEP = 1 << 10  # bytes of a stream that are inflated first
 
 
 def may_mention(data: bytes, name: bytes) -> bool:
-    """False when this name (with its slash) is in no object. True where it is, and where that cannot be told."""
+    """False when this name (with its slash) is in no object. True where it is, and where that cannot be determined."""
     if name in data:
         return True
     left = _MOST
@@ -35,7 +35,7 @@ def may_mention(data: bytes, name: bytes) -> bool:
         dictionary = data[start:end]
         if _ALSO.search(dictionary):
             return True
-        if b"/F" in dictionary:  # else it stands there as it is
+        if b"/F" in dictionary:  # else it is in the file as it is
             if not _DEFLATED.search(dictionary):
                 return True
             objects, behind = _inflated(data, end + len(_BEGIN), left)

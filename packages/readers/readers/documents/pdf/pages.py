@@ -1,4 +1,4 @@
-"""What stands on the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
+"""Content of the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
 
 By PDFium's own calls: the objects that pypdfium2 wraps around a page and its text cost more than a short page does.
 """
@@ -43,7 +43,7 @@ def utf16(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page says."""
+    """The content of a page."""
 
     texts: tuple[str, ...]  # its text, then its comments and form fields
     bare: bool  # something is drawn on it (a scan, mostly), and no text
@@ -61,7 +61,7 @@ class Pages:
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
         self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
-        self.untold = 0  # that came behind as many as are told
+        self.untold = 0  # those that came after as many as are included
 
     def __len__(self) -> int:
         return int(raw.FPDF_GetPageCount(self._document))
@@ -80,7 +80,7 @@ class Pages:
         raw.FPDF_ClosePage(page)
 
     def content(self, index: int) -> Content:
-        """What a page says. pdfium.PdfiumError when it cannot be read."""
+        """The content of a page. pdfium.PdfiumError when it cannot be read."""
         page = self._load(index)
         try:
             text = self._text(page)
@@ -95,7 +95,8 @@ class Pages:
         return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played, mute, pictured)
 
     def _upon(self, page: Page) -> tuple[list[str], bool, int]:
-        """Of the annotations of a page: what they say, whether what one shows is told by nothing else, and how many play."""
+        """The texts of a page's annotations, whether one of them shows something recorded nowhere else, and how many
+        play."""
         said: list[str] = []
         drawn, played = False, 0
         for annotation in _annotations(page):
@@ -106,7 +107,7 @@ class Pages:
         return said, drawn, played
 
     def _is_drawn(self, annotation: Annotation, subtype: int) -> bool:
-        """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""
+        """Whether what it shows (12.5.5) is recorded nowhere else: true for a stamp and for a signature's field."""
         if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
             return subtype in _DRAWN
         return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
@@ -168,7 +169,7 @@ class Pages:
             yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
 
     def _address(self, annotation: Annotation) -> str:
-        """Where a link leads to outside of the document; "" for what was told before."""
+        """Where a link leads to outside of the document; "" for an address that was included before."""
         action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
         if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
             return ""
@@ -178,7 +179,7 @@ class Pages:
         return self._once(buffer.value.decode("utf-8", "replace"))
 
     def _once(self, text: str) -> str:
-        """The text, or "" where it was told of another place of the document."""
+        """The text, or "" where another place of the document already gave it."""
         text = text.strip()
         if not text or text in self._told:
             return ""
@@ -190,7 +191,8 @@ class Pages:
 
 
 def _text_page(page: Page) -> TextPage:
-    """The text of a page, to be closed; upright, for of one that stands upside down PDFium takes lines apart. pdfium.PdfiumError."""
+    """The text of a page, to be closed. A page that is upside down is turned first, as PDFium would take its lines
+    apart. pdfium.PdfiumError."""
     text_page = raw.FPDFText_LoadPage(page)
     if text_page and _is_upside_down(text_page):
         raw.FPDFText_ClosePage(text_page)
@@ -216,7 +218,7 @@ def _is_upside_down(text_page: TextPage) -> bool:
 
 
 def _is_mute(page: Page, letters: int) -> bool:
-    """Whether a page has far more pieces of text than letters: its fonts do not tell which letters they show."""
+    """Whether a page has far more pieces of text than letters: its fonts do not map to characters."""
     count = raw.FPDFPage_CountObjects(page)
     least = _PIECES + _PIECES_A_LETTER * letters
     if count < least:
@@ -252,7 +254,7 @@ def _drawn(page: Page) -> Iterator[tuple[int, Any]]:
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:
-    """Those that can be had, each closed before the next is opened."""
+    """Those that can be loaded, each closed before the next is opened."""
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if annotation:
@@ -267,8 +269,8 @@ def _string(annotation: Annotation, key: bytes) -> str:
 
 
 def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
-    """What a field is called where people see it, and its full name (ISO 32000-1, 12.7.3.1); programs that make forms from XML
-    number the names, and nobody reads those, nor those of places to sign."""
+    """What a field is called where people see it, and its full name (ISO 32000-1, 12.7.3.1). Names in forms that
+    programs make from XML are numbered and are left out, as are those of places to sign."""
     if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
         return
     yield _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
@@ -277,7 +279,7 @@ def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[
 
 
 def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
-    """What was filled in, chosen or ticked, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for
+    """What was filled in, chosen or ticked, in whichever of the field's ancestors it is (ISO 32000-1, 12.7.3.1); "" for
     buttons that are to be pressed."""
     kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
     if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
@@ -288,7 +290,7 @@ def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
 
 
 def _told(ask: Callable[[Any, int], int]) -> str:
-    """A text of PDFium's, whose functions first tell how many bytes it has and then fill a buffer of that size."""
+    """A text of PDFium, whose functions first return its number of bytes and then fill a buffer of that size."""
     length = ask(None, 0)
     if length <= 2:  # its end alone
         return ""

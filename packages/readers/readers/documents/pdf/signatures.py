@@ -1,7 +1,7 @@
-"""What the signatures of a PDF say (ISO 32000-1, 12.8.1, table 252): who signed, where, why, and how to reach them.
+"""Entries of the signatures of a PDF (ISO 32000-1, 12.8.1, table 252): who signed, where, why, and how to reach them.
 
-PDFium tells the reason and which bytes are signed; the rest stands in the dictionary around the signature's own bytes, which
-is in no object stream, for the signed bytes are all but those.
+PDFium gives the reason and which bytes are signed. The rest is in the dictionary around the signature's own bytes,
+which is in no object stream, for the signed bytes are all but those.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _reason(signature: raw.FPDF_SIGNATURE) -> str:
 
 
 def _dictionary(signature: raw.FPDF_SIGNATURE, data: bytes) -> bytes:
-    """What stands around the signature's bytes in its object; b"" where its byte range leads nowhere."""
+    """The bytes around the signature's bytes in its object; b"" where its byte range leads nowhere."""
     places = (ctypes.c_int * 4)()
     if raw.FPDFSignatureObj_GetByteRange(signature, places, 4) != 4:
         return b""

@@ -1,5 +1,5 @@
-"""Values of XFA forms (XML Forms Architecture 3.3, part 1, chapter 4; ISO 32000-1, 12.7.8): what was filled in lies in
-the packet `datasets`, apart from the pages."""
+"""Values of XFA forms (XML Forms Architecture 3.3, part 1, chapter 4; ISO 32000-1, 12.7.8): what was filled in is
+stored in the packet `datasets`, apart from the pages."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _WANTED = ("datasets", "")  # the packet by itself, or all packets in one stream
 
 
 class Values:
-    """The values in document order, empty ones left out; none where there is no such form. `error` says afterwards which are
-    missing."""
+    """The values in document order, empty ones left out; none where there is no such form. `error` reports afterwards
+    which are missing."""
 
     def __init__(self, document: pdfium.PdfDocument) -> None:
         self._document = document

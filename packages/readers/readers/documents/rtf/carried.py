@@ -1,4 +1,4 @@
-"""Objects and pictures: where their bytes lie in the RTF, and what these are."""
+"""Objects and pictures: the position of their bytes in the RTF, and their type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOT_HEX = bytes(c for c in range(256) if c not in b"0123456789abcdefABCDEF")
 
 @dataclass(slots=True)
 class Carried:
-    """An object or picture: where its group's content lies in the bytes."""
+    """An object or picture: the position of its group's content in the bytes."""
 
     kind: bytes  # "object", or the extension of a picture
     start: int
@@ -37,7 +37,8 @@ def _decoded(digits: list[bytes]) -> bytes:
 
 
 def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], out: list[bytes], kinds: list[bytes]) -> int:
-    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; where to go on, or -1."""
+    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; returns where to continue, or
+    -1."""
     for token in TOKEN.finditer(data, at, stop):
         if token.lastindex == 6:
             digits.append(token[6])

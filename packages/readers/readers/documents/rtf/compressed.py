@@ -18,7 +18,7 @@ _WINDOW = 4096
 
 
 def _tokens(control: int) -> tuple[tuple[int, ...], int]:
-    """Of a run with this control byte: how many bytes stand before each reference, and how many behind the last."""
+    """Of a run with this control byte: the number of bytes in front of each reference, and after the last."""
     *before, behind = format(control, "08b")[::-1].split("1")
     return tuple(map(len, before)), len(behind)
 

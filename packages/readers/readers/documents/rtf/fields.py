@@ -8,7 +8,7 @@ import re
 from readers.documents.rtf import shapes
 
 KEY = "instruction"  # of a group whose text is one
-_FRONT = 1_024  # bytes in which a field's word stands
+_FRONT = 1_024  # bytes in which a field's word is
 _FIRST = re.compile(rb"(?:[{}\s]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+([A-Za-z]{2,16})(?![A-Za-z])")
 _READ = frozenset((b"EQ", b"MACROBUTTON", b"GOTOBUTTON", b"HYPERLINK"))
 _LINK, _CHOICE = b"HYPERLINK", b"FORMDROPDOWN"
@@ -17,7 +17,7 @@ _PARTS = re.compile(r"\s*(\S+)\s*(.*)", re.DOTALL)
 _BUTTON = re.compile(r"\S+\s+(.*)", re.DOTALL)  # behind what it does or where it leads
 _OF_EQUATIONS = re.compile(r"\\\*\s*(?:\"[^\"]*\"?|[^\s\\]+)|\\[a-zA-Z]+ ?(?:-?\d+)?|\\(.)|[(),;]", re.DOTALL)
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.|(?!))*+)\"?|\\([a-zA-Z*@#!])|([^\s\"]+)", re.DOTALL)
-_WITH_VALUE = frozenset("olt*@#")  # switches; of a link's only `\l` tells where it leads
+_WITH_VALUE = frozenset("olt*@#")  # switches; of a link's only `\l` is part of the address
 
 _CHOSEN, _UNCHOSEN = re.compile(rb"\\ff(def)?res(\d{1,3})"), 25
 _ENTRY = re.compile(rb"\{\\\*\\ffl ?([^{}]*+)\}")
@@ -26,12 +26,13 @@ _NO_RESULT = re.compile(rb"(?:[\s{]|\\[a-zA-Z]{1,32}(?:-?\d{1,10})? ?|(?!))*+\}"
 
 
 def is_read(data: bytes, start: int, stop: int) -> bool:
-    """Whether an instruction between these places says something itself."""
+    """Whether an instruction between these places has content of its own."""
     return _word(data, start, stop) in _READ
 
 
 def has_own_result(data: bytes, start: int, stop: int) -> bool:
-    """Whether it says nothing but what its result shows, as a program wrote that: of a link it says where it leads."""
+    """Whether it contains nothing but what its result shows, and a program wrote that result. Not so for a link: its
+    instruction has the address."""
     return _word(data, start, stop) != _LINK and _has_result(data, stop)
 
 
@@ -53,7 +54,7 @@ def told(instruction: str) -> tuple[str, str]:
     word, rest = match[1].upper(), match[2]
     if word == "HYPERLINK":
         return "", _address(rest)
-    if word == "EQ":  # words beside or above one another; the last of them, which a reading stands above, ends it
+    if word == "EQ":  # words next to or above one another; the last of them, which has a reading above it, ends it
         words = _OF_EQUATIONS.sub(lambda found: found[1] or " ", rest).split()
         return "".join(f" {one}" for one in words), ""
     button = _BUTTON.match(rest)

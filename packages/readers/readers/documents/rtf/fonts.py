@@ -9,7 +9,7 @@ from readers.documents.rtf import words
 from readers.fonts import FONT_CODECS
 
 _FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
-_OF_SIGNS = "cp1252"  # what Symbol and the like are read in: as the default font one says nothing of letters
+_OF_SIGNS = "cp1252"  # what Symbol and the like are read in: as the default font one shows nothing about letters
 
 
 class Fonts:
@@ -18,7 +18,7 @@ class Fonts:
     def __init__(self) -> None:
         self.document = "cp1252"
         self.default = 0  # the font where none is named
-        self._told = False  # the document's code page is told as a number
+        self._told = False  # the document's code page is given as a number
         self._codecs: dict[int, str] = {}
 
     def of(self, number: int) -> str:
@@ -37,12 +37,12 @@ class Fonts:
         return self.document if self._told else self.plain
 
     def set_page(self, word: bytes, number: int) -> None:
-        """The document's own code page, as one of its words tells it."""
+        """Set the document's own code page, as one of its words declares it."""
         self._told = self._told or word == b"ansicpg"
         self.document = words.codec_of_page(number) if word == b"ansicpg" else words.DOCUMENT_CODECS[word]
 
     def read(self, data: bytes, start: int, stop: int) -> None:
-        """The table of fonts that stands here; nothing but code pages matters of it."""
+        """Read the table of fonts between these places; only its code pages matter."""
         font = 0
         for match in _FONT.finditer(data, start, stop):
             number = int(match[2] or b"0")

@@ -50,7 +50,7 @@ class RtfHandler(LeafHandler):
                 "company",
                 "created",
                 "modified",
-                *CHARSET_KEYS,  # where a code page of its is not what it says, or doubtful
+                *CHARSET_KEYS,  # where a code page of its is not what it declares, or doubtful
             ),
             children="embedded objects (a packaged file under its own name) and pictures in order; those that represent "
             "an object or another picture are marked `rendering`",
@@ -78,7 +78,7 @@ class RtfHandler(LeafHandler):
                 position += 1
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Text with headers, footers, notes and comments where they stand; the information group as metadata."""
+        """Text with headers, footers, notes and comments at their places; the information group as metadata."""
         data = source.whole(limits.parse_bytes)
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
             raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")

@@ -1,7 +1,7 @@
-"""Walking through RTF (Rich Text Format Specification 1.9.1): its text, its information group, and where objects lie.
+"""Walking through RTF (Rich Text Format Specification 1.9.1): its text, its information group, places of its objects.
 
-One pass over the tokens with a stack of group states; what nobody sees is jumped over. Why not a library: the
-permissive ones (striprtf) give neither objects nor metadata, and take any document for one code page.
+One pass over the tokens with a stack of group states; what is never shown is skipped. Why not a library: the permissive
+ones (striprtf) give neither objects nor metadata, and take any document for one code page.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Group:
     pictures: bool = True  # pictures are the document's own, not the rendering of an object
     key: str = ""  # metadata key
     apart: bool = False  # a line of its own
-    again: bool = False  # says what was said before
+    again: bool = False  # repeats text that was there before
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class RtfReader:
 
     @property
     def detected(self) -> Detected | None:
-        """The least certain of the charsets that its code pages were read in; None where they are as they are told."""
+        """The least certain of the charsets that its code pages were read in; None where all are as declared."""
         return least_certain(page.detected for page in self._pages.values())
 
     def read(self) -> None:
@@ -80,7 +80,7 @@ class RtfReader:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
 
     def _tokens(self, at: int) -> int:
-        """Tokens from here on; returns where to go on after a jump, -1 at the end."""
+        """Read the tokens from here on; returns where to continue after a jump, -1 at the end."""
         for token in TOKEN.finditer(self.data, at):
             kind = token.lastindex
             if kind == 6:
@@ -169,7 +169,7 @@ class RtfReader:
             self._bytes.append(bytes((int(digits, 16),)))
 
     def _symbol(self, symbol: bytes, at: int) -> None:
-        if symbol == b"*":  # it says something of a group's first word only (1.9.1, "Destination Control Words")
+        if symbol == b"*":  # it matters for a group's first word only (1.9.1, "Destination Control Words")
             self._star = self.data[max(0, at - 4) : at].rstrip().endswith(b"{")
         elif (text := words.SYMBOLS.get(symbol)) is not None:
             self._characters(text)
@@ -204,7 +204,7 @@ class RtfReader:
                 self.error = DocumentError(ExceptionCode.UNSUPPORTED, why)
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
-        """A control word; where to go on if not behind it."""
+        """Take a control word; returns where to continue, if not directly after it."""
         starred, self._star = self._star, False
         text = words.CHARACTERS.get(word)
         if text is not None:
@@ -243,7 +243,7 @@ class RtfReader:
         return stop
 
     def _tell(self, start: int, stop: int | None) -> None:
-        """What a shape or picture is said to show, by its properties between these places, as a line."""
+        """Add, as a line, the description of a shape or picture from its properties between these places."""
         told = shapes.said(self.data, start, stop, self._fonts.unformatted, self._now.fallback)
         for text in () if self._now.again else told:
             self._flush()
@@ -327,7 +327,7 @@ class RtfReader:
         self._now.fallback = min(max(number, 0), 16)
 
     def _group_word(self, word: bytes, number: int) -> None:
-        """A destination that says what its group's text is."""
+        """Take a destination, which determines the use of its group's text."""
         now = self._now
         if word in words.LOUD:
             now.mute = now.again

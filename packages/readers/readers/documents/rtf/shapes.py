@@ -18,8 +18,8 @@ _ESCAPED = re.compile(
 
 def said(data: bytes, start: int, stop: int | None, codec: str, fallback: int) -> Iterator[str]:
     """The texts of the properties between these places (None: of the one that begins there), of a document in this code
-    page; `fallback` is how many characters stand behind each \\u for readers that do not know it. A value that does not
-    end is left out."""
+    page; `fallback` is how many characters follow each \\u for readers that do not know it. A value that does not end
+    is left out."""
     one = _TOLD.match(data, start) if stop is None else None
     for match in filter(None, [one]) if stop is None else _TOLD.finditer(data, start, stop):
         end = data.find(b"}", match.end(), match.end() + _LONGEST)

@@ -27,7 +27,7 @@ CHARACTERS = {
 }
 SYMBOLS = {b"~": "\u00a0", b"_": "-", b"-": "\u00ad", b"\n": "\n", b"\r": "\n", b"{": "{", b"}": "}", b"\\": "\\"}
 
-# Destinations whose text nobody sees, or sees a second time elsewhere; skipped with everything in them.
+# Destinations whose text is not shown, or is shown a second time elsewhere; skipped with everything in them.
 SKIPPED = frozenset(
     b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl themedata "
     b"colorschememapping latentstyles datastore xmlnstbl filetbl template private1 xe rxe txe tc tcn bkmkstart "
@@ -39,11 +39,11 @@ ENTERED = frozenset(b"footnote shppict shpinst do annotation atnid atnauthor ud 
 # Groups with text of their own among what is no text.
 MUTE = frozenset(b"object shp do shpgrp sp nonshppict shprslt".split())
 SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict", b"shprslt"))  # pictures in these stand for what there is already
-AGAIN = b"shprslt"  # all of a shape once more, as Word 95 draws it: its texts stand there a second time
+AGAIN = b"shprslt"  # all of a shape once more, as Word 95 draws it: its texts are in it a second time
 LOUD = frozenset(b"result shptxt dptxbxtext".split())
-# Kinds of objects that lie in another file: the picture of one is all that the document has of it.
+# Kinds of objects that are stored in another file: the picture of one is all that the document has of it.
 LINKED = frozenset(b"objautlink objlink".split())
-# Text that stands in the middle of other text.
+# Text that is in the middle of other text.
 APART = frozenset(
     b"header headerl headerr headerf footer footerl footerr footerf footnote annotation atnid atnauthor".split()
 )
@@ -71,7 +71,7 @@ PICTURES = {
     b"macpict": b"pict",
 }
 
-# Windows-1252 by another of its names, for bytes of a code page that nobody here knows.
+# Windows-1252 by another of its names, for bytes of a code page that is not known here.
 UNKNOWN = "windows-1252"
 DOCUMENT_CODECS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
 _PAGES = {932: "cp932", 936: "gb18030", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10004: "mac_arabic", 10006: "mac_greek", 10007: "mac_cyrillic", 10008: "gb18030", 10021: "cp874", 10029: "mac_latin2", 10081: "mac_turkish", 20866: "koi8_r", 21866: "koi8_u", 28591: "cp1252", 51932: "euc_jp", 51949: "cp949", 65001: "utf-8", 54936: "gb18030", 1361: "johab", 708: "cp1256"}  # fmt: skip

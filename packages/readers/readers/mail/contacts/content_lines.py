@@ -16,7 +16,7 @@ _FOLD = re.compile(rb"\r?\n[ \t]")
 # Within the bytes of one character: a blank cannot be of the value there.
 _SPLIT_CHARACTER = re.compile(rb"(=[0-9A-Fa-f]{2})=?[ \t]*\r?\n[ \t]+(?==[89ABab][0-9A-Fa-f])")
 _BASE64_LINE = re.compile(r"[A-Za-z0-9+/]+={0,2}\s*")
-# vCard 2.1 and vCalendar 1.0 fold where a blank stands, which stays (RFC 822, 3.4.8).
+# vCard 2.1 and vCalendar 1.0 fold where a blank is, which stays (RFC 822, 3.4.8).
 _OLD_FOLD, _OLD = re.compile(rb"\r?\n(?=[ \t])"), (b"2.1", b"1.0")
 _VERSION = re.compile(rb"^VERSION:[ \t]*([0-9.]+)", re.IGNORECASE | re.MULTILINE)
 # Without going back: a property may have parameters without end.
@@ -106,7 +106,7 @@ def _without_escapes(text: str) -> str:
 
 def content_lines(text: str) -> Iterator[ContentLine]:
     """Every property of an unfolded text in order, decoded; a line that is none comes as a value without a name."""
-    waiting: ContentLine | None = None  # base64, which may go on in lines that are not folded
+    waiting: ContentLine | None = None  # base64, which may continue in lines that are not folded
     more: list[str] = []
     for line in _lines(text):
         if waiting is not None:
@@ -163,7 +163,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _without_soft_breaks(data: bytes) -> bytes:
-    """Lines of quoted-printable values joined: in vCard 2.1 they end with "=" where they go on (RFC 2045, 6.7)."""
+    """Lines of quoted-printable values joined: in vCard 2.1 they end with "=" where they continue (RFC 2045, 6.7)."""
     out = bytearray()
     joining = False
     for text in _lines(data.decode("latin-1")):

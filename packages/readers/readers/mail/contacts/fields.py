@@ -1,4 +1,4 @@
-"""What the metadata of vCards and calendars says, gathered property by property: there may be millions of them."""
+"""The metadata of vCards and calendars, gathered property by property: there may be millions of them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class _ContentLinesHandler(LeafHandler):
 
 
 def _shown(line: ContentLine) -> str:
-    """A line of text: inline bytes left out, the name of a person put in, what other parameters tell behind it."""
+    """A line of text: inline bytes left out, the name of a person put in, the content of other parameters after it."""
     value = "" if line.name in _BINARY and line.binary is not None else line.plain
     name = line.parameters.get("CN")
     shown = f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"

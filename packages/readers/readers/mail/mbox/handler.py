@@ -25,7 +25,7 @@ _READ = 1 << 20
 _LOOK_BACK = 1 << 20  # bytes in front of a range: in which messages that reach into it begin
 _FORWARD = 1 << 20  # bytes in which an open multipart has its next delimiter
 _MOST_DOUBTS = 1_000  # messages of a range with a multipart that is open and has no further delimiter
-_BEFORE = 3  # bytes in front of a line that tell whether a blank line is there
+_BEFORE = 3  # bytes in front of a line that show whether a blank line is there
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -74,7 +74,7 @@ class MboxHandler(LeafHandler):
             raise DocumentError(ExceptionCode.CORRUPT, "no From_ line in the mbox")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None: a mail store says nothing by itself."""
+        """No text: a mail store has none of its own."""
         return Text(state=TextState.EMPTY)
 
 
@@ -219,7 +219,7 @@ class _Scan:
         return before.endswith(b"\n") or (not before and self._base == 0)
 
     def _drop_before(self, offset: int) -> None:
-        """Forget what lies before the message at `offset`, once it is worth the copy."""
+        """Forget what precedes the message at `offset`, once it is worth the copy."""
         if offset - self._base > _READ:
             self._window = self._window[offset - self._base :]
             self._base = offset

@@ -1,5 +1,5 @@
-"""What the header of a message in an mbox says of where it ends, so that a From_ line inside it is no other message: mail with
-patches attached, stores that quote nothing (mboxcl2)."""
+"""Where a message in an mbox ends according to its header, so that a From_ line inside it does not begin another
+message: mail with patches attached, stores that quote nothing (mboxcl2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Claims(NamedTuple):
 
 
 def claims_of(window: bytes, at: int) -> Claims | None:
-    """What the message whose From_ line is at `at` says of its end; None of most messages."""
+    """The claims about its end of the message whose From_ line is at `at`; None for most messages."""
     limit = at + HEADER
     end = window.find(b"\n\n", at, limit)
     other = window.find(b"\n\r\n", at, limit if end < 0 else end)

@@ -15,7 +15,7 @@ _MAX_DEPTH = 8  # elements of open length inside one another
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element: its tag and where its content lies. One of open length ends at a pair of zero bytes before `end`."""
+    """One element: its tag and the position of its content. One of open length ends at two zero bytes before `end`."""
 
     tag: int
     start: int
@@ -98,5 +98,5 @@ def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
 
 
 def corrupt() -> DocumentError:
-    """What is said of an object that cannot be read."""
+    """The error for an object that cannot be read."""
     return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is not as it should be")

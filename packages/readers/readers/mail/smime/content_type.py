@@ -1,4 +1,5 @@
-"""Telling the objects of S/MIME (RFC 5652) by the object identifier in their first bytes, in binary or in base64."""
+"""Distinguishing the objects of S/MIME (RFC 5652) by the object identifier in their first bytes, in binary or in
+base64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`data:` URIs (RFC 2397): files that stand in a web page itself, in its attributes, styles and scripts."""
+"""`data:` URIs (RFC 2397): files that are contained in a web page itself, in its attributes, styles and scripts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 class DataUri(NamedTuple):
-    """One of them, as it stands there."""
+    """One of them, as stored in the markup."""
 
     media_type: str  # lower case
     base64: bool
     value: str
 
     def content(self) -> tuple[bytes | None, DocumentError | None]:
-        """The bytes, or what is wrong: none of what is no base64, as browsers do, but what there is of one cut short."""
+        """The bytes, or what is wrong: none where it is not base64, as in browsers, but the available ones where it is
+        cut short."""
         raw = unquote_to_bytes(html.unescape(self.value) if "&" in self.value else self.value)
         if not self.base64:
             return raw, None
@@ -55,7 +56,7 @@ def may_hold(data: bytes) -> bool:
 
 
 def data_uris(markup: str) -> Iterator[DataUri]:
-    """All of them in order. Time grows with the length of the page only."""
+    """All of them in order. Time is linear in the length of the markup."""
     at = 0
     unclosed: set[str] = set()  # quotation marks that do not come again
     while (scheme := _SCHEME.search(markup, at)) is not None:

@@ -1,8 +1,8 @@
-"""Pages with very many tags made flat before they are parsed, so that parsing takes time by their length alone.
+"""Flattening pages with very many tags before they are parsed, so that parsing time depends on their length alone.
 
 HTML's own rules take the square of it in a dozen places: how deep elements nest, formatting that is left open and taken
 up again in each block, attributes of a body that begins again, names of attributes (which the parser keeps in short
-tables). None of this changes what a page says: for that, where lines break is known already, and text is text.
+tables). None of this changes the text of a page: where lines break is known already, and text is text.
 """
 
 from __future__ import annotations

@@ -34,12 +34,12 @@ _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not
 _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
-_FAR = 1 << 18  # bytes, where nothing but this can tell
+_FAR = 1 << 18  # bytes, where there is no other evidence
 _HEADED = re.compile("<(?:[tT][iI][tT][lL][eE]|[mM][eE][tT][aA])")
 _XHTML = "xmlns"  # or what templates make pages of
-# Elements that a reader of HTML would take for open: all that follows would be their text, which nobody sees.
+# Elements that a reader of HTML would take for open: all that follows would be their text, which is not shown.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
-_HEAD = 16_384  # characters of a page with very many tags in which its metadata has to stand
+_HEAD = 16_384  # characters of a page with very many tags in which its metadata has to be
 
 
 # The parser's time grows with the square of a tag's attributes too (measured: 20,000 of them 2 s).
@@ -49,8 +49,9 @@ _ATTRIBUTES = 2000
 
 
 def html_decode(data: bytes, label: str = "") -> tuple[str, Detected]:
-    """The markup, and what was found out about its charset: as `label` says, which what carries it declares, else as
-    it says itself. A browser looks at the first kilobyte for that; where nothing else tells, more is looked at."""
+    """Return the markup and the charset that was found: that of `label`, which its container declares, else
+    the one that the page itself declares. A browser looks at the first kilobyte for that; without other evidence more
+    is searched."""
     declared = label or declared_charset(data, _PRESCAN)
     text, charset = decode(data, declared)
     if not declared and charset.detected and (declared := declared_charset(data, _FAR)):
@@ -100,7 +101,7 @@ def _read(markup: str) -> tuple[str, dict[str, str], DocumentError | None]:
 
 
 def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
-    """Text and metadata, and whether the end of the page is in the text."""
+    """Text and metadata, and whether the text includes the end of the markup."""
     broken = f"{_BLOCK.sub(_BREAK, markup)}\n{unclosed.END}"
     if broken.count("<") - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
@@ -125,7 +126,7 @@ def _shown(markup: str) -> tuple[str, dict[str, str], bool]:
 
 
 def _framed(markup: str) -> str:
-    """The text of a page that stands in an attribute of another (`srcdoc`); what is framed in it is left out."""
+    """The text of a web page in an attribute of another (`srcdoc`); what is framed in it is left out."""
     return _read(markup.replace("srcdoc", ""))[0]
 
 
@@ -138,7 +139,7 @@ def _parsed(markup: str) -> LexborHTMLParser:
 
 def _may_have_long_tag(markup: str) -> bool:
     """Whether anywhere `_LONG` characters follow one another that are neither "<" nor ">". Such a run covers a multiple
-    of `_LONG`, so only what lies around these is looked at."""
+    of `_LONG`, so only the surroundings of these positions are examined."""
     for at in range(_LONG, len(markup), _LONG):
         around = markup[at - _LONG : at], markup[at : at + _LONG]
         before = _LONG - 1 - max(map(around[0].rfind, "<>"))
@@ -149,8 +150,7 @@ def _may_have_long_tag(markup: str) -> bool:
 
 
 def _shortened(tag: re.Match[str]) -> str:
-    """A long tag as it is (a picture may stand in an attribute), but its name alone when it has attributes without
-    end."""
+    """A long tag unchanged (an attribute may hold a picture), but its name alone when it has attributes without end."""
     return tag[1] if max(tag[0].count("="), len(tag[0].split(None, _ATTRIBUTES))) > _ATTRIBUTES else tag[0]
 
 

@@ -1,11 +1,11 @@
-"""Templates that a browser shows where they stand (declarative shadow DOM): most of what some of today's pages say."""
+"""Templates that a browser shows in place (declarative shadow DOM): most of the text of some of today's pages."""
 
 from __future__ import annotations
 
 import re
 
 NAMES = ("shadowroot", "shadowRoot", "SHADOWROOT")  # what a page that has any holds, in one of these ways
-# A template's tag; no other bracket stands in it, so that time grows with the length only.
+# A template's tag; no other bracket is in it, so that time grows with the length only.
 _TAG = re.compile(r"<(/?)template((?=[\s/>])(?:[^<>\"']++|\"[^\"<>]*+\"|'[^'<>]*+'|(?!))*+)>", re.IGNORECASE)
 _ROOT = re.compile(r"[\s\"'/]shadowroot(?:mode)?\s*=\s*[\"']?(?:open|closed)(?![\w-])", re.IGNORECASE)
 

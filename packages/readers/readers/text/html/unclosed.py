@@ -1,4 +1,5 @@
-"""Elements, comments and tags that are never closed: by HTML's rules they take the rest of the page, which nobody sees then."""
+"""Elements, comments and tags that are never closed: by HTML's rules they take the rest of the document, which is then
+not shown."""
 
 from __future__ import annotations
 
